@@ -22,6 +22,8 @@ public final class HouseDoor {
   private var closeListeners = Listeners<() -> Void>()
   /// Receives the house when it has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
+  /// True if several scripts use the house, so that none of them closes it for the others.
+  public var isShared = false
   /// True if the house was open and has been closed.
   public private(set) var wasClosed = false
 

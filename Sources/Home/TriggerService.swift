@@ -83,6 +83,9 @@ public final class TriggerService {
     }
   }
 
+  /// Returns the number of listeners for triggers called `name`.
+  public func listenerCount(_ name: String) -> Int { listeners[name]?.all.count ?? 0 }
+
   /// Passes a trigger to the listeners.
   public func fire(_ trigger: Trigger) {
     loop.assertOnLoop()

@@ -16,9 +16,13 @@ public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLite
   case array([JSON])
   case object([(name: String, value: JSON)])
 
+  /// A string.
   public init(stringLiteral text: String) { self = .string(text) }
+  /// A whole number.
   public init(integerLiteral number: Int) { self = .number(number) }
+  /// A Boolean.
   public init(booleanLiteral isTrue: Bool) { self = .bool(isTrue) }
+  /// Null.
   public init(nilLiteral: ()) { self = .null }
 
   /// Returns the string; null for nil.

@@ -105,9 +105,7 @@ final class ScriptRun {
       if result == .idle { failDeadlocked() } else if result == .stopped { break }
     }
     timer?.cancel()
-    engine.streams.close()
-    engine.recordings.recorder.close()
-    engine.awaitThreads()
+    engine.closeServices()
     signals?.cancel()
     loop.close()
     return RunResult(

@@ -12,8 +12,11 @@ extension Engine {
   /// The signals of `EndSignals` cancel `body` and close the house.
   /// - Returns: 0, or 129, 130 and 143 after these signals.
   /// - Throws: the error of opening the house or of `body`, unless a signal ended it.
-  public func perform(_ body: @escaping (House) async throws -> Void) throws -> RunResult {
-    try carryOut { [self] in try await work(body) }
+  /// - Parameter wait: time to wait for another process that has the house; nil for `HouseDoor.defaultWait`.
+  public func perform(
+    wait: Duration? = nil, _ body: @escaping (House) async throws -> Void
+  ) throws -> RunResult {
+    try carryOut { [self] in try await work(wait, body) }
   }
 
   /// Runs `body` as `perform` does, without the house, which another process may have.
@@ -43,9 +46,7 @@ extension Engine {
       loop.next(turns: 3) { hasLeft = true }
     }
     _ = loop.run(until: { hasLeft })
-    streams.close()
-    recordings.recorder.close()
-    awaitThreads()
+    closeServices()
     signals.cancel()
     loop.close()
     if let status = signals.status { return RunResult(status: status) }
@@ -56,14 +57,21 @@ extension Engine {
     return RunResult(status: 0)
   }
 
-  private func work(_ body: (House) async throws -> Void) async throws {
-    try await house.open(addAll: false)
+  private func work(_ wait: Duration?, _ body: (House) async throws -> Void) async throws {
+    try await house.open(addAll: false, wait: wait)
     guard let open = house.open else { throw CancellationError() }
     try await body(open)
   }
 
+  /// Ends what is received and recorded, and waits for the threads that work for the loop.
+  func closeServices() {
+    streams.close()
+    recordings.recorder.close()
+    awaitThreads()
+  }
+
   /// Waits for threads that work for the loop, such as one that waits for the end of a program: for two seconds at most.
-  func awaitThreads() {
+  private func awaitThreads() {
     guard !loop.heldBy.isEmpty else { return }
     var isWaiting = true
     let timeout = loop.after(.seconds(2), keepsAlive: false) { isWaiting = false }

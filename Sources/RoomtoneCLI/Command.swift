@@ -52,6 +52,10 @@ enum Command {
   private static func perform(_ arguments: ParsedArguments) throws -> Int32 {
     switch arguments.command {
     case .run: try run(arguments)
+    case .serve: try ServeCommand.run(arguments)
+    case .ctl: try ControlCommand.run(arguments)
+    case .volume, .mute, .unmute, .pause, .resume, .stop, .next, .previous, .now:
+      try HouseCommand.run(arguments)
     case .simulate: try simulate(arguments)
     case .check: try CheckCommand.run(arguments)
     case .test: try TestCommand.run(arguments)

@@ -31,6 +31,12 @@ enum CommandFailureKind: String, FailureKind {
   case page = "simulate.page"
   /// The report of tests can't be written.
   case report = "test.report"
+  /// No daemon runs.
+  case noDaemon = "ctl.none"
+  /// The control socket can't be used.
+  case socket = "ctl.socket"
+  /// The unit of the service can't be written.
+  case unit = "serve.unit"
   /// A source was not played to its end.
   case playback = "speaker.ended"
 }

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import LuaRuntime
+internal import Roomtone
 internal import Synchronization
 
 /// Standard output for results, standard error for the rest.
@@ -117,6 +118,18 @@ enum Terminal {
     writeError("\(level.rawValue): \(message.onOneLine)\(details)\n")
   }
 
+  /// Writes an entry of the daemon's log: `bedtime: warn: message key=value`; a line for each line of a script's error.
+  static func daemon(_ entry: DaemonLog.Entry) {
+    let source = entry.script.map { "\($0.onOneLine): " } ?? ""
+    let level = entry.level == .print ? "" : "\(entry.level.rawValue): "
+    let details = entry.fields.map { " \($0.0.onOneLine)=\(fieldValue($0.1))" }.joined()
+    let lines = entry.message.split(separator: "\n", omittingEmptySubsequences: false)
+    let text = lines.enumerated().map { index, line in
+      "\(source)\(index == 0 ? level : "  ")\(String(line).withoutTabs.onOneLine)\(index == 0 ? details : "")\n"
+    }.joined()
+    if entry.level == .print { write(text) } else { writeError(text) }
+  }
+
   /// Returns a value for the log, in quotes where its end would be ambiguous.
   private static func fieldValue(_ value: String) -> String {
     guard value.isEmpty || value.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "=" }) else {
@@ -153,4 +166,9 @@ enum Terminal {
       }
     }
   }
+}
+
+extension String {
+  /// The text with a blank for each tab, which `print` puts between values.
+  var withoutTabs: String { String(map { $0 == "\t" ? " " : $0 }) }
 }

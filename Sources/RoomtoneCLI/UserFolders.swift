@@ -14,6 +14,20 @@ enum UserFolders {
   /// Path of the scripts' store; nil without a home.
   static var store: String? { state.map { "\($0)/store.db" } }
 
+  /// Path of the control socket of the daemon: in `$XDG_RUNTIME_DIR/roomtone`; without that, as in cron, in the folder that
+  /// systemd makes for a user who is logged in, else beside the state. Nil without a home.
+  static var controlSocket: String? {
+    let usual = "/run/user/\(getuid())"
+    let runtime = value("XDG_RUNTIME_DIR") ?? (access(usual, W_OK) == 0 ? usual : nil)
+    return (runtime.map { "\($0)/roomtone" } ?? state).map { "\($0)/control.sock" }
+  }
+
+  /// Folder of the user's systemd units: `$XDG_CONFIG_HOME/systemd/user`. Source: systemd.unit(5).
+  static var systemdUnits: String? {
+    let folder = value("XDG_CONFIG_HOME") ?? value("HOME").map { "\($0)/.config" }
+    return folder.map { "\($0)/systemd/user" }
+  }
+
   /// Returns the absolute form of a path.
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }

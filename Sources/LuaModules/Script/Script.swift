@@ -29,6 +29,8 @@ public final class Script {
   public var onEvent: ((_ function: String, _ event: String, _ fields: [String]) -> Void)?
   /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
+  /// Called when the script asks for its end by `os.exit`, with the status, inside the call.
+  public var onExit: (Int32) -> Void = { _ in }
   /// Errors that no script code caught.
   public private(set) var failures = 0
   /// The exit status that `os.exit` asked for.
@@ -176,7 +178,11 @@ public final class Script {
   }
 
   /// Ends the script as soon as the loop comes to it.
-  func exit(status: Int32) { requestedExit = requestedExit ?? status }
+  func exit(status: Int32) {
+    guard requestedExit == nil else { return }
+    requestedExit = status
+    onExit(status)
+  }
 
   /// Cancels all that the script owns, lets its routines unwind, then closes its state.
   /// - Parameter grace: the time limit of `<close>` variables.

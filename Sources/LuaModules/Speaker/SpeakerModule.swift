@@ -115,7 +115,12 @@ final class SpeakerModule {
         }
       },
       LuaFunction("close", arity: 0) { call in
-        try call.suspend {
+        if door.isShared {
+          throw SpeakerError(
+            .unsupported, "the house is shared by all scripts of the daemon, which closes it at its end",
+            hint: "stop a session with speaker.stop()")
+        }
+        return try call.suspend {
           await door.close()
           return []
         }

@@ -72,8 +72,6 @@ struct ArgumentParser: Sendable {
       message += "; did you mean '\(meant)'?"
     } else if word.hasSuffix(".lua") || word.contains("/") {
       message += "; a script is run with '\(program.name) run SCRIPT'"
-    } else {
-      message += "; known: \(names.joined(separator: ", "))"
     }
     return UsageError(.command, message, help: program.name)
   }
@@ -113,7 +111,7 @@ private struct CommandReading {
         operands += rest
         break
       }
-      guard word.hasPrefix("-"), word != "-", !isInside || isOwn(word) else {
+      guard word.hasPrefix("-"), word != "-", !isInside || isOwn(word), !isSignedOperand(word) else {
         operands.append(word)
         continue
       }
@@ -139,6 +137,15 @@ private struct CommandReading {
   private var isInside: Bool {
     // The first operand is the action's name.
     namedAction?.innerCommand.map { operands.count > $0 + 1 } ?? false
+  }
+
+  /// `true` if a word is a negative number in the place of an operand that may be one.
+  private func isSignedOperand(_ word: String) -> Bool {
+    let action = namedAction
+    let place = action == nil ? operands.count : operands.count - 1
+    let all = action?.operands ?? command.operands
+    guard all.indices.contains(place), all[place].isSigned else { return false }
+    return word.utf8.count > 1 && word.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
   }
 
   private func isOwn(_ word: String) -> Bool {

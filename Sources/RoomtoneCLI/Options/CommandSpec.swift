@@ -64,6 +64,8 @@ struct OperandSpec: Sendable, Equatable {
   var isOptional = false
   /// `true` if the operand consumes all remaining ones; for the last one only.
   var isRepeated = false
+  /// `true` if the operand may be a number with a minus before it, which is no option then.
+  var isSigned = false
   /// Long name of the option that replaces this operand.
   var replacement: String?
   /// The values that shells propose.

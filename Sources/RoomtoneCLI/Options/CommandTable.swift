@@ -11,10 +11,10 @@ extension ProgramSpec {
     version: Product.version,
     summary: "Roomtone runs a home's audio from Lua scripts.",
     commands: [
-      .run, .simulate, .check, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
-      .devices,
-      .groups,
-      .status, .doctor, .completion, .man,
+      .run, .simulate, .check, .test, .repl, .serve, .ctl,
+      .volume, .mute, .unmute, .pause, .resume, .stop, .next, .previous, .now,
+      .play, .record, .recordings, .headset, .firmware, .board, .cron,
+      .devices, .groups, .status, .doctor, .completion, .man,
     ],
     options: [.help, .version],
     notes: [

@@ -1,0 +1,248 @@
+internal import EventLoop
+internal import Home
+internal import JSONText
+internal import LuaModules
+internal import LuaRuntime
+internal import Scheduling
+internal import SpeakerKit
+
+/// The methods of the control socket. Confined to the loop.
+final class ControlMethods {
+  private typealias Method = (ControlRequest) throws -> JSON?
+  private unowned let daemon: Daemon
+  private var methods: [String: Method] = [:]
+
+  init(daemon: Daemon) {
+    self.daemon = daemon
+    methods = [
+      "status": status, "scripts": scripts, "restart": restart, "reload": reload, "jobs": jobs,
+      "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
+      "volume": volume, "mute": { [unowned self] in try mute($0, true) },
+      "unmute": { [unowned self] in try mute($0, false) },
+      "now": house { actions, room in try actions.playing(in: room) },
+      "pause": house { actions, room in try actions.pause(room) },
+      "resume": house { actions, room in try actions.resume(room) },
+      "next": house { actions, room in try actions.next(room) },
+      "previous": house { actions, room in try actions.previous(room) },
+      "stop": house { actions, room in try await actions.stop(room) },
+    ]
+  }
+
+  /// Performs a request, and has it answered at once or later.
+  func perform(_ request: ControlRequest) {
+    do {
+      guard let method = methods[request.method] else {
+        let meant = nearest(request.method, among: methods.keys.sorted()).map { "did you mean \"\($0)\"?" }
+        throw RPCError(
+          .unknownMethod, "no method is called \"\(request.method.prefix(60).description.onOneLine)\"",
+          hint: meant)
+      }
+      if let result = try method(request) { request.answer(.success(result)) }
+    } catch { request.answer(.failure(error)) }
+  }
+
+  /// Answers a request with the result of asynchronous work, which is cancelled when nobody waits for it.
+  private func later(_ request: ControlRequest, _ work: @escaping () async throws -> JSON) {
+    let task = daemon.engine.loop.start {
+      do { request.answer(.success(try await work())) } catch { request.answer(.failure(error)) }
+    }
+    request.onCancel = { task.cancel() }
+  }
+
+  // MARK: Scripts
+
+  private func status(_ request: ControlRequest) throws -> JSON? {
+    _ = try ControlParameters(request)
+    return DaemonReport(daemon).status
+  }
+
+  private func scripts(_ request: ControlRequest) throws -> JSON? {
+    _ = try ControlParameters(request)
+    return .array(daemon.scripts.map { DaemonReport(daemon).script($0) })
+  }
+
+  private func restart(_ request: ControlRequest) throws -> JSON? {
+    let name = try ControlParameters(request, "name").requiredText("name")
+    if name == daemon.prompt.name, daemon.hosts[name] == nil {
+      daemon.prompt.end()
+      return .object([("name", .string(name))])
+    }
+    return load(try daemon.host(name), request)
+  }
+
+  private func reload(_ request: ControlRequest) throws -> JSON? {
+    if let name = try ControlParameters(request, "name").text("name") {
+      return load(try daemon.host(name), request)
+    }
+    let loop = daemon.engine.loop
+    daemon.reload()
+    daemon.whenSettled { [unowned daemon] in
+      loop.next(turns: 3) {
+        daemon.whenSettled {
+          request.answer(.success(.array(daemon.scripts.map { DaemonReport(daemon).script($0) })))
+        }
+      }
+    }
+    return nil
+  }
+
+  private func load(_ host: ScriptHost, _ request: ControlRequest) -> JSON? {
+    host.load()
+    let loop = daemon.engine.loop
+    daemon.whenSettled { [unowned daemon] in
+      // In the turns before, the main routine runs up to its first suspension.
+      loop.next(turns: 3) {
+        daemon.whenSettled {
+          if let error = host.machine.error {
+            request.answer(.failure(error.located))
+          } else {
+            request.answer(.success(DaemonReport(daemon).script(host)))
+          }
+        }
+      }
+    }
+    return nil
+  }
+
+  // MARK: Jobs and triggers
+
+  private func jobs(_ request: ControlRequest) throws -> JSON? {
+    _ = try ControlParameters(request)
+    let report = DaemonReport(daemon)
+    return .array(daemon.engine.scheduledJobs.map { report.job($0) })
+  }
+
+  private func runNow(_ request: ControlRequest) throws -> JSON? {
+    let job = try job(ControlParameters(request, "job").requiredText("job"))
+    _ = job.runNow()
+    return DaemonReport(daemon).job(job)
+  }
+
+  private func skip(_ request: ControlRequest) throws -> JSON? {
+    let job = try job(ControlParameters(request, "job").requiredText("job"))
+    guard let skipped = job.skipNext() else {
+      throw DaemonError(
+        .unknownJob, "the job \"\(job.name)\" has no run to skip",
+        hint: "a job that repeats by an interval has no moments; cancel it in its script")
+    }
+    return .object([("job", DaemonReport(daemon).job(job)), ("skipped", .decimal(skipped.inSeconds))])
+  }
+
+  /// Returns the job called `text`, or `script/job` where several scripts have one of that name.
+  private func job(_ text: String) throws -> Job {
+    let all = daemon.engine.scheduledJobs
+    func fullName(_ job: Job) -> String { "\(daemon.scriptName(job.owner) ?? "")/\(job.name)" }
+    let found = all.filter { $0.name == text || fullName($0) == text }
+    if found.count == 1 { return found[0] }
+    let shown = text.prefix(100).description.onOneLine
+    guard found.isEmpty else {
+      throw DaemonError(
+        .unknownJob, "several scripts have a job \"\(shown)\"",
+        hint: "one of " + found.map { "\"\(fullName($0))\"" }.joined(separator: ", "))
+    }
+    let names = all.map(\.name)
+    let hint =
+      nearest(text, among: names).map { "did you mean \"\($0)\"?" }
+      ?? (names.isEmpty
+        ? "no script has a job" : "there are \(names.map { "\"\($0)\"" }.joined(separator: ", "))")
+    throw DaemonError(.unknownJob, "no job is called \"\(shown)\"", hint: hint)
+  }
+
+  private func trigger(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "name", "value")
+    let name = try parameters.requiredText("name")
+    if let problem = Trigger.problem(withName: name) {
+      throw RPCError(.invalidParameters, problem)
+    }
+    let value = parameters.value("value")?.line
+    guard value?.utf8.count ?? 0 <= Trigger.largestValue else {
+      throw RPCError(
+        .invalidParameters, "the value takes more than \(Trigger.largestValue >> 10) KiB as JSON")
+    }
+    let listeners = daemon.engine.triggers.listenerCount(name)
+    daemon.engine.triggers.fire(Trigger(name, value: value, origin: .ctl))
+    return .object([("name", .string(name)), ("listeners", .number(listeners))])
+  }
+
+  // MARK: Code and log
+
+  private func evaluate(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "code", "script")
+    let code = try parameters.requiredText("code")
+    let script =
+      if let name = try parameters.text("script") {
+        try running(try daemon.host(name))
+      } else { try daemon.prompt.ready() }
+    do {
+      request.onCancel = try daemon.evaluations.run(code, in: script) { request.answer($0) }
+    } catch { throw LuaError(error).located }
+    return nil
+  }
+
+  private func running(_ host: ScriptHost) throws -> Script {
+    if let script = host.script { return script }
+    throw DaemonError(
+      .notRunning, "the script \"\(host.name)\" does not run: it is \(host.machine.name)",
+      hint: "roomtone ctl scripts says why")
+  }
+
+  private func log(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "script", "follow")
+    let name = try parameters.text("script")
+    // A script that is gone may have lines all the same.
+    if let name, !daemon.log.kept.contains(where: { $0.script == name }) { _ = try daemon.host(name) }
+    if try parameters.flag("follow") {
+      request.isFollowed = true
+      var end: () -> Void = {}
+      end = daemon.log.follow { entry in
+        if name == nil || entry.script == name, !request.notify("log", DaemonReport.entry(entry)) { end() }
+      }
+      request.onCancel = { end() }
+    }
+    let entries = daemon.log.kept.filter { name == nil || $0.script == name }
+    return .array(entries.map(DaemonReport.entry))
+  }
+
+  // MARK: The house
+
+  /// Returns the open house; opens it when it is not.
+  private func openHouse() async throws -> RoomActions {
+    let door = daemon.engine.house
+    if door.open == nil { try await door.open(addAll: true, wait: .zero) }
+    guard let house = door.open else { throw CancellationError() }
+    return RoomActions(house)
+  }
+
+  /// Returns a method with the parameter `room` whose result is the sessions that play.
+  private func house(
+    _ body: @escaping (RoomActions, _ room: String?) async throws -> [RoomActions.Playing]
+  ) -> Method {
+    { [unowned self] request in
+      let room = try ControlParameters(request, "room").text("room")
+      later(request) { [unowned self] in
+        .array(try await body(try await openHouse(), room).map(RoomReport.playing))
+      }
+      return nil
+    }
+  }
+
+  private func volume(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "room", "volume")
+    let (room, text) = (try parameters.text("room"), try parameters.text("volume"))
+    let change = try text.map { text throws(SpeakerError) in try RoomActions.VolumeChange(parsing: text) }
+    later(request) { [unowned self] in
+      let actions = try await openHouse()
+      let levels = try change.map { try actions.setVolume($0, in: room) } ?? actions.levels(in: room)
+      return .array(levels.map(RoomReport.level))
+    }
+    return nil
+  }
+
+  private func mute(_ request: ControlRequest, _ isMuted: Bool) throws -> JSON? {
+    let room = try ControlParameters(request, "room").text("room")
+    later(request) { [unowned self] in
+      .array(try await openHouse().setMuted(isMuted, in: room).map(RoomReport.level))
+    }
+    return nil
+  }
+}

@@ -1,0 +1,48 @@
+internal import EventLoop
+internal import JSONText
+
+/// The parameters of a request, each of which is read by its type; unknown ones are refused by name.
+struct ControlParameters {
+  private let json: JSON
+  private let method: String
+
+  /// - Parameter known: the names that the method has.
+  /// - Throws: `RPCError` for another name.
+  init(_ request: ControlRequest, _ known: String...) throws {
+    (json, method) = (request.parameters, request.method)
+    guard case .object(let members) = json else { return }
+    if let unknown = members.first(where: { !known.contains($0.name) }) {
+      let meant = nearest(unknown.name, among: known).map { "did you mean \"\($0)\"?" }
+      throw RPCError(
+        .invalidParameters,
+        "\(method) has no parameter \"\(unknown.name.prefix(60).description.onOneLine)\"", hint: meant)
+    }
+  }
+
+  /// A value of any type; nil when it is absent.
+  func value(_ name: String) -> JSON? {
+    if case .null? = json[name] { nil } else { json[name] }
+  }
+
+  /// A text; nil when it is absent.
+  func text(_ name: String) throws -> String? { try typed(name, "a text") { $0.text } }
+
+  /// A text that must be there.
+  func requiredText(_ name: String) throws -> String {
+    guard let text = try text(name) else {
+      throw RPCError(.invalidParameters, "\(method): the parameter \"\(name)\" is missing")
+    }
+    return text
+  }
+
+  /// A Boolean, false when it is absent.
+  func flag(_ name: String) throws -> Bool { try typed(name, "true or false") { $0.bool } ?? false }
+
+  private func typed<Value>(_ name: String, _ kind: String, _ read: (JSON) -> Value?) throws -> Value? {
+    guard let value = value(name) else { return nil }
+    guard let typed = read(value) else {
+      throw RPCError(.invalidParameters, "\(method): the parameter \"\(name)\" is \(kind)")
+    }
+    return typed
+  }
+}

@@ -1,0 +1,223 @@
+internal import EventLoop
+internal import Glibc
+internal import JSONText
+
+/// The person or program that a request comes from.
+enum RequestOrigin: Sendable, Equatable {
+  /// A process of this user at the control socket: for causes, a person.
+  case person(process: Int32)
+}
+
+/// A request at the control socket, to be answered once. Confined to the loop.
+final class ControlRequest {
+  let method: String
+  let parameters: JSON
+  let origin: RequestOrigin
+  /// Called when nobody waits for the answer any more, and when the client of an answered request that it follows has
+  /// gone.
+  var onCancel: () -> Void = {}
+  private var respond: ((Result<JSON, RPCError>) -> Void)?
+  private let push: (String, JSON) -> Bool
+
+  init(
+    _ request: RPCRequest, origin: RequestOrigin, respond: @escaping (Result<JSON, RPCError>) -> Void,
+    push: @escaping (String, JSON) -> Bool
+  ) {
+    (method, parameters, self.origin) = (request.method, request.parameters, origin)
+    (self.respond, self.push) = (respond, push)
+  }
+
+  /// Answers; nothing the second time.
+  func answer(_ result: Result<JSON, any Error>) {
+    guard let respond else { return }
+    self.respond = nil
+    respond(result.mapError { RPCError($0) })
+  }
+
+  /// `true` if the client gets notifications after the answer: `onCancel` is called when it has gone.
+  var isFollowed = false
+
+  /// Sends the client a notification; `false` when it has gone.
+  func notify(_ method: String, _ parameters: JSON) -> Bool { push(method, parameters) }
+}
+
+/// The control socket of a daemon: its clients, each with a session of the protocol. Confined to the loop, on whose
+/// own poll all waits are.
+final class ControlServer {
+  /// The most clients at a time.
+  static let mostClients = 256
+
+  private let loop: EventLoop
+  private let socket: ControlSocket
+  private let perform: (ControlRequest) -> Void
+  private var watch: FDWatch?
+  private var clients: [ObjectIdentifier: Client] = [:]
+
+  /// Listens at `path`.
+  /// - Parameter perform: receives each request, on the loop, and has it answered.
+  /// - Throws: `daemon.running`, `daemon.socket`.
+  init(
+    path: String, loop: EventLoop, perform: @escaping (ControlRequest) -> Void
+  ) throws(DaemonError) {
+    (self.loop, self.perform) = (loop, perform)
+    socket = try ControlSocket(path: path)
+    do throws(LoopError) {
+      // All that a daemon waits for when its scripts have nothing to do.
+      watch = try loop.watch(socket.fd, for: .readable) { [unowned self] _ in accept() }
+    } catch { throw DaemonError(.socket, error.message) }
+  }
+
+  /// The number of clients.
+  var clientCount: Int { clients.count }
+
+  /// Closes the socket and the connections. A second call does nothing.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    for client in clients.values { client.close() }
+    clients = [:]
+  }
+
+  private func accept() {
+    let fd = Glibc.accept(socket.fd, nil, nil)
+    guard fd >= 0 else { return }
+    _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(fd, F_SETFL, O_NONBLOCK)
+    guard let peer = LinuxSockets.peer(of: fd), peer.user == getuid() else {
+      return refuse(fd, "this house is another user's")
+    }
+    guard clients.count < Self.mostClients else {
+      return refuse(fd, "\(Self.mostClients) clients are connected, and there is no room for more")
+    }
+    let client = Client(fd, loop, .person(process: peer.process), perform) { [unowned self] in
+      clients[$0] = nil
+    }
+    clients[ObjectIdentifier(client)] = client
+    client.begin()
+  }
+
+  private func refuse(_ fd: Int32, _ reason: String) {
+    let line = RPCAnswer.failure(RPCError(.failed, reason), id: .null).line + "\n"
+    _ = Array(line.utf8).withUnsafeBytes { send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    Glibc.close(fd)
+  }
+}
+
+/// A connection of the control socket. Confined to the loop.
+private final class Client {
+  private let fd: Int32
+  private let loop: EventLoop
+  private let origin: RequestOrigin
+  private let perform: (ControlRequest) -> Void
+  private let onEnd: (ObjectIdentifier) -> Void
+  private var session = ControlSession()
+  private var requests: [ControlSession.CallNumber: ControlRequest] = [:]
+  /// Answered requests whose client follows notifications of theirs.
+  private var followed: [ControlRequest] = []
+  private var reading: FDWatch?
+  private var writing: FDWatch?
+  private var isOpen = true
+
+  init(
+    _ fd: Int32, _ loop: EventLoop, _ origin: RequestOrigin, _ perform: @escaping (ControlRequest) -> Void,
+    onEnd: @escaping (ObjectIdentifier) -> Void
+  ) {
+    (self.fd, self.loop, self.origin, self.perform, self.onEnd) = (fd, loop, origin, perform, onEnd)
+  }
+
+  func begin() {
+    watch(for: .readable)
+    if reading == nil { finish(session.disconnected()) }
+  }
+
+  func close() { finish(session.disconnected()) }
+
+  private func watch(for events: FDEvents) {
+    reading?.cancel()
+    reading = try? loop.watch(fd, for: events, keepsAlive: false) { [unowned self] in read($0) }
+  }
+
+  private func read(_ events: FDEvents) {
+    guard isOpen else { return }
+    if !session.isReading {
+      // Watched for its end alone.
+      if !events.isDisjoint(with: [.hangup, .failed]) { finish(session.disconnected()) }
+      return
+    }
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
+      count = Glibc.read(fd, buffer.baseAddress, buffer.count)
+      filled = max(count, 0)
+    }
+    if count > 0 {
+      finish(session.received(bytes))
+    } else if count == 0 {
+      finish(events.contains(.hangup) ? session.disconnected() : session.inputEnded())
+    } else if errno != EAGAIN, errno != EINTR {
+      finish(session.disconnected())
+    }
+    if isOpen, !session.isReading { watch(for: []) }
+  }
+
+  private func finish(_ actions: [ControlSession.Action]) {
+    for action in actions {
+      switch action {
+      case .perform(let number, let request): start(number, request)
+      case .cancel(let numbers): for number in numbers { requests.removeValue(forKey: number)?.onCancel() }
+      case .close: end()
+      }
+    }
+    write()
+  }
+
+  private func start(_ number: ControlSession.CallNumber, _ request: RPCRequest) {
+    let new = ControlRequest(
+      request, origin: origin,
+      respond: { [weak self] result in
+        guard let self, let request = requests.removeValue(forKey: number) else { return }
+        if request.isFollowed { followed.append(request) }
+        finish(session.finished(number, result))
+      },
+      push: { [weak self] method, parameters in
+        guard let self, isOpen else { return false }
+        finish(session.notify(method, parameters))
+        return isOpen
+      })
+    requests[number] = new
+    perform(new)
+  }
+
+  private func write() {
+    while isOpen, !session.output.isEmpty {
+      let count = session.output.withUnsafeBytes {
+        send(fd, $0.baseAddress, min($0.count, 262_144), Int32(MSG_NOSIGNAL))
+      }
+      if count > 0 {
+        for case .close in session.wrote(count) { end() }
+      } else if errno == EAGAIN {
+        if writing == nil {
+          writing = try? loop.watch(fd, for: .writable, keepsAlive: false) { [unowned self] _ in write() }
+          if writing == nil { finish(session.disconnected()) }
+        }
+        return
+      } else if errno != EINTR {
+        return finish(session.disconnected())
+      }
+    }
+    writing?.cancel()
+    writing = nil
+  }
+
+  private func end() {
+    guard isOpen else { return }
+    isOpen = false
+    reading?.cancel()
+    writing?.cancel()
+    (reading, writing) = (nil, nil)
+    Glibc.close(fd)
+    for request in followed { request.onCancel() }
+    followed = []
+    // In a turn of its own: this object may be in the middle of a call.
+    loop.next { [self] in onEnd(ObjectIdentifier(self)) }
+  }
+}

@@ -1,0 +1,103 @@
+internal import EventLoop
+internal import Glibc
+
+/// The listening control socket, with the lock that lets one process have it. Both end with this object.
+///
+/// The lock is of the file `control.lock` beside the socket, which holds the id of the process; it ends with the
+/// process, however that ends, so that the socket of a process that was killed is replaced.
+final class ControlSocket {
+  let fd: Int32
+  private let lock: Int32
+  private let path: String
+  /// The socket's file as it was made; another file may have replaced it.
+  private let file: (device: dev_t, inode: ino_t)
+
+  /// Listens at `path`, whose folder is made for this user alone.
+  /// - Throws: `daemon.running` when another process listens; `daemon.socket`.
+  init(path: String) throws(DaemonError) {
+    guard let address = UnixAddress(path), path.hasPrefix("/") else {
+      throw DaemonError(
+        .socket,
+        "\(path.onOneLine) can't be a socket: its path has more than \(UnixAddress.longestPath) bytes",
+        hint: "set XDG_RUNTIME_DIR to a folder with a shorter path")
+    }
+    let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    try Self.makeFolder(folder)
+    lock = try Self.lock(folder + "/control.lock")
+    self.path = path
+    do throws(DaemonError) { (fd, file) = try Self.listening(address, path) } catch {
+      close(lock)
+      throw error
+    }
+  }
+
+  deinit {
+    close(fd)
+    var status = stat()
+    if lstat(path, &status) == 0, status.st_dev == file.device, status.st_ino == file.inode { unlink(path) }
+    close(lock)
+  }
+
+  private static func makeFolder(_ path: String) throws(DaemonError) {
+    var made = ""
+    for part in path.split(separator: "/") {
+      made += "/\(part)"
+      if mkdir(made, 0o700) != 0, errno != EEXIST { throw failure("make the folder \(made.onOneLine)") }
+    }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
+      throw DaemonError(.socket, "\(path.onOneLine) is no folder of this user")
+    }
+    if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 { throw failure("protect \(path.onOneLine)") }
+  }
+
+  private static func lock(_ path: String) throws(DaemonError) -> Int32 {
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw failure("open \(path.onOneLine)") }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+      defer { close(file) }
+      guard errno == EWOULDBLOCK else { throw failure("lock \(path.onOneLine)") }
+      var bytes = [UInt8](repeating: 0, count: 32)
+      let count = pread(file, &bytes, bytes.count, 0)
+      let process = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).prefix { $0.isNumber }
+      throw DaemonError(
+        .running,
+        "the house is served already" + (process.isEmpty ? "" : ", by process \(process) (roomtone serve)"),
+        hint: "roomtone ctl status shows it; end it first")
+    }
+    let id = Array("\(getpid())\n".utf8)
+    guard ftruncate(file, 0) == 0, pwrite(file, id, id.count, 0) == id.count else {
+      defer { close(file) }
+      throw failure("write \(path.onOneLine)")
+    }
+    return file
+  }
+
+  private static func listening(
+    _ address: UnixAddress, _ path: String
+  ) throws(DaemonError) -> (Int32, (dev_t, ino_t)) {
+    let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard fd >= 0 else { throw failure("make a socket") }
+    var status = stat()
+    if lstat(path, &status) == 0 {
+      // With the lock in hand, a socket here is of a process that has ended.
+      guard status.st_mode & S_IFMT == S_IFSOCK else {
+        close(fd)
+        throw DaemonError(.socket, "\(path.onOneLine) is there, and no socket", hint: "move it away")
+      }
+      unlink(path)
+    }
+    // The file that `bind` makes has this mode from its first moment.
+    fchmod(fd, 0o600)
+    guard address.withPointer({ bind(fd, $0, $1) }) == 0, listen(fd, 128) == 0, lstat(path, &status) == 0
+    else {
+      defer { close(fd) }
+      throw failure("listen at \(path.onOneLine)")
+    }
+    return (fd, (status.st_dev, status.st_ino))
+  }
+
+  private static func failure(_ what: String) -> DaemonError {
+    DaemonError(.socket, "can't \(what): \(SystemError(errno).text)")
+  }
+}

@@ -1,0 +1,82 @@
+internal import EventLoop
+internal import Glibc
+public import Home
+public import JSONText
+internal import LuaModules
+internal import LuaRuntime
+internal import Scheduling
+internal import SpeakerKit
+
+/// The daemon, its scripts and its jobs as JSON. Times are seconds since 1970.
+struct DaemonReport {
+  private let daemon: Daemon
+
+  init(_ daemon: Daemon) { self.daemon = daemon }
+
+  var status: JSON {
+    let engine = daemon.engine
+    let house = engine.house.open
+    let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
+    return .object([
+      ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
+      ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
+      ("house", .string(house == nil ? "closed" : "open")),
+      ("output", .string(engine.options.configuration.output.text)),
+      ("speakers", .number(house?.devices.count ?? 0)),
+      ("playing", .array(playing.map(RoomReport.playing))),
+      ("scripts", .array(daemon.scripts.map(script))), ("jobs", .number(engine.scheduledJobs.count)),
+    ])
+  }
+
+  func script(_ host: ScriptHost) -> JSON {
+    let script = host.script
+    let jobs = script.map { script in daemon.engine.scheduledJobs.count { $0.owner == script.number } } ?? 0
+    return .object([
+      ("name", .string(host.name)), ("path", .string(host.path)), ("state", .string(host.machine.name)),
+      ("error", .optional(host.machine.error?.description)),
+      ("started", host.started.map { .decimal($0.inSeconds) } ?? .null), ("starts", .number(host.starts)),
+      ("failures", .number(script?.failures ?? 0)), ("last_error", .optional(host.lastError?.description)),
+      ("routines", .number(script?.state.routineCount ?? 0)), ("jobs", .number(jobs)),
+      ("memory", .number(script?.state.memory.now ?? 0)),
+    ])
+  }
+
+  func job(_ job: Job) -> JSON {
+    func time(_ time: WallTime?) -> JSON { time.map { .decimal($0.inSeconds) } ?? .null }
+    return .object([
+      ("script", .optional(daemon.scriptName(job.owner))), ("name", .string(job.name)),
+      ("schedule", .string("\(job.recurrence)")), ("next", time(job.isActive ? job.next : nil)),
+      ("last", time(job.last)), ("runs", .number(job.runs)), ("failures", .number(job.failures)),
+      ("running", .number(job.running)),
+    ])
+  }
+
+  static func entry(_ entry: DaemonLog.Entry) -> JSON {
+    .object([
+      ("time", .decimal(entry.time.inSeconds)), ("level", .string(entry.level.rawValue)),
+      ("script", .optional(entry.script)), ("message", .string(entry.message)),
+      ("fields", .object(entry.fields.map { ($0.0, .string($0.1)) })),
+    ])
+  }
+}
+
+/// The results of actions on rooms as JSON, for the control socket and for the command line.
+public enum RoomReport {
+  /// The level of a speaker.
+  public static func level(_ level: RoomActions.Level) -> JSON {
+    .object([
+      ("speaker", .string(level.speaker)), ("room", .optional(level.room)), ("volume", .number(level.volume)),
+      ("muted", .bool(level.isMuted)),
+    ])
+  }
+
+  /// A session with a source.
+  public static func playing(_ playing: RoomActions.Playing) -> JSON {
+    .object([
+      ("session", .string(playing.session)), ("state", .string(playing.state.rawValue)),
+      ("title", .string(playing.title)), ("source", .string(playing.source)),
+      ("rooms", .array(playing.rooms.map { .string($0) })), ("position", .decimal(playing.position)),
+      ("duration", playing.duration.map { .decimal($0) } ?? .null), ("volume", .number(playing.volume)),
+    ])
+  }
+}

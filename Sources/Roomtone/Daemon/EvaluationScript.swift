@@ -1,0 +1,144 @@
+internal import EventLoop
+internal import JSONText
+internal import LuaModules
+internal import LuaRuntime
+
+/// The Lua state in which clients of the daemon evaluate code that belongs to no script: all modules are globals, and
+/// variables stay until `os.exit`. Made by its first use. Confined to the loop.
+final class EvaluationScript {
+  let name = "ctl"
+  private let engine: Engine
+  private let log: DaemonLog
+  private let evaluations: Evaluations
+  private var script: Script?
+  private var ending: [Task<Void, Never>] = []
+
+  init(engine: Engine, log: DaemonLog, _ evaluations: Evaluations) {
+    (self.engine, self.log, self.evaluations) = (engine, log, evaluations)
+  }
+
+  /// The number of the script in the engine; nil before its first use.
+  var number: Int? { script?.number }
+
+  /// Returns the script.
+  func ready() throws -> Script {
+    if let script { return script }
+    let new = try engine.makeScript(name, isFile: false, global: true)
+    evaluations.connect(new, as: name)
+    new.onFailure = { [weak self, log, name] error in
+      log.add(.error, error.report, script: name)
+      if error.code == "script.flooded" { self?.end() }
+    }
+    new.onExit = { [weak self] _ in self?.end() }
+    script = new
+    return new
+  }
+
+  /// Ends the script; the next use makes a new one.
+  func end() {
+    guard let script else { return }
+    self.script = nil
+    let loop = engine.loop
+    ending.append(
+      loop.start { [evaluations] in
+        // In a turn of its own: the script may be in the middle of the call that ends it.
+        try? await loop.sleep(for: .zero)
+        await script.end()
+        evaluations.hasEnded(script)
+      })
+  }
+
+  /// Returns when all that ended has unwound.
+  func hasEnded() async {
+    for task in ending { await task.value }
+    ending = []
+  }
+}
+
+/// The output of the daemon's scripts, and the code that clients have evaluated in them: what that prints goes to the
+/// client, everything else to the log. Confined to the loop.
+final class Evaluations {
+  /// The most printed lines of one evaluation.
+  private static let mostLines = 1000
+
+  private struct Evaluation {
+    let script: Int
+    var printed: [JSON] = []
+    let finish: (Result<JSON, any Error>) -> Void
+  }
+
+  private let log: DaemonLog
+  private var open: [ObjectIdentifier: Evaluation] = [:]
+
+  init(log: DaemonLog) { self.log = log }
+
+  /// Sends the output of a script to the log under `name`.
+  func connect(_ script: Script, as name: String) {
+    script.onLog = { [log] in log.add(.init($0), $1, fields: $2, script: name) }
+    script.state.onWarning = { [log] in log.add(.warn, $0, script: name) }
+    script.state.onPrint = { [unowned self, unowned state = script.state] line in
+      if let running = state.running, open[ObjectIdentifier(running)] != nil {
+        collect(line, of: ObjectIdentifier(running))
+      } else {
+        log.add(.print, line, script: name)
+      }
+    }
+  }
+
+  private func collect(_ line: String, of id: ObjectIdentifier) {
+    guard let count = open[id]?.printed.count, count < Self.mostLines else { return }
+    open[id]?.printed.append(.string(line))
+  }
+
+  /// Compiles code as an expression, else as statements, and runs it in a routine of its own.
+  /// - Parameter finish: receives the shown results and the printed lines, or the error, once.
+  /// - Returns: a function that cancels the routine.
+  /// - Throws: `LuaError` of the syntax.
+  func run(
+    _ code: String, in script: Script, finish: @escaping (Result<JSON, any Error>) -> Void
+  ) throws -> () -> Void {
+    let state = script.state
+    let name = "=ctl"
+    let function: LuaReference
+    if let expression = try? state.load(Array("return \(code)".utf8), chunkName: name) {
+      function = expression
+    } else {
+      function = try state.load(Array(code.utf8), chunkName: name)
+    }
+    let routine = state.start(function, name: "eval")
+    let id = ObjectIdentifier(routine)
+    open[id] = Evaluation(script: script.number, finish: finish)
+    routine.whenEnded { [unowned self] outcome in
+      guard let evaluation = open.removeValue(forKey: id) else { return }
+      func succeed(_ values: [LuaValue]) {
+        let results = values.map { JSON.string(state.inspect($0)) }
+        evaluation.finish(
+          .success(.object([("results", .array(results)), ("printed", .array(evaluation.printed))])))
+      }
+      switch outcome {
+      case .returned(let values): succeed(values)
+      case .failed(let error) where script.isExit(error): succeed([])
+      case .failed(let error): evaluation.finish(.failure(error.located))
+      case .cancelled: evaluation.finish(.failure(LuaError.cancelled))
+      }
+    }
+    return { [weak routine] in routine?.cancel() }
+  }
+
+  /// A script has ended: what is still evaluated in it never ends by itself.
+  func hasEnded(_ script: Script) {
+    for (id, evaluation) in open where evaluation.script == script.number {
+      open[id] = nil
+      evaluation.finish(.failure(LuaError.cancelled))
+    }
+  }
+}
+
+extension LuaError {
+  /// The error with its location in the message, for clients that show the message alone.
+  var located: LuaError {
+    var error = self
+    if let location, !location.isEmpty { error.message = "\(location): \(message)" }
+    return error
+  }
+}

@@ -1,0 +1,136 @@
+internal import EventLoop
+internal import LuaModules
+internal import LuaRuntime
+
+/// One script of the daemon: reads its file, runs its versions one after the other, ends what each started. Confined to
+/// the loop.
+final class ScriptHost {
+  /// The name for people: that of the file without `.lua`.
+  let name: String
+  /// The path of the file.
+  let path: String
+  /// The state.
+  private(set) var machine = ScriptMachine()
+  /// The moment at which the current version started; nil before the first.
+  private(set) var started: WallTime?
+  /// The number of versions that were started.
+  private(set) var starts = 0
+  /// The last error that no code of the script caught, also of an earlier version.
+  private(set) var lastError: LuaError?
+  private var versions: [ScriptMachine.Generation: (script: Script, main: LuaReference)] = [:]
+  private var generation = 0
+  private let engine: Engine
+  private let log: DaemonLog
+  private let evaluations: Evaluations
+  private let onChange: (ScriptHost) -> Void
+
+  /// A host of the file at `path`, which reads it with the first `load`.
+  /// - Parameter onChange: called when the state has changed; a removed script is over.
+  init(
+    _ name: String, path: String, engine: Engine, log: DaemonLog, _ evaluations: Evaluations,
+    onChange: @escaping (ScriptHost) -> Void
+  ) {
+    (self.name, self.path, self.engine, self.log) = (name, path, engine, log)
+    (self.evaluations, self.onChange) = (evaluations, onChange)
+  }
+
+  /// The script of the version that runs; nil for none.
+  var script: Script? { machine.current.flatMap { versions[$0]?.script } }
+
+  /// `true` if the script is over, and its file gone.
+  var isRemoved: Bool { if case .removed = machine.phase { true } else { false } }
+
+  /// `true` if the version that runs, or one that could not be started, may depend on the library file at `path`.
+  func depends(onLibrary path: String) -> Bool {
+    switch machine.phase {
+    case .running, .stale: machine.error != nil || script?.state.requires(file: path) == true
+    case .new, .ending, .failed: true
+    case .ended, .removed: false
+    }
+  }
+
+  /// Reads the file anew and starts it in place of the version that runs.
+  func load() {
+    guard !isRemoved else { return }
+    generation += 1
+    do {
+      versions[generation] = try read(generation)
+      perform(machine.loaded(generation))
+    } catch {
+      let error = LuaError(error)
+      machine.unloadable(error)
+      let rest = script == nil ? "" : "; the version before runs on"
+      log.add(.error, error.report + rest, script: name)
+      lastError = error
+      perform([])
+    }
+  }
+
+  /// Ends the script for good.
+  func remove() { perform(machine.remove()) }
+
+  private func read(_ generation: Int) throws -> (script: Script, main: LuaReference) {
+    let text: ScriptText
+    do { text = try ScriptText(path: path) } catch {
+      throw LuaError(code: error.code, message: error.message, hint: error.hint)
+    }
+    let script = try engine.makeScript(path, isFile: true)
+    script.setArguments([])
+    connect(script, generation)
+    do {
+      return (script, try script.state.load(text.bytes, chunkName: text.chunkName))
+    } catch {
+      discard(script)
+      throw error
+    }
+  }
+
+  private func connect(_ script: Script, _ generation: Int) {
+    evaluations.connect(script, as: name)
+    script.onFailure = { [weak self, log, name] error in
+      log.add(.error, error.report, script: name)
+      self?.lastError = error
+      if error.code == "script.flooded" { self?.perform(self?.machine.failed(generation, error) ?? []) }
+    }
+    script.onExit = { [weak self] status in
+      self?.perform(self?.machine.exited(generation, status: status) ?? [])
+    }
+  }
+
+  private func perform(_ actions: [ScriptMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .start(let generation): start(generation)
+      case .end(let generation): end(generation)
+      case .discard(let generation):
+        if let version = versions.removeValue(forKey: generation) { discard(version.script) }
+      case .forget: break
+      }
+    }
+    onChange(self)
+  }
+
+  private func start(_ generation: Int) {
+    guard let version = versions[generation] else { return }
+    (started, starts) = (engine.loop.wallNow, starts + 1)
+    let routine = version.script.call(version.main, name: path)
+    routine?.whenEnded { [weak self] outcome in
+      guard let self, case .failed(let error) = outcome, !version.script.isExit(error) else { return }
+      perform(machine.failed(generation, error))
+    }
+  }
+
+  private func end(_ generation: Int) {
+    // In a turn of its own: the script may be in the middle of a call that ended it.
+    engine.loop.next { [self] in
+      guard let version = versions.removeValue(forKey: generation) else { return }
+      engine.loop.start { [self] in
+        await version.script.end()
+        evaluations.hasEnded(version.script)
+        perform(machine.hasEnded(generation))
+      }
+    }
+  }
+
+  private func discard(_ script: Script) { engine.loop.start { await script.end() } }
+}

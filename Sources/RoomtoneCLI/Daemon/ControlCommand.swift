@@ -1,0 +1,69 @@
+internal import EventLoop
+internal import JSONText
+internal import Roomtone
+
+/// Command `roomtone ctl`: one request to the daemon, and its result.
+enum ControlCommand {
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let words = arguments.operands
+    let client = try ControlClient.required()
+    let isJSON = arguments.has(.jsonList)
+    /// Performs a method, and prints its result as JSON, or as `shown` has it.
+    func perform(
+      _ method: String, _ parameters: [(name: String, value: JSON)] = [], _ shown: (JSON) -> [String]
+    ) throws -> Int32 {
+      let result = try client.call(method, parameters)
+      (isJSON ? [result.lines] : shown(result)).forEach(Terminal.print)
+      return 0
+    }
+    func room(_ index: Int) -> [(name: String, value: JSON)] {
+      words.indices.contains(index) ? [("room", .string(words[index]))] : []
+    }
+    switch arguments.action?.name {
+    case "scripts": return try perform("scripts") { ControlText.scripts($0).lines }
+    case "restart": return try perform("restart", [("name", .string(words[0]))]) { _ in [] }
+    case "reload":
+      let name = words.first.map { [(name: "name", value: JSON.string($0))] } ?? []
+      return try perform("reload", name) { _ in [] }
+    case "jobs": return try perform("jobs") { ControlText.jobs($0).lines }
+    case "run-now": return try perform("run_now", [("job", .string(words[0]))]) { _ in [] }
+    case "skip":
+      return try perform("skip", [("job", .string(words[0]))]) { result in
+        ["the run of \(ControlText.time(result["skipped"])) is left out"]
+      }
+    case "trigger":
+      var parameters = [(name: "name", value: JSON.string(words[0]))]
+      if words.count > 1 { parameters.append(("value", JSON(parsing: words[1].utf8) ?? .string(words[1]))) }
+      return try perform("trigger", parameters) { result in
+        result["listeners"]?.int == 0 ? ["nobody listens to \(words[0])"] : []
+      }
+    case "eval":
+      var parameters = [(name: "code", value: JSON.string(words[0]))]
+      if let script = arguments.text(.ofScript) { parameters.append(("script", .string(script))) }
+      return try perform("eval", parameters) { result in
+        let texts = { (name: String) in (result[name]?.elements ?? []).compactMap(\.text) }
+        return texts("printed") + (texts("results").isEmpty ? [] : [texts("results").joined(separator: "\t")])
+      }
+    case "log": return try log(client, arguments)
+    case "volume", "stop":
+      let name = arguments.action?.name ?? ""
+      var parameters = room(0)
+      if words.count > 1 { parameters.append(("volume", .string(words[1]))) }
+      return try perform(name, parameters) { ControlText.rooms($0, name).lines }
+    default: return try perform("status") { ControlText.status($0) }
+    }
+  }
+
+  private static func log(_ client: ControlClient, _ arguments: ParsedArguments) throws -> Int32 {
+    var parameters = [(name: "follow", value: JSON.bool(arguments.has(.follow)))]
+    if let script = arguments.text(.ofScript) { parameters.append(("script", .string(script))) }
+    let isJSON = arguments.has(.jsonList)
+    func show(_ entry: JSON) { Terminal.print(isJSON ? entry.line : ControlText.entry(entry)) }
+    (try client.call("log", parameters).elements ?? []).forEach(show)
+    guard arguments.has(.follow) else { return 0 }
+    while let message = try client.receive() {
+      if message["method"]?.text == "log", let entry = message["params"] { show(entry) }
+    }
+    throw CommandFailure(.socket, "the daemon has ended")
+  }
+}

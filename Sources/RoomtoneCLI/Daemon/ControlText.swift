@@ -1,0 +1,119 @@
+internal import EventLoop
+internal import JSONText
+internal import Scheduling
+
+/// The results of the daemon for people.
+enum ControlText {
+  private static let noTime = "-"
+
+  static func status(_ status: JSON) -> [String] {
+    var table = TextTable()
+    table.add([
+      "Daemon",
+      "process \(status["process"]?.int ?? 0), version \(status["version"]?.text ?? ""), since \(time(status["started"]))",
+    ])
+    table.add(["Folder", status["folder"]?.text ?? ""])
+    let speakers = status["speakers"]?.int ?? 0
+    table.add([
+      "House", "\(status["house"]?.text ?? ""), output \(status["output"]?.text ?? ""), \(speakers) speakers",
+    ])
+    let playing = (status["playing"]?.elements ?? []).map { playing in
+      "\(playing["title"]?.text ?? "") in \(rooms(of: playing))"
+        + (playing["state"]?.text == "paused" ? " (paused)" : "")
+    }
+    table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
+    table.add(["Jobs", "\(status["jobs"]?.int ?? 0)"])
+    let scripts = status["scripts"] ?? .array([])
+    return table.lines + (scripts.elements?.isEmpty == false ? [""] + self.scripts(scripts).lines : [])
+  }
+
+  static func scripts(_ scripts: JSON) -> TextTable {
+    var table = TextTable(["SCRIPT", "STATE", "SINCE", "JOBS", "FAILURES", "ERROR"])
+    for script in scripts.elements ?? [] {
+      table.add([
+        script["name"]?.text ?? "", script["state"]?.text ?? "", time(script["started"]),
+        "\(script["jobs"]?.int ?? 0)", "\(script["failures"]?.int ?? 0)",
+        script["error"]?.text ?? script["last_error"]?.text ?? "",
+      ])
+    }
+    return table
+  }
+
+  static func jobs(_ jobs: JSON) -> TextTable {
+    var table = TextTable(["NEXT", "JOB", "SCRIPT", "SCHEDULE", "LAST", "RUNS", "FAILURES"])
+    for job in jobs.elements ?? [] {
+      table.add([
+        (job["running"]?.int ?? 0) > 0 ? "running" : time(job["next"]), job["name"]?.text ?? "",
+        job["script"]?.text ?? "", job["schedule"]?.text ?? "", time(job["last"]),
+        "\(job["runs"]?.int ?? 0)", "\(job["failures"]?.int ?? 0)",
+      ])
+    }
+    return table
+  }
+
+  /// Returns the levels of `volume`, `mute` and `unmute`, or the sessions of the other verbs.
+  static func rooms(_ result: JSON, _ verb: String) -> TextTable {
+    let elements = result.elements ?? []
+    var table = TextTable()
+    for element in elements where element["speaker"] != nil {
+      table.add([
+        element["speaker"]?.text ?? "",
+        "\(element["volume"]?.int ?? 0)" + (element["muted"]?.bool == true ? " muted" : ""),
+      ])
+    }
+    for element in elements where element["session"] != nil {
+      let length = (element["duration"]?.seconds).map { " of \(clock($0))" } ?? ""
+      table.add([
+        rooms(of: element), element["title"]?.text ?? "",
+        (element["state"]?.text ?? "") + " " + clock(element["position"]?.seconds ?? 0) + length,
+      ])
+    }
+    if elements.isEmpty, verb == "now" || verb == "stop" { table.add(["nothing plays"]) }
+    return table
+  }
+
+  /// Returns a line of the log: `22:30:00  bedtime  warn: message key=value`.
+  static func entry(_ entry: JSON) -> String {
+    let level = entry["level"]?.text ?? ""
+    var fields = ""
+    if case .object(let members)? = entry["fields"] {
+      fields = members.map { " \($0.name)=\($0.value.text ?? "")" }.joined()
+    }
+    let text = (entry["message"]?.text ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+    let source = entry["script"]?.text.map { "\($0): " } ?? ""
+    let first =
+      "\(source)\(level == "print" ? "" : "\(level): ")\(text.first.map(String.init) ?? "")\(fields)"
+    return
+      ([time(entry["time"]) + "  " + first.withoutTabs.onOneLine]
+      + text.dropFirst().map { "  " + String($0).withoutTabs.onOneLine })
+      .joined(separator: "\n")
+  }
+
+  /// Returns the local date and time of seconds since 1970: `2026-03-28 22:30:00`; a dash for none.
+  static func time(_ json: JSON?) -> String {
+    guard let seconds = json?.seconds else { return noTime }
+    return "\(ProcessZone().local(WallTime(inSeconds: seconds)))"
+  }
+
+  private static func rooms(of playing: JSON) -> String {
+    let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
+    return rooms.isEmpty ? "no room" : rooms.joined(separator: ", ")
+  }
+
+  private static func clock(_ seconds: Double) -> String {
+    let whole = Int(max(0, min(seconds, 1e9)))
+    let rest = whole % 60
+    return "\(whole / 60):\(rest < 10 ? "0" : "")\(rest)"
+  }
+}
+
+extension JSON {
+  /// A number as seconds; nil for other values.
+  fileprivate var seconds: Double? {
+    switch self {
+    case .number(let number): Double(number)
+    case .decimal(let number), .exact(let number): number
+    default: nil
+    }
+  }
+}

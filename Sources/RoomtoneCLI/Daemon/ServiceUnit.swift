@@ -1,0 +1,86 @@
+internal import EventLoop
+internal import Glibc
+internal import Roomtone
+
+/// The systemd user unit of `roomtone serve`. Source: systemd.service(5), systemd.syntax(7).
+enum ServiceUnit {
+  /// Name of the unit.
+  static let name = "roomtone.service"
+
+  /// Writes the unit, and prints the commands that enable it.
+  static func install(_ folder: String, _ arguments: ParsedArguments) throws -> Int32 {
+    guard let units = UserFolders.systemdUnits else {
+      throw CommandFailure(.unit, "there is no home folder for the unit")
+    }
+    var words = [try executable(), "serve"]
+    if let output = arguments.text(.output) { words += ["--output", output] }
+    if let file = arguments.text(.config) { words += ["--config", UserFolders.absolute(file)] }
+    if arguments.has(.verbose) { words.append("--verbose") }
+    words += ["--", folder]
+    let path = "\(units)/\(name)"
+    var made = ""
+    for part in units.split(separator: "/") {
+      made += "/\(part)"
+      mkdir(made, 0o755)
+    }
+    let text = Array(text(words).utf8)
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw CommandFailure(.unit, "can't write \(path): \(SystemError(errno).text)") }
+    defer { close(file) }
+    guard write(file, text, text.count) == text.count else {
+      throw CommandFailure(.unit, "can't write \(path): \(SystemError(errno).text)")
+    }
+    Terminal.print(path)
+    Terminal.print("start it now and at every login:    systemctl --user enable --now \(name)")
+    Terminal.print("start it with the machine as well:  loginctl enable-linger")
+    return 0
+  }
+
+  /// Returns the text of the unit that runs `words`. Before version 253 systemd does not know `notify-reload`, and
+  /// the type of the line before stays.
+  static func text(_ words: [String]) -> String {
+    """
+    [Unit]
+    Description=Roomtone, the home's audio
+    After=sound.target pipewire.service pulseaudio.service
+
+    [Service]
+    Type=notify
+    Type=notify-reload
+    ExecStart=\(words.map(quoted).joined(separator: " "))
+    SuccessExitStatus=143
+    Restart=on-failure
+    RestartSec=5
+    WatchdogSec=30
+    TimeoutStopSec=30
+
+    [Install]
+    WantedBy=default.target
+
+    """
+  }
+
+  /// Returns a word of a command line of a unit: in quotes, with the characters escaped that have a meaning there.
+  private static func quoted(_ word: String) -> String {
+    var text = "\""
+    for scalar in word.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": text += "\\\(scalar)"
+      case "%": text += "%%"
+      case "$": text += "$$"
+      case "\n": text += "\\n"
+      case "\t": text += "\\t"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+
+  private static func executable() throws -> String {
+    guard let path = realpath("/proc/self/exe", nil) else {
+      throw CommandFailure(.unit, "can't find this program: \(SystemError(errno).text)")
+    }
+    defer { free(path) }
+    return String(cString: path)
+  }
+}

@@ -1,0 +1,154 @@
+internal import Roomtone
+internal import SpeakerKit
+
+// Commands and options of the daemon and of the house from the shell.
+
+extension CommandSpec {
+  static let serve = CommandSpec(
+    name: "serve",
+    summary: "runs all scripts of a folder, until it is told to end",
+    operands: [.scriptFolder],
+    options: [.install, .output, .config, .verbose],
+    notes: [
+      """
+      Each file DIR/*.lua is a script with a Lua state of its own; all share one house. Files and folders whose names \
+      begin with '_' are libraries, which 'require' finds. A script is read again when its file, or a library that it \
+      requires, changes; one that does not compile runs on as it was, and is 'stale' until it does.
+      """,
+      """
+      SIGHUP reads all scripts again, SIGTERM and SIGINT end tidily. 'roomtone ctl' talks to the daemon; 'volume', \
+      'stop' and the like act through it.
+      """,
+      """
+      --install writes a systemd unit of the user with the other options and DIR, and prints the commands that enable \
+      it. Nothing runs before that.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone serve", "the scripts of $XDG_CONFIG_HOME/roomtone/scripts"),
+      ExampleSpec("roomtone serve --output null scripts", "without sound, to try"),
+      ExampleSpec("roomtone serve --install", "as a service that starts at login"),
+    ])
+
+  static let ctl = CommandSpec(
+    name: "ctl",
+    summary: "talks to the daemon: its scripts, jobs, triggers, log",
+    operands: [],
+    options: [.jsonList, .ofScript, .follow],
+    actions: [
+      ActionSpec(name: "status", summary: "shows what runs and what plays", options: [.jsonList]),
+      ActionSpec(name: "scripts", summary: "lists the scripts", options: [.jsonList]),
+      ActionSpec(
+        name: "restart", summary: "starts a script anew", operands: [.scriptName], options: [.jsonList]),
+      ActionSpec(
+        name: "reload", summary: "reads a script, or all of the folder, again",
+        operands: [.optionalScriptName], options: [.jsonList]),
+      ActionSpec(name: "jobs", summary: "lists the jobs of all scripts", options: [.jsonList]),
+      ActionSpec(
+        name: "run-now", summary: "begins a run of a job", operands: [.jobName], options: [.jsonList]),
+      ActionSpec(
+        name: "skip", summary: "leaves out the next run of a job", operands: [.jobName],
+        options: [.jsonList]),
+      ActionSpec(
+        name: "trigger", summary: "fires a trigger", operands: [.triggerName, .triggerValue],
+        options: [.jsonList]),
+      ActionSpec(
+        name: "eval", summary: "evaluates Lua in the daemon, and shows the results", operands: [.code],
+        options: [.ofScript, .jsonList],
+        notes: [
+          """
+          Without --script it runs in a state of its own, in which all modules are globals and variables stay until \
+          'os.exit()'.
+          """
+        ]),
+      ActionSpec(
+        name: "log", summary: "shows the last lines of the log",
+        options: [.follow, .ofScript, .jsonList]),
+      ActionSpec(
+        name: "volume", summary: "shows or sets the volume of a room",
+        operands: [.room, .level], options: [.jsonList]),
+      ActionSpec(
+        name: "stop", summary: "stops what plays in a room, or everywhere", operands: [.optionalRoom],
+        options: [.jsonList]),
+    ],
+    notes: [
+      """
+      A script is named by its file, without '.lua'; a job by its name, or by SCRIPT/JOB where several scripts have \
+      one of that name.
+      """
+    ],
+    examples: [
+      ExampleSpec("roomtone ctl", "what runs and what plays"),
+      ExampleSpec("roomtone ctl restart bedtime", "the script bedtime.lua"),
+      ExampleSpec("roomtone ctl trigger doorbell '{\"button\":\"front\"}'", "as if the doorbell had rung"),
+      ExampleSpec("roomtone ctl eval 'speaker.volume()'", "a question to the house"),
+      ExampleSpec("roomtone ctl log --follow --script bedtime", "what the script prints from now on"),
+    ])
+}
+
+// The house from the shell.
+extension CommandSpec {
+  static let volume = CommandSpec(
+    name: "volume",
+    summary: "shows or sets the volume of a room",
+    operands: [.room, .level], options: [.jsonList, .config],
+    notes: [
+      throughDaemon,
+      "A change moves each speaker from its own level, and no further than 0 and \(House.maximumVolume).",
+    ],
+    examples: [
+      ExampleSpec("roomtone volume kitchen", "how loud it is"),
+      ExampleSpec("roomtone volume kitchen 20", "sets the level, and unmutes"),
+      ExampleSpec("roomtone volume kit +5", "a part of the name is enough"),
+    ])
+  static let mute = verb("mute", "mutes a room, or all speakers", [throughDaemon], "kitchen")
+  static let unmute = verb("unmute", "lets a room, or all speakers, sound again", [throughDaemon], "kitchen")
+  static let pause = verb("pause", "pauses what plays in a room, or everywhere", [ofSession], "kitchen")
+  static let resume = verb(
+    "resume", "resumes what is paused in a room, or everywhere", [ofSession], "kitchen")
+  static let stop = verb(
+    "stop", "stops what plays in a room, or everywhere",
+    ["What plays in other rooms too goes on there without the room."], "kitchen")
+  static let next = verb("next", "plays the next file of the queue", [ofSession], "kitchen")
+  static let previous = verb("previous", "plays the previous file of the queue", [ofSession], "kitchen")
+  static let now = verb("now", "shows what plays", [throughDaemon], "kitchen")
+
+  private static let throughDaemon =
+    "The daemon acts when one runs. Without one the house is opened, and closed again."
+  private static let ofSession =
+    "Rooms that play the same music together act together. Only a daemon plays on when a command has ended."
+
+  private static func verb(_ name: String, _ summary: String, _ notes: [String], _ room: String)
+    -> CommandSpec
+  {
+    CommandSpec(
+      name: name, summary: summary, operands: [.optionalRoom], options: [.jsonList, .config], notes: notes,
+      examples: [
+        ExampleSpec("roomtone \(name)", "everywhere"), ExampleSpec("roomtone \(name) \(room)", "in one room"),
+      ])
+  }
+}
+
+extension OperandSpec {
+  static let scriptFolder = OperandSpec(
+    name: "DIR", summary: "the folder of scripts (default: $XDG_CONFIG_HOME/roomtone/scripts)",
+    isOptional: true)
+  static let scriptName = OperandSpec(name: "NAME", summary: "a script")
+  static let optionalScriptName = OperandSpec(name: "NAME", summary: "a script", isOptional: true)
+  static let jobName = OperandSpec(name: "JOB", summary: "the name of a job, or SCRIPT/JOB")
+  static let triggerName = OperandSpec(name: "NAME", summary: "letters, digits, '_', '-' and '.'")
+  static let triggerValue = OperandSpec(
+    name: "VALUE", summary: "JSON; a text that is no JSON stands for itself", isOptional: true)
+  static let code = OperandSpec(name: "CODE", summary: "an expression, or statements")
+  static let room = OperandSpec(name: "ROOM", summary: "a room or a speaker, or a part of its name")
+  static let optionalRoom = OperandSpec(
+    name: "ROOM", summary: "a room or a speaker, or a part of its name", isOptional: true)
+  static let level = OperandSpec(
+    name: "N", summary: "0 to \(House.maximumVolume), or a change: +5, -5", isOptional: true, isSigned: true)
+}
+
+extension OptionSpec {
+  static let install = OptionSpec("install", .flag, "writes a systemd user unit, and runs nothing")
+  static let ofScript = OptionSpec("script", .text, valueName: "NAME", "the script that is meant")
+  static let follow = OptionSpec("follow", short: "f", .flag, "goes on with new lines, until interrupted")
+}

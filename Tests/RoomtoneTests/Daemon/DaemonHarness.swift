@@ -1,0 +1,77 @@
+import EventLoop
+import Glibc
+import JSONText
+import LuaRuntime
+import TestSupport
+
+@testable import Roomtone
+
+/// A daemon in this process, with a folder of scripts of its own, in virtual time unless it watches files.
+final class DaemonHarness {
+  let folder: TemporaryFolder
+  let daemon: Daemon
+  private let base: EngineHarness
+
+  /// - Parameter scripts: the texts by names of files.
+  init(wall: Bool = false, socket: Bool = false, _ scripts: [(String, String)]) throws {
+    base = try EngineHarness(wall: wall)
+    folder = try TemporaryFolder()
+    for (name, text) in scripts { _ = try folder.write(Array(text.utf8), to: name) }
+    daemon = Daemon(
+      engine: try base.engine(), version: "test",
+      options: DaemonOptions(folder: folder.path, socket: socket ? folder.file("run/control.sock") : nil))
+  }
+
+  deinit {
+    daemon.stop()
+    run { false }
+    daemon.engine.closeServices()
+    daemon.engine.loop.close()
+  }
+
+  var loop: EventLoop { daemon.engine.loop }
+
+  /// Begins, and lets the scripts run until nothing is ready.
+  func begin() throws {
+    try daemon.begin()
+    pass(.milliseconds(10))
+  }
+
+  /// Runs the loop until `isDone`, or until nothing is left; at most a minute of its time.
+  @discardableResult
+  func run(until isDone: @escaping () -> Bool) -> Bool {
+    var isOver = false
+    let timer = loop.after(.seconds(60)) { isOver = true }
+    _ = loop.run(until: { isOver || isDone() })
+    timer.cancel()
+    return isDone()
+  }
+
+  /// Lets time pass.
+  func pass(_ time: Duration) {
+    var isOver = false
+    loop.after(time) { isOver = true }
+    _ = loop.run(until: { isOver })
+  }
+
+  func write(_ text: String, to name: String) throws { _ = try folder.write(Array(text.utf8), to: name) }
+
+  /// The lines that scripts printed: `script: text`.
+  var printed: [String] {
+    daemon.log.kept.filter { $0.level == .print }.map { "\($0.script ?? ""): \($0.message)" }
+  }
+
+  var states: [String] { daemon.scripts.map { "\($0.name) \($0.machine.name)" } }
+
+  /// Performs a method of the control socket without one.
+  func call(_ method: String, _ parameters: [(name: String, value: JSON)] = []) throws -> JSON {
+    var result: Result<JSON, RPCError>?
+    let request = ControlRequest(
+      RPCRequest(id: 1, method: method, parameters: .object(parameters)), origin: .person(process: getpid()),
+      respond: { result = $0 }, push: { _, _ in true })
+    let methods = ControlMethods(daemon: daemon)
+    methods.perform(request)
+    run { result != nil }
+    return try result?.get() ?? .null
+  }
+}

@@ -1,0 +1,50 @@
+import EventLoop
+import Testing
+
+@testable import Roomtone
+
+@Suite struct LogLimitTests {
+  @Test("a flood is limited to its burst and then to its rate, and the lines left out are counted once")
+  func flood() {
+    var limit = LogLimit()
+    let admitted = (0..<1000).count { _ in limit.admit(at: .start) }
+    #expect(admitted == Int(LogLimit.burst))
+    #expect(limit.drain() == 1000 - admitted && limit.drain() == 0)
+    let later = Instant.start.advanced(by: .seconds(1))
+    #expect((0..<1000).count { _ in limit.admit(at: later) } == Int(LogLimit.perSecond))
+    #expect(!limit.isRested(at: later))
+    _ = limit.drain()
+    #expect(limit.isRested(at: later.advanced(by: .seconds(20))))
+  }
+}
+
+@Suite struct FolderChangesTests {
+  @Test("files of the folder are scripts; those with _ in front, and those below, are libraries")
+  func kinds() {
+    var changes = FolderChanges()
+    for name in ["a.lua", "_b.lua", ".c.lua", "d.lua~", ".lua", "readme"] {
+      changes.add(name, in: "/s", root: "/s")
+    }
+    changes.add("util.lua", in: "/s/_lib", root: "/s")
+    changes.add("notes.txt", in: "/s/_lib", root: "/s")
+    #expect(changes.scripts == ["a"] && changes.libraries == ["/s/_b.lua", "/s/_lib/util.lua"])
+  }
+}
+
+@Suite struct ServiceNotifierTests {
+  @Test("notifications are lines of the protocol, a status on one line")
+  func text() {
+    #expect(ServiceNotifier.Notification.reloading(microseconds: 7).text == "RELOADING=1\nMONOTONIC_USEC=7")
+    #expect(ServiceNotifier.Notification.status("a\nb").text == "STATUS=a\\nb")
+  }
+
+  @Test("the watchdog is told at half of its time, and only by the process that it watches")
+  func watchdog() {
+    func interval(_ time: String?, _ process: String?, socket: String? = "@x") -> Duration? {
+      ServiceNotifier(socket: socket, watchdogMicroseconds: time, watchdogProcess: process).watchdogInterval
+    }
+    #expect(interval("30000000", nil) == .seconds(15))
+    #expect(interval("30000000", "1") == nil && interval("x", nil) == nil && interval(nil, nil) == nil)
+    #expect(interval("30000000", nil, socket: nil) == nil && interval("1", nil, socket: "vsock:2:1") == nil)
+  }
+}
