@@ -55,6 +55,7 @@ let package = Package(
     library("Database", ["EventLoop", "CSQLite"]),
     library("HTTP", ["EventLoop", "CCurl"]),
     library("LineEditor", ["EventLoop", "CEdit"]),
+    library("Crypto", ["CCrypto"]),
 
     // Lua for Swift, and Lua as text.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"]),
@@ -66,8 +67,8 @@ let package = Package(
     library("AudioCore", ["EventLoop"]),
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
-    library("HeadsetLink", ["EventLoop", "CCrypto", "CZlib"]),
+    library("StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
+    library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
     library("HeadsetKit", ["HeadsetLink", "EventLoop"]),
     library("HeadsetBoard", ["HeadsetLink", "EventLoop"]),
     library("Scheduling", ["EventLoop"]),

@@ -1,33 +1,19 @@
-internal import CCrypto
+internal import Crypto
 
 /// The hash of bytes that come in pieces. Source: FIPS 180-4.
 package final class SHA256 {
   /// Bytes of a hash.
-  static let length = 32
+  static let length = Digest.length
 
-  private let context: OpaquePointer  // freed by deinit
+  private let digest = Digest()
 
-  package init() {
-    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
-      preconditionFailure("libcrypto has no SHA-256, or no memory for one")
-    }
-    self.context = context
-  }
-
-  deinit { EVP_MD_CTX_free(context) }
+  package init() {}
 
   /// Adds bytes behind those that were.
-  package func update(_ bytes: ArraySlice<UInt8>) {
-    let isAdded = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
-    precondition(isAdded, "libcrypto takes no bytes after the end")
-  }
+  package func update(_ bytes: ArraySlice<UInt8>) { digest.update(bytes) }
 
   /// The hash of all that was added, 32 bytes. To be called once, as the last.
-  package func finish() -> [UInt8] {
-    var hash = [UInt8](repeating: 0, count: Self.length)
-    precondition(EVP_DigestFinal_ex(context, &hash, nil) == 1, "libcrypto hashes once")
-    return hash
-  }
+  package func finish() -> [UInt8] { digest.finish() }
 
   /// The hash of `bytes`, 32 bytes.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] { hash(bytes[...]) }
@@ -43,20 +29,15 @@ package final class SHA256 {
 /// Proof that bytes come from who has the key. Source: RFC 2104 with SHA-256 of FIPS 180-4.
 package enum HMACSHA256 {
   /// Bytes of a whole proof.
-  static let length = 32
+  static let length = Digest.length
 
   /// The proof for `message`, 32 bytes.
   static func mac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var mac = [UInt8](repeating: 0, count: length)
-    let isMade = HMAC(EVP_sha256(), key, CInt(key.count), message, message.count, &mac, nil) != nil
-    precondition(isMade, "libcrypto has no HMAC-SHA256, or no memory for one")
-    return mac
+    Digest.authenticationCode(of: message, key: key)
   }
 
   /// `true` if two proofs are equal; compares in a time that does not depend on where they differ.
-  package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-    one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
-  }
+  package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool { Digest.isEqual(one, other) }
 }
 
 /// Bytes that nobody can foretell.
@@ -64,8 +45,7 @@ package enum SecureRandom {
   /// Returns `count` random bytes of libcrypto's generator.
   /// - Throws: `noRandomness` if the machine has no random numbers.
   package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    guard RAND_bytes(&bytes, CInt(count)) == 1 else { throw .noRandomness }
+    guard let bytes = Digest.randomBytes(count) else { throw .noRandomness }
     return bytes
   }
 }

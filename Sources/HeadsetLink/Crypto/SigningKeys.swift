@@ -1,16 +1,16 @@
-internal import CCrypto
+internal import Crypto
 public import EventLoop
 
 /// An Ed25519 key that signs firmware. Source: RFC 8032.
 public struct SigningKey: Sendable {
   /// Bytes of a signature.
-  static let signatureLength = 64
+  static let signatureLength = Ed25519.signatureLength
 
   private let seed: [UInt8]
 
   /// The key of a seed; nil unless that is 32 bytes long.
   package init?(seed: [UInt8]) {
-    guard seed.count == PEMKey.length else { return nil }
+    guard seed.count == Ed25519.keyLength else { return nil }
     self.seed = seed
   }
 
@@ -23,40 +23,18 @@ public struct SigningKey: Sendable {
 
   private init(developmentSeed text: String) {
     seed = Array(text.utf8)
-    precondition(seed.count == PEMKey.length)
+    precondition(seed.count == Ed25519.keyLength)
   }
 
   /// The signature of `message`, 64 bytes.
-  func sign(_ message: [UInt8]) -> [UInt8] {
-    withKey { key in
-      let context = EVP_MD_CTX_new()
-      defer { EVP_MD_CTX_free(context) }
-      var (signature, count) = ([UInt8](repeating: 0, count: Self.signatureLength), Self.signatureLength)
-      let isSigned =
-        EVP_DigestSignInit(context, nil, nil, nil, key) == 1
-        && EVP_DigestSign(context, &signature, &count, message, message.count) == 1
-      precondition(
-        isSigned && count == Self.signatureLength, "libcrypto has no Ed25519, or no memory for one")
-      return signature
-    }
-  }
+  func sign(_ message: [UInt8]) -> [UInt8] { Ed25519.sign(message, seed: seed) }
 
   /// The public half, which verifies signatures of this key.
   public var verifyingKey: VerifyingKey {
-    withKey { key in
-      var (bytes, count) = ([UInt8](repeating: 0, count: PEMKey.length), PEMKey.length)
-      guard EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1, let verifying = VerifyingKey(bytes: bytes)
-      else { preconditionFailure("libcrypto has no public key for a private one") }
-      return verifying
+    guard let key = VerifyingKey(bytes: Ed25519.publicKey(seed: seed)) else {
+      preconditionFailure("libcrypto has no public key for a private one")
     }
-  }
-
-  private func withKey<Result>(_ body: (OpaquePointer) -> Result) -> Result {
-    guard let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count) else {
-      preconditionFailure("libcrypto has no Ed25519, or no memory for one")
-    }
-    defer { EVP_PKEY_free(key) }
-    return body(key)
+    return key
   }
 }
 
@@ -67,7 +45,7 @@ public struct VerifyingKey: Hashable, Sendable {
 
   /// The key of `bytes`; nil unless they are 32.
   package init?(bytes: [UInt8]) {
-    guard bytes.count == PEMKey.length else { return nil }
+    guard bytes.count == Ed25519.keyLength else { return nil }
     self.bytes = bytes
   }
 
@@ -79,69 +57,22 @@ public struct VerifyingKey: Hashable, Sendable {
 
   /// `true` if `signature` was made of `message` with the private half of this key.
   func isValid(signature: [UInt8], message: [UInt8]) -> Bool {
-    guard signature.count == SigningKey.signatureLength,
-      let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)
-    else { return false }
-    defer { EVP_PKEY_free(key) }
-    let context = EVP_MD_CTX_new()
-    defer { EVP_MD_CTX_free(context) }
-    let isValid =
-      EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
-      && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-    // What it says of a wrong signature would stay in the thread's queue of errors.
-    if !isValid { ERR_clear_error() }
-    return isValid
+    Ed25519.isValid(signature: signature, message: message, publicKey: bytes)
   }
 }
 
-/// Reads keys from PEM, the text form of RFC 7468. The callbacks without a passphrase prevent libcrypto from
-/// asking for one on the terminal.
-enum PEMKey {
-  /// Bytes of an Ed25519 key, private or public.
-  static let length = 32
-  /// The most bytes of a text that are looked at.
-  private static let longestText = 16_384
-
-  /// The private key in `text`: PKCS#8, as `openssl genpkey -algorithm ed25519` writes it.
+/// Keys in PEM, with the failures of this target.
+private enum PEMKey {
   static func privateKey(in text: String) throws(CryptoError) -> [UInt8] {
-    if text.contains("ENCRYPTED") { throw .lockedKey }
-    return try key(in: text) {
-      PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil)
-    } raw: {
-      EVP_PKEY_get_raw_private_key($0, $1, $2)
+    do throws(Ed25519.TextFailure) { return try Ed25519.privateKey(in: text) } catch {
+      throw CryptoError(error)
     }
   }
 
-  /// The public key in `text`: SubjectPublicKeyInfo, as `openssl pkey -pubout` writes it.
   static func publicKey(in text: String) throws(CryptoError) -> [UInt8] {
-    try key(in: text) {
-      PEM_read_bio_PUBKEY($0, nil, { _, _, _, _ in -1 }, nil)
-    } raw: {
-      EVP_PKEY_get_raw_public_key($0, $1, $2)
+    do throws(Ed25519.TextFailure) { return try Ed25519.publicKey(in: text) } catch {
+      throw CryptoError(error)
     }
-  }
-
-  private static func key(
-    in text: String, read: (OpaquePointer) -> OpaquePointer?,
-    raw: (OpaquePointer, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<Int>) -> CInt
-  ) throws(CryptoError) -> [UInt8] {
-    let bytes = Array(text.utf8)
-    guard bytes.count <= longestText else { throw .noKey }
-    let key: OpaquePointer? = bytes.withUnsafeBytes {
-      // It reads where the bytes are, so it ends before they move.
-      guard let source = BIO_new_mem_buf($0.baseAddress, CInt($0.count)) else { return nil }
-      defer { BIO_free(source) }
-      return read(source)
-    }
-    guard let key else {
-      ERR_clear_error()
-      throw .noKey
-    }
-    defer { EVP_PKEY_free(key) }
-    guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else { throw .otherKey }
-    var (result, count) = ([UInt8](repeating: 0, count: length), length)
-    guard raw(key, &result, &count) == 1, count == length else { throw .otherKey }
-    return result
   }
 }
 
@@ -202,5 +133,16 @@ public enum CryptoError: Error, Equatable {
     case .lockedKey: "is locked with a passphrase"
     case .otherKey: "is not one of Ed25519"
     }
+  }
+}
+
+extension CryptoError {
+  fileprivate init(_ failure: Ed25519.TextFailure) {
+    self =
+      switch failure {
+      case .noKey: .noKey
+      case .lockedKey: .lockedKey
+      case .otherKey: .otherKey
+      }
   }
 }
