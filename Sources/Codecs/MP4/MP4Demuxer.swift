@@ -67,14 +67,15 @@ struct MP4Demuxer {
   }
 
   /// Returns the units per second in `mdhd` or `mvhd`, and the box's version.
-  private static func time(_ header: MP4Bytes?) -> (scale: Int, version: Int)? {
+  static func time(_ header: MP4Bytes?) -> (scale: Int, version: Int)? {
     guard let header, let version = header.number(0, 1) else { return nil }
     return header.number(version == 1 ? 20 : 12, 4).map { ($0, version) }
   }
 
   // MARK: Sample description
 
-  private enum Description {
+  /// The kind of sound of a track.
+  enum Description {
     case aac(AACConfiguration)
     case other(String)
   }
@@ -86,7 +87,8 @@ struct MP4Demuxer {
     "samr": "AMR in MP4",
   ]
 
-  private static func description(_ stbl: MP4Bytes) throws(MP4Obstacle) -> Description {
+  /// Reads the sample description of a track.
+  static func description(_ stbl: MP4Bytes) throws(MP4Obstacle) -> Description {
     guard let stsd = stbl.box("stsd"), let entry = stsd.dropping(8)?.boxes(most: 1).first else {
       throw MP4Obstacle(found: "a track that does not tell its kind of sound", byte: stbl.offset)
     }

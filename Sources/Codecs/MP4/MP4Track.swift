@@ -59,14 +59,20 @@ public struct MP4Track: Sendable {
   /// Returns a frame with an ADTS header in front. Source: ISO/IEC 14496-3 §1.A.2.2.
   /// - Parameter frame: at most `longestFrame` bytes.
   public func adts(_ frame: some Collection<UInt8>) -> [UInt8] {
-    let configuration = demuxer.configuration
+    demuxer.configuration.adts(frame.prefix(Self.longestFrame))
+  }
+}
+
+extension AACConfiguration {
+  /// Returns a frame with an ADTS header in front. Source: ISO/IEC 14496-3 §1.A.2.2.
+  /// - Parameter frame: at most `MP4Track.longestFrame` bytes.
+  func adts(_ frame: some Collection<UInt8>) -> [UInt8] {
     // An empty frame is sent as one that ends at once.
-    let frame = frame.isEmpty ? [0xE0] : [UInt8](frame.prefix(Self.longestFrame))
+    let frame = frame.isEmpty ? [0xE0] : [UInt8](frame)
     let length = frame.count + 7
-    let channels = configuration.channelConfiguration
     let fields = [
-      0xFF, 0xF1, (configuration.objectType - 1) << 6 | configuration.rateIndex << 2 | channels >> 2,
-      (channels & 3) << 6 | length >> 11, length >> 3 & 0xFF, (length & 7) << 5 | 0x1F, 0xFC,
+      0xFF, 0xF1, (objectType - 1) << 6 | rateIndex << 2 | channelConfiguration >> 2,
+      (channelConfiguration & 3) << 6 | length >> 11, length >> 3 & 0xFF, (length & 7) << 5 | 0x1F, 0xFC,
     ]
     return fields.map { UInt8(truncatingIfNeeded: $0) } + frame
   }
