@@ -283,7 +283,7 @@ struct DefinitionTests {
       "stream.effect.lowpass": "100", "stream.effect.highpass": "100",
       "stream.Stream:set_url": "'http://127.0.0.1/'",
       "stream.Stream:set_type": "'raw'", "stream.Stream:set_buffer_blocks": "20",
-      "stream.Stream:set_user_agent": "'x'", "stream.Stream:set_data_timeout": "1",
+      "stream.Stream:set_user_agent": "'x'", "stream.Stream:set_max_bit_rate": "96", "stream.Stream:set_data_timeout": "1",
       "stream.Stream:set_pause_timeout": "1", "stream.Stream:set_metadata_encoding": "'latin1'",
       "stream.Stream:set_buffer_wait": "1", "stream.Stream:set_is_file": "true",
       "stream.Stream:set_buffer_wait_file": "1", "stream.Stream:set_throttle_bypass": "1",

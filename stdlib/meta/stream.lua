@@ -75,6 +75,7 @@ function stream.effect.highpass(hz) end
 ---@class stream.Options
 ---@field type? "auto"|"raw"|"pls"|"m3u" Content behind the URL: sound (`"raw"`) or a playlist (default: `"auto"`, detected).
 ---@field buffer_blocks? integer Size of the buffer in blocks of 5 KiB, 10 to 100,000 (default: 1,200).
+---@field max_bit_rate? integer Highest bit rate in kbit/s received where the station has several versions (HLS), 8 to 10,000: the best up to it, else the lowest (default: 320).
 ---@field user_agent? string `User-Agent` header of requests (default: `"Roomtone"`).
 ---@field data_timeout? Duration Longest time without data before a new connection, at least 1 s (default: 20 s).
 ---@field pause_timeout? Duration Longest pause during which the stream is received; then it stops; 0: no limit (default: 5 minutes).
@@ -165,6 +166,7 @@ function stream.file(path, options) end
 ---@field url string URL that plays, or that the next `start` of a stopped stream connects to; without user and password.
 ---@field type "auto"|"raw"|"pls"|"m3u" Content behind the URL, as set.
 ---@field buffer_blocks integer Size of the buffer in blocks of 5 KiB, from the next `start` on.
+---@field max_bit_rate integer Highest bit rate in kbit/s received where the station has several versions (HLS).
 ---@field user_agent string `User-Agent` header of requests.
 ---@field data_timeout number Longest time without data before a new connection, in seconds.
 ---@field pause_timeout number Longest pause during which the stream is received, in seconds; 0: no limit.
@@ -340,6 +342,11 @@ function Stream:set_type(type) end
 ---Sets the size of the buffer, from the next `start` on. Raises `argument`.
 ---@param blocks integer Blocks of 5 KiB, 10 to 100,000.
 function Stream:set_buffer_blocks(blocks) end
+
+---Sets the highest bit rate received where the station has several versions (HLS), from the next connection on: the
+---best version up to it, else the lowest. Raises `argument`.
+---@param rate integer kbit/s, 8 to 10,000.
+function Stream:set_max_bit_rate(rate) end
 
 ---Sets the `User-Agent` header of requests, from the next connection on. Raises `argument`.
 ---@param name string

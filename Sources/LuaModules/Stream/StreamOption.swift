@@ -30,6 +30,11 @@ struct StreamOption: Sendable {
         if let blocks = try given.int("buffer_blocks", in: 10...100_000) { options.bufferBlocks = blocks }
       }),
     StreamOption(
+      "max_bit_rate", read: { .int($0.maxBitRate) },
+      apply: { given, options in
+        if let rate = try given.int("max_bit_rate", in: 8...10_000) { options.maxBitRate = rate }
+      }),
+    StreamOption(
       "user_agent", read: { .string($0.userAgent) },
       apply: { given, options in
         guard let agent = try given.string("user_agent", .header) else { return }

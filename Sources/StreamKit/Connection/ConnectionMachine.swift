@@ -79,7 +79,8 @@ public struct ConnectionMachine: Sendable {
 
   private let own: ListedAddress
   var dataTimeout: Duration
-  let isPaced: Bool
+  /// True if sound comes as fast as it is heard, so that a stall shows.
+  private(set) var isPaced: Bool
   var random: any RandomNumberGenerator & Sendable
   /// The entries that are tried after the current address, with the depth of the lists in which they were found.
   private(set) var candidates: [ListedAddress] = []
@@ -158,6 +159,15 @@ public struct ConnectionMachine: Sendable {
   /// The server has answered with a status below 400, and a body of sound or of a list may follow.
   public mutating func answered(at now: Instant) {
     stall?.received(.zero, at: now)
+    updateDeadline()
+  }
+
+  /// Changes whether sound comes as fast as it is heard, also of the connection under way.
+  public mutating func setPaced(_ isPaced: Bool, at now: Instant) {
+    guard isPaced != self.isPaced else { return }
+    self.isPaced = isPaced
+    guard isOpen else { return }
+    stall = StallTest(at: now, limit: dataTimeout, isPaced: isPaced)
     updateDeadline()
   }
 

@@ -22,6 +22,8 @@ struct ReceiverOptions: Sendable {
   var fileLead = StreamTime(seconds: 3)
   /// The most sound that a live server may send ahead of real time before it is held back; nil for any.
   var liveLead: StreamTime? = StreamTime(seconds: 20)
+  /// The highest rate in kbit/s of a version of the stream that is received where there are several.
+  var maxBitRate = 320
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 

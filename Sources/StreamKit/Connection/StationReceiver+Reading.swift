@@ -6,7 +6,9 @@ extension StationReceiver {
   /// Pauses a transfer whose server sends faster than its sound is heard, or than disks accept it.
   func holdBack() -> HTTPFlow {
     guard !stitcher.isJoining else { return .more }
-    let lead = options.liveLead.flatMap { most in tee.buffer.map { $0.liveLead(most) } }
+    let lead = options.liveLead.flatMap { most in
+      tee.buffer.map { $0.liveLead(max(most, hls?.lead ?? .zero)) }
+    }
     guard pause.hold(above: lead, isDiskBehind: tee.isDiskBehind, at: now) else { return .more }
     driver.arm()
     return .pause
@@ -16,7 +18,13 @@ extension StationReceiver {
   func diskHasRoom() {
     guard !isStopped, !tee.isDiskBehind else { return }
     file?.diskHasRoom()
-    if pause.diskHasRoom() { driver.readAgain() }
+    if pause.diskHasRoom() { readAgain() }
+  }
+
+  /// Reads again from transfers that were paused.
+  func readAgain() {
+    driver.readAgain()
+    hls?.resume()
   }
 
   /// Reads in larger pieces while nobody listens.

@@ -14,7 +14,7 @@ extension StationReceiver {
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
         case .format(let new):
-          if let head { report(.answered(StationInfo(head))) }
+          reportAnswer()
           begin(new)
           isNew = true
         case .frame(let frame, let bytes, let pending):
@@ -35,6 +35,12 @@ extension StationReceiver {
       finish()
       return .stop
     }
+    account(for: received)
+    return isStopped ? .stop : .more
+  }
+
+  /// Reports sound that has come to the machine and the player.
+  func account(for received: StreamTime) {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
     let burst = machine.burst
@@ -43,7 +49,6 @@ extension StationReceiver {
     if isBurst, tee.buffer?.burstCame() == true { reportEnough() }
     hasDelivered = false
     keepPace()
-    return isStopped ? .stop : .more
   }
 
   /// Receives the end of a body that may have been a file: its last frame is whole.
@@ -64,7 +69,12 @@ extension StationReceiver {
     end()
   }
 
-  private func begin(_ new: StreamFormat) {
+  /// Reports what the station says of itself.
+  func reportAnswer() {
+    if let head { report(.answered(StationInfo(head))) }
+  }
+
+  func begin(_ new: StreamFormat) {
     if format != nil, format != new { discontinuity = discontinuity ?? .format }
     format = new
     report(.format(new))
@@ -108,14 +118,23 @@ extension StationReceiver {
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into delivery: inout FrameTee.Delivery
   ) -> Bool {
-    guard !isStopped else { return false }
     let title = titles.next(before: frame.offset + frame.length)
+    let isAccepted = deliver(frame, bytes, title: title, into: &delivery)
+    // The sound that follows is lost: the next connection reports a gap, and the title.
+    if !isAccepted, title != nil { titles.revokeLast() }
+    return isAccepted
+  }
+
+  /// - Returns: false when the buffer is full, which ends the connection.
+  func deliver(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
+    into delivery: inout FrameTee.Delivery
+  ) -> Bool {
+    guard !isStopped else { return false }
     let arrival = delivery.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isAccepted else {
-      // The sound that follows is lost: the next connection reports a gap, and the title.
-      if title != nil { titles.revokeLast() }
       report(.full)
       end()
       return false

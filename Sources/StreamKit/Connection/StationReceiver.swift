@@ -46,6 +46,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var hasDelivered = false
   /// The receiver in place of this one, once the stream has turned out to be a file.
   var file: (any AdoptingReceiver)?
+  /// The segments, once the stream has turned out to be one of HLS.
+  var hls: HLSReception?
 
   /// - Parameters:
   ///   - depth: lists that led to `address`.
@@ -82,7 +84,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     loop.post {
       self.options = options
       self.file?.change(self.options(for: self.driver.address))
-      self.driver.setDataTimeout(options.dataTimeout)
+      self.setSilenceLimit()
       self.keepPace()
     }
   }
@@ -163,6 +165,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   /// Ends the search for a join; frames that are not joined yet are no part of the stream.
   func disconnected() {
     pause.release()
+    hls?.close()
     guard case .audio = body else { return body = .done }
     body = .done
     setSearchTime()
@@ -184,12 +187,14 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   func end() {
     driver.end()
     file?.end()
+    hls?.close()
     disconnectStandby()
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
     // No sound is missing while nothing is read.
-    guard var due = pause.isHolding ? pause.end : deadline else { return nil }
+    guard var due = pause.isHolding ? pause.end : deadline else { return hls?.deadline }
+    if let moment = hls?.deadline { due = min(due, moment) }
     if let end = stitcher.searchEnd {
       let soon = now.advanced(by: .milliseconds(500))
       let end = Instant(nanoseconds: Int64((end * 1e9).rounded(.up)))
@@ -203,8 +208,11 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   private static let timerGrain = Duration.milliseconds(100)
 
   func timePassed() {
-    if pause.isHolding { return pause.timePassed(at: now) ? driver.readAgain() : driver.arm() }
+    hls?.timePassed()
+    guard !isStopped else { return }
+    if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : driver.arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
+    if hls != nil, let deadline = machine.deadline, now >= deadline { hls?.silent() }
     driver.deadlinePassed()
   }
 
@@ -269,6 +277,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       return receiveEnd(failure)
     case .playlist(let format, let text) where failure == nil:
       body = .done
+      if format == .m3u, HLSPlaylist.isHLS(text) { return open(segments: text) }
       do throws(StreamError) {
         driver.perform(machine.found(try Playlist(text, format: format, base: driver.address), at: now))
       } catch { driver.perform(machine.ended(error, at: now)) }
@@ -320,6 +329,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   private func beginAudio() {
     body = .audio
+    endSegments()
     guard let head else { return }
     sound.connect(head)
     titles.connect()

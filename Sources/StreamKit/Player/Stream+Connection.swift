@@ -93,6 +93,7 @@ extension Stream {
     settings.certificateFile = options.certificateFile
     settings.dataTimeout = options.dataTimeout
     settings.encoding = options.metadataEncoding
+    settings.maxBitRate = options.maxBitRate
     settings.clock = options.clock
     settings.isRaw = options.kind == .raw
     settings.isFile = options.isFile

@@ -33,6 +33,9 @@ public struct StreamOptions: Sendable {
   /// The sound of a file ahead of that before it is held back to the pace at which it is heard. From the next `start`
   /// on.
   public var throttleBypass = Duration.zero
+  /// The highest rate in kbit/s of a version of the stream that is received where there are several (HLS): the best of
+  /// at most that, else the lowest. From the next connection on.
+  public var maxBitRate = 320
   /// The encoding of titles that are not UTF-8. From the next title on.
   public var metadataEncoding = MetadataEncoding.latin1
   /// The user and the password of basic authentication. From the next connection on.

@@ -1,0 +1,37 @@
+internal import EventLoop
+internal import HTTP
+
+/// The segments of a stream that has turned out to be one of HLS. The connection is that of its list: it is lost when
+/// lists or segments can't be had, and brings sound while segments come.
+extension StationReceiver {
+  /// Continues with the segments of a list that has come.
+  func open(segments text: [UInt8]) {
+    let address = driver.address
+    machine.setPaced(false, at: now)
+    if hls?.address != address {
+      // Sound came of a stream of another kind, or of another address.
+      let gap = machine.hasSounded ? machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil
+      hls?.close()
+      hls = HLSReception(at: address, gap: gap, of: self)
+    }
+    let url = head.flatMap { try? StreamAddress($0.url) } ?? address
+    hls?.open(text, at: url)
+  }
+
+  /// Ends the segments: the stream has become one of another kind.
+  func endSegments() {
+    guard let old = hls else { return }
+    old.close()
+    hls = nil
+    machine.setPaced(true, at: now)
+    guard old.hasSound else { return }
+    let gap = machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0
+    discontinuity = .gap(seconds: gap)
+    report(.reconnected(gap: gap, stitched: false, overlap: 0))
+  }
+
+  /// Applies the longest time in which nothing may come.
+  func setSilenceLimit() {
+    driver.setDataTimeout(max(options.dataTimeout, hls?.silenceLimit ?? .zero))
+  }
+}

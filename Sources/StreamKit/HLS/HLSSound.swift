@@ -1,0 +1,287 @@
+internal import Codecs
+
+/// The frames in the segments of an HLS stream, whatever container they are in, and the titles beside them.
+///
+/// A value: a copy made at the start of a segment reads the segment again from there, frame for frame.
+/// ```swift
+/// sound.begin(title: segment.title, initialization: nil, isContinuous: true) { … }
+/// try sound.consume(bytes) { item in … }
+/// sound.endSegment { … }
+/// ```
+struct HLSSound: Sendable {
+  /// An item of the segments, in order.
+  enum Item {
+    case format(StreamFormat)
+    /// A frame with its bytes, which are valid until the call returns, and a title that begins with it.
+    case frame(StreamFrame, UnsafeRawBufferPointer, title: ICYMetadata?)
+  }
+
+  /// A reason why a segment can't be played, in words.
+  struct Obstacle: Error, Equatable {
+    let found: String
+    /// True for sound of a kind that does not work here; false for damage, and for no sound.
+    var isUnsupported = false
+  }
+
+  private enum Container: Sendable {
+    /// The first bytes of a segment.
+    case unknown([UInt8])
+    /// In the tag in front of packed audio, of which so many bytes are still to come.
+    case tag([UInt8], rest: Int)
+    case packed
+    case transport
+    case fragments
+  }
+
+  private var container = Container.unknown([])
+  private var framer = StreamFramer()
+  private var transport = TransportStream()
+  private var fragments: MP4Fragments?
+  /// The initialization section of `fragments`.
+  private var initialization: [UInt8]?
+  private var titles = HLSTitles()
+  /// Bytes of sound that went to the framer.
+  private var position = 0
+
+  /// Bytes of sound so far, which no frame has yet.
+  var pendingBytes: Int { framer.pendingBytes }
+
+  /// Begins a segment.
+  /// - Parameters:
+  ///   - initialization: the section that its MP4 needs.
+  ///   - isContinuous: false if it does not follow from the segment in front: the last frame of that is complete.
+  mutating func begin(
+    title: String?, initialization: [UInt8]?, isContinuous: Bool, _ body: (Item) -> Bool
+  ) throws(Obstacle) {
+    if !isContinuous {
+      finish(body)
+      framer = StreamFramer(offset: position)
+      (transport, fragments, self.initialization) = (TransportStream(), nil, nil)
+      titles.interrupt()
+    }
+    if let initialization {
+      if initialization != self.initialization {
+        do throws(MP4Obstacle) { fragments = try MP4Fragments(initialization: initialization) } catch {
+          throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
+        }
+        self.initialization = initialization
+      }
+      fragments?.begin()
+      container = .fragments
+    } else {
+      container = .unknown([])
+    }
+    if let title { titles.begin(title) }
+  }
+
+  /// Receives the next bytes of the segment.
+  /// - Parameter body: returns false to get no more of these bytes.
+  mutating func consume(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) throws(Obstacle) {
+    switch container {
+    case .unknown(let start):
+      let start = start + bytes
+      container = .unknown(start)
+      if start.count >= TimedTag.headerSize { try recognise(start, body) }
+    case .tag(var tag, let rest):
+      let count = min(rest, bytes.count)
+      if tag.count < TimedTag.limit { tag += bytes.prefix(count) }
+      container = .tag(tag, rest: rest - count)
+      guard rest == count else { return }
+      finishTag(tag)
+      container = .unknown([])
+      if count < bytes.count { try consume(UnsafeRawBufferPointer(rebasing: bytes[count...]), body) }
+    case .packed:
+      feed(bytes)
+      try drain(body)
+    case .transport:
+      var demuxer = transport
+      transport = TransportStream()  // so that its memory is not copied
+      defer { transport = demuxer }
+      do throws(TransportStream.Obstacle) { try demuxer.feed(bytes) { receive($0) } } catch {
+        throw Obstacle(found: error.found, isUnsupported: true)
+      }
+      try drain(body)
+    case .fragments:
+      guard var demuxer = fragments else { return }
+      fragments = nil  // so that its memory is not copied
+      defer { fragments = demuxer }
+      do throws(MP4Obstacle) { try demuxer.feed(bytes) { receive($0) } } catch {
+        throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
+      }
+      try drain(body)
+    }
+  }
+
+  private mutating func receive(_ item: TransportStream.Item) {
+    switch item {
+    case .time(let ticks): titles.anchor(at: position, ticks: ticks)
+    case .sound(let bytes): feed(bytes)
+    case .tag(let bytes, let time): titles.add(TimedTag(bytes)?.title, at: time)
+    }
+  }
+
+  private mutating func receive(_ item: MP4Fragments.Item) {
+    switch item {
+    case .time(let seconds): titles.anchor(at: position, ticks: Int(min(seconds, 1e12) * 90_000))
+    case .frame(let frame): frame.withUnsafeBytes { feed($0) }
+    case .message(let tag, let delay): titles.add(TimedTag(tag)?.title, after: min(max(0, delay), 3600))
+    }
+  }
+
+  private mutating func recognise(_ start: [UInt8], _ body: (Item) -> Bool) throws(Obstacle) {
+    if let length = TimedTag.length(start) {
+      container = .tag([], rest: length)
+    } else if start[0] == 0x47 {
+      container = .transport
+    } else if start.dropFirst(4).starts(with: "ftyp".utf8) || start.dropFirst(4).starts(with: "styp".utf8)
+      || start.dropFirst(4).starts(with: "moof".utf8) || start.dropFirst(4).starts(with: "sidx".utf8)
+    {
+      throw Obstacle(found: "a segment of MP4 without an EXT-X-MAP")
+    } else if start.starts(with: "WEBVTT".utf8) {
+      throw Obstacle(found: "subtitles")
+    } else {
+      container = .packed
+    }
+    let all = start
+    var failure: Obstacle?
+    all.withUnsafeBytes { bytes in
+      do throws(Obstacle) { try consume(bytes, body) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private mutating func finishTag(_ bytes: [UInt8]) {
+    guard let tag = TimedTag(bytes) else { return }
+    if let time = tag.time { titles.anchor(at: position, ticks: time) }
+    titles.add(tag.title, at: tag.time)
+  }
+
+  private mutating func feed(_ bytes: UnsafeRawBufferPointer) {
+    framer.feed(bytes)
+    position += bytes.count
+  }
+
+  private mutating func drain(_ body: (Item) -> Bool) throws(Obstacle) {
+    defer { framer.compact() }
+    while let item = framer.next() {
+      switch item {
+      case .format(let format):
+        guard format.codec.hasFrames else {
+          throw Obstacle(found: "sound of the kind \(format.codec)", isUnsupported: true)
+        }
+        if !body(.format(format)) { return }
+      case .notAudio(let found): throw Obstacle(found: found)
+      case .frame(let frame):
+        let title = titles.next(for: frame)
+        if framer.withBytes(of: frame, { body(.frame(frame, $0, title: title)) }) == false { return }
+      }
+    }
+  }
+
+  /// Ends a segment that came whole.
+  mutating func endSegment(_ body: (Item) -> Bool) throws(Obstacle) {
+    if case .unknown(let start) = container, !start.isEmpty {
+      container = .packed
+      start.withUnsafeBytes { feed($0) }
+    }
+    if case .transport = container {
+      guard transport.hasSound else { throw Obstacle(found: "MPEG-TS without a table of its contents") }
+      var demuxer = transport
+      demuxer.endSegment { receive($0) }
+      transport = demuxer
+    }
+    try drain(body)
+  }
+
+  /// Ends the sound: the last frame is complete, though none follows that proves it.
+  mutating func finish(_ body: (Item) -> Bool) {
+    framer.end()
+    try? drain(body)  // Sound that ends needs no word.
+  }
+}
+
+/// The titles of an HLS stream, each with the time at which it begins.
+///
+/// Times are ticks of 90 kHz of 33 bits, which begin again after 26 hours.
+struct HLSTitles: Sendable {
+  private static let limit = 64
+  private static let ticksPerSecond = 90_000.0
+  /// A title that is further away than that has a time of another clock, and begins at once.
+  private static let farthest = 60.0
+
+  /// The times of bytes of the sound that have not come in frames.
+  private var anchors: [(position: Int, ticks: Int)] = []
+  /// The time of the next frame in ticks; nil while unknown.
+  private var clock: Double?
+  private var waiting: [(title: String, ticks: Double?)] = []
+  /// The title that was emitted last.
+  private var last: String?
+  /// True if the sound has brought titles of its own, which those of the list only repeat.
+  private var isTimed = false
+
+  /// Records the time of the sound from a byte on.
+  mutating func anchor(at position: Int, ticks: Int) {
+    anchors.append((position, ticks))
+    // Of frames that never come only the last are kept.
+    if anchors.count > Self.limit { anchors.removeFirst() }
+  }
+
+  /// Adds the title of a tag.
+  /// - Parameter ticks: its time; nil for that of the next frame.
+  mutating func add(_ title: String?, at ticks: Int?) {
+    guard let title else { return }
+    isTimed = true
+    append(title, ticks.map { Double($0) })
+  }
+
+  /// Adds the title of a tag that begins some seconds behind the sound that follows.
+  mutating func add(_ title: String?, after seconds: Double) {
+    guard let title else { return }
+    isTimed = true
+    append(title, clock.map { $0 + seconds * Self.ticksPerSecond })
+  }
+
+  /// Begins a segment with a title in the list.
+  mutating func begin(_ title: String) {
+    if !isTimed { append(title, nil) }
+  }
+
+  /// Ends the times: those that follow are of another clock.
+  mutating func interrupt() {
+    (anchors, clock) = ([], nil)
+    waiting = waiting.map { ($0.title, nil) }
+  }
+
+  private mutating func append(_ title: String, _ ticks: Double?) {
+    waiting.append((title, ticks))
+    if waiting.count > Self.limit { waiting.removeFirst() }
+  }
+
+  /// Returns the title that begins with a frame; nil if it is still the one that was returned last.
+  mutating func next(for frame: StreamFrame) -> ICYMetadata? {
+    while let anchor = anchors.first, anchor.position <= frame.offset {
+      clock = Double(anchor.ticks)
+      anchors.removeFirst()
+    }
+    let end = clock.map { $0 + frame.duration.seconds * Self.ticksPerSecond }
+    clock = end
+    guard !waiting.isEmpty else { return nil }
+    var found: String?
+    while let next = waiting.first, next.ticks.map({ Self.isDue($0, before: end) }) ?? true {
+      found = next.title
+      waiting.removeFirst()
+    }
+    guard let found, found != last else { return nil }
+    last = found
+    return ICYMetadata(title: found, url: nil)
+  }
+
+  private static func isDue(_ ticks: Double, before end: Double?) -> Bool {
+    guard let end else { return true }
+    let period = Double(1 << 33)
+    var ahead = (ticks - end).truncatingRemainder(dividingBy: period)
+    if ahead > period / 2 { ahead -= period }
+    if ahead < -period / 2 { ahead += period }
+    return ahead < 0 || ahead > farthest * ticksPerSecond
+  }
+}
