@@ -99,7 +99,7 @@ let package = Package(
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
-        "Codecs", "Database", "HTTP", "JSONText",
+        "Codecs", "Crypto", "Database", "HTTP", "JSONText",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(

@@ -48,3 +48,11 @@ package final class Digest {
     return RAND_bytes(&bytes, CInt(count)) == 1 ? bytes : nil
   }
 }
+
+/// The library of hashes, seals and signatures.
+package enum CryptoLibrary {
+  /// The version of libcrypto, as `3.0.17`.
+  package static var version: String {
+    OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "unknown"
+  }
+}

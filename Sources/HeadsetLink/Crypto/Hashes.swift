@@ -49,11 +49,3 @@ package enum SecureRandom {
     return bytes
   }
 }
-
-/// The library of hashes, seals and signatures.
-package enum CryptoLibrary {
-  /// The version of libcrypto, as `3.0.17`.
-  package static var version: String {
-    OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "unknown"
-  }
-}

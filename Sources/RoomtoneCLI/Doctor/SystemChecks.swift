@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import Codecs
+internal import Crypto
 internal import Database
 internal import EventLoop
 internal import Glibc
