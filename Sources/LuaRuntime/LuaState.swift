@@ -133,7 +133,7 @@ public final class LuaState {
 
   /// Compiles text.
   /// - Parameters:
-  ///   - text: Lua source; a first line that begins with `#` is skipped.
+  ///   - text: Lua source; a byte order mark and a first line that begins with `#` are skipped, as by `lua`.
   ///   - chunkName: `@path` for a file, `=name` for text from elsewhere.
   /// - Throws: `script.syntax` with file and line in its message.
   public func load(_ text: [UInt8], chunkName: String) throws(LuaError) -> LuaReference {
@@ -236,9 +236,10 @@ public final class LuaState {
   }
 
   private func withoutShebang(_ text: [UInt8]) -> [UInt8] {
-    guard text.first == UInt8(ascii: "#") else { return text }
+    let body = text.starts(with: [0xEF, 0xBB, 0xBF]) ? text[3...] : text[...]
+    guard body.first == UInt8(ascii: "#") else { return Array(body) }
     // The line end stays, so that line numbers do.
-    return Array(text.drop { $0 != UInt8(ascii: "\n") })
+    return Array(body.drop { $0 != UInt8(ascii: "\n") })
   }
 }
 

@@ -38,9 +38,14 @@ enum CheckCommand {
     -> [String]
   {
     guard text.isFile, configuration.logLevel <= .warn else { return [] }
+    let modules = FolderModules(beside: text)
+    // Without modules, the reference is needed for the words of a complaint alone.
+    let plain = ScriptChecker(reference: Reference.load(from: []), house: HouseNames(), modules: modules)
+    if !atPrompt, !text.bytes.contains("require".utf8), plain.check(text.bytes, name: text.name).isEmpty {
+      return []
+    }
     let house = (try? names(of: configuration)) ?? HouseNames()
-    var checker = ScriptChecker(
-      reference: StandardLibrary.reference(), house: house, modules: FolderModules(beside: text))
+    var checker = ScriptChecker(reference: StandardLibrary.reference(), house: house, modules: modules)
     checker.hasModuleGlobals = atPrompt
     return checker.check(text.bytes, name: text.name).filter { !isReportedByRun($0) }
       .map { line(text.shownName, $0) }

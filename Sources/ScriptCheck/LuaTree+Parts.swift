@@ -61,11 +61,3 @@ extension LuaTree {
     }
   }
 }
-
-extension LuaTree {
-  /// Names of all local variables.
-  var variableNames: Set<String> { Set(variableIDs.map { self[$0].name }) }
-
-  /// `true` if there is a local variable of that name anywhere.
-  func hasVariable(_ name: String) -> Bool { variableIDs.contains { self[$0].name == name } }
-}

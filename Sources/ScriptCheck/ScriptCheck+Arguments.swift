@@ -86,7 +86,9 @@ extension ScriptCheck {
         .value, at: offset,
         "\(expected.subject): \(bounds) expected, got \(number == number.rounded() ? shown(number) : "\(number)")"
       )
-    } else if expected.content == .duration, number < 0 {
+    } else if expected.content == .duration, number < 0,
+      !expected.type.alternatives.contains(where: { $0.text == "number" })
+    {
       complain(.time, at: offset, "\(expected.subject): a duration can't be negative, got \(shown)")
     }
   }

@@ -8,6 +8,9 @@ extension ScriptCheck {
   func value(of id: LuaExpressionID) -> ScriptValue {
     if id == .none { return .null }
     if let known = values[id] { return known }
+    guard depth < Self.greatestDepth else { return .unknown }
+    depth += 1
+    defer { depth -= 1 }
     let value = evaluate(id)
     values[id] = value
     return value

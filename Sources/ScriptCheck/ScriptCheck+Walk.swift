@@ -45,6 +45,7 @@ extension ScriptCheck {
   }
 
   func walk(_ id: LuaExpressionID) {
+    if isFull { return }
     switch tree[id].kind {
     case .function(let function): walk(tree[function].body)
     case .global(let name): checkGlobal(name, at: tree[id].offset)
@@ -104,23 +105,21 @@ extension ScriptCheck {
   }
 
   private func checkGlobal(_ name: String, at offset: Int) {
+    if let known = globalComplaints[name] { return complain(.global, at: offset, known) }
     guard !isGlobal(name), !usesEnvironment else { return }
-    if reference.module(name) != nil {
-      complain(.global, at: offset, "undefined global '\(name)'; write: local \(name) = require \"\(name)\"")
-    } else if tree.hasVariable(name) {
-      complain(
-        .global, at: offset, "undefined global '\(name)': the local variable of that name is not visible here"
-      )
-    } else {
-      let known =
-        LuaLibrary.globals + tree.variableNames + declaredGlobals.keys + reference.modules.map(\.name)
-      let hint = nearest(name, among: known.sorted()).map { "; did you mean '\($0)'?" } ?? ""
-      complain(.global, at: offset, "undefined global '\(name)'\(hint)")
-    }
+    let message = "undefined global '\(name)'" + hint(forGlobal: name)
+    globalComplaints[name] = message
+    complain(.global, at: offset, message)
+  }
+
+  private func hint(forGlobal name: String) -> String {
+    if reference.module(name) != nil { return "; write: local \(name) = require \"\(name)\"" }
+    if variableNames.contains(name) { return ": the local variable of that name is not visible here" }
+    return nearest(name, among: suggestedGlobals).map { "; did you mean '\($0)'?" } ?? ""
   }
 
   /// `true` if the script replaces its globals.
-  private var usesEnvironment: Bool { globalUses["_ENV"] != nil || tree.hasVariable("_ENV") }
+  private var usesEnvironment: Bool { globalUses["_ENV"] != nil || variableNames.contains("_ENV") }
 
   private func readsGlobal(_ name: String) -> Bool {
     globalUses[name, default: 0] > globalAssignments[name, default: 0]
@@ -142,7 +141,7 @@ extension ScriptCheck {
 
   private func assignGlobal(_ name: String, at offset: Int) {
     guard !isGlobal(name) || declaredGlobals[name] == offset, !usesEnvironment else { return }
-    let near = nearest(name, among: tree.variableNames.filter { $0 != name }.sorted())
+    let near = nearest(name, among: variableNames.filter { $0 != name }.sorted())
     if declaredGlobals[name] == nil {
       let hint = near.map { "did you mean '\($0)'?" } ?? "write 'local \(name)' where it belongs"
       complain(.global, at: offset, "assigns the global '\(name)', which nothing declares; \(hint)")
@@ -212,7 +211,19 @@ extension ScriptCheck {
     if !known.contains(name) { unknownMember(name, "the module '\(module)'", known, at: offset) }
   }
 
+  /// The expectations of specs: methods of `expect(value)`.
+  private static let expectations = [
+    "to_equal", "to_differ_from", "to_be_near", "to_be_true", "to_be_false", "to_be_nil", "to_contain",
+    "to_match",
+    "to_raise",
+  ]
+
   private func checkMethod(_ name: String, of object: LuaExpressionID, at offset: Int) {
+    if isSpec, case .call(let callee, _) = tree[object].kind, case .global("expect") = tree[callee].kind,
+      !Self.expectations.contains(name)
+    {
+      return unknownMember(name, "an expectation", Self.expectations, kind: "method", at: offset)
+    }
     switch value(of: object).present {
     case .object(let owner):
       if method(name, of: owner) != nil { return }

@@ -111,6 +111,15 @@ final class ScriptCheck {
   var values: [LuaExpressionID: ScriptValue] = [:]
   var variableValues: [LuaVariableID: ScriptValue] = [:]
   var evaluating: Set<LuaVariableID> = []
+  /// Nesting of evaluations: values depend on others, over any number of variables.
+  var depth = 0
+  static let greatestDepth = 500
+  private(set) lazy var variableNames = Set(tree.variableIDs.map { tree[$0].name })
+  /// Names that an undefined global may have been meant to be.
+  private(set) lazy var suggestedGlobals =
+    (LuaLibrary.globals + variableNames + declaredGlobals.keys + reference.modules.map(\.name)).sorted()
+  /// Complaints about undefined globals by their names.
+  var globalComplaints: [String: String] = [:]
   var files: [String: ScriptFile?] = [:]
   var eventsByOwner: [String: [ReferenceEvent]] = [:]
   var membersOfModules: [String: [String]] = [:]
@@ -128,14 +137,30 @@ final class ScriptCheck {
   }
 
   init(_ tree: LuaTree, _ checker: ScriptChecker, isSpec: Bool) {
-    (self.tree, self.checker, self.isSpec) = (tree, checker, isSpec)
+    (self.tree, self.checker) = (tree, checker)
+    self.isSpec = isSpec || Self.describesTests(tree)
     house = checker.house
+  }
+
+  /// `true` if a text calls the functions of specs.
+  private static func describesTests(_ tree: LuaTree) -> Bool {
+    var names: Set<String> = ["describe", "it", "expect"]
+    for id in tree.expressionIDs where !names.isEmpty {
+      if case .global(let name) = tree[id].kind { names.remove(name) }
+    }
+    return names.isEmpty
   }
 
   var reference: Reference { checker.reference }
 
+  /// The most mistakes of one text that are reported.
+  private static let mostComplaints = 1_000
+
+  /// `true` if no further mistake is reported.
+  var isFull: Bool { complaints.count >= Self.mostComplaints }
+
   func complain(_ code: ScriptFinding.Code, at offset: Int, _ message: String) {
-    guard muted[code] == nil else { return }
+    guard muted[code] == nil, !isFull else { return }
     complaints.append(Complaint(offset: offset, code: code, message: message))
   }
 

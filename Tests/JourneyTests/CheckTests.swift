@@ -76,6 +76,9 @@ import Testing
     #expect(try home.run("check", "a.lua").output == "a.lua:2:13: undefined global 'x' (check.global)\n")
     try home.script("\u{FEFF}print(x)\n", as: "b.lua")
     #expect(try home.run("check", "b.lua").output == "b.lua:1:7: undefined global 'x' (check.global)\n")
+    try home.script("\u{FEFF}#!/usr/bin/lua\nprint(1)\n", as: "e.lua")
+    #expect(try home.run("check", "e.lua") == Outcome(status: 0, output: "", errors: ""))
+    #expect(try home.run("run", "--output", "null", "e.lua") == Outcome(status: 0, output: "1\n", errors: ""))
     try home.write([0x78, 0, 0xFF, 0x0A], to: "c.lua")
     #expect(
       try home.run("check", "c.lua").output == "c.lua:1:2: unexpected symbol near '<\\0>' (check.syntax)\n")
@@ -108,10 +111,16 @@ import Testing
   @Test("a job of cron and a script before the prompt are checked, too")
   func others() throws {
     let home = try Home()
-    try home.script("local speaker = require \"speaker\"\nif arg[9] then speaker.stpo() end\n")
+    try home.script("local speaker = require \"speaker\"\nif os.getenv \"NOPE\" then speaker.stpo() end\n")
     let prompt = try home.run("repl", "--output", "null", "routine.lua", input: .text("print(1)\n"))
-    #expect(prompt.errors.hasPrefix("warn: routine.lua:2:24: "), "\(prompt)")
-    try home.script("if arg[9] then speaker.stop() end\n", as: "globals.lua")
+    #expect(prompt.errors.hasPrefix("warn: routine.lua:2:34: "), "\(prompt)")
+    if let room = try CronRoom() {
+      try room.home.script("local task = require \"task\"\nlocal function f() task.slep(1) end\nprint(f)\n")
+      let added = try room.run("$ROOMTONE cron add @daily routine.lua")
+      #expect(added.status == 0, "\(added)")
+      #expect(added.errors.hasPrefix("warn: routine.lua:2:25: "), "\(added)")
+    }
+    try home.script("if os.getenv \"NOPE\" then speaker.stop() end\n", as: "globals.lua")
     #expect(try home.run("repl", "--output", "null", "globals.lua", input: .text("")).errors == "")
   }
 }

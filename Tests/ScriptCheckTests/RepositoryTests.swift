@@ -1,3 +1,4 @@
+internal import Reference
 internal import ScriptCheck
 internal import TestSupport
 internal import Testing
@@ -13,6 +14,24 @@ internal import Testing
     for file in files {
       let text = String(decoding: try Command.succeed("cat", [file]).output, as: UTF8.self)
       #expect(findings(text, name: file, modules: ["routine": "return function() end"]) == [], "\(file)")
+    }
+  }
+
+  @Test("correct code in many styles is silent")
+  func styles() throws {
+    let text = String(
+      decoding: try Command.succeed("cat", [Fixtures.path("correct-styles.lua")]).output, as: UTF8.self)
+    #expect(findings(text) == [])
+  }
+
+  @Test("the examples in the definitions have no mistakes but what they leave out")
+  func examples() {
+    for module in reference.modules {
+      guard let example = module.example else { continue }
+      let found = findings(example.joined(separator: "\n"), name: module.name).filter {
+        !$0.contains("(check.global)")
+      }
+      #expect(found == [], "\(module.name)")
     }
   }
 }
