@@ -121,7 +121,8 @@ let package = Package(
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
-    tests(of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
+    tests(
+      of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
     tests(of: "LuaSyntax", ["LuaSyntax", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "LineEditor", ["LineEditor", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),

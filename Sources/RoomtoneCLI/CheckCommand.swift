@@ -15,10 +15,15 @@ enum CheckCommand {
     // All are read first: a name that is wrong is an error before the first finding.
     let texts = try arguments.operands.flatMap(files).map { try ScriptText(path: $0) }
     let house = try names(of: configuration)
+    // The tests of a spec have the house of `--config`, by default the demonstration's, in no saved state.
+    let ownHouse = try names(of: arguments.has(.config) ? configuration : Configuration(), state: nil)
     let reference = StandardLibrary.reference()
     let findings = texts.flatMap { text in
-      ScriptChecker(reference: reference, house: house, modules: FolderModules(beside: text))
-        .check(text.bytes, name: text.name).map { (text.shownName, $0) }
+      ScriptChecker(
+        reference: reference, house: text.name.hasSuffix("_spec.lua") ? ownHouse : house,
+        modules: FolderModules(beside: text)
+      )
+      .check(text.bytes, name: text.name).map { (text.shownName, $0) }
     }
     if arguments.has(.jsonFindings) {
       Terminal.print(JSON.array(findings.map(object)).lines)
@@ -88,17 +93,14 @@ enum CheckCommand {
   }
 
   /// Returns the names of the house as it was left, and of the configuration.
-  private static func names(of configuration: Configuration) throws -> HouseNames {
-    var options = EngineOptions()
-    options.configuration = configuration
-    options.access = .look
-    options.stateFolder = UserFolders.state
-    var names = HouseNames(stations: Array(configuration.stations.addresses.keys))
-    _ = try EngineSetup.engine(options).perform { house in
-      names.speakers = house.devices.map(\.name) + house.devices.map(\.id)
-      names.groups = house.groups.map(\.name) + house.groups.map(\.id)
-    }
-    return names
+  private static func names(of configuration: Configuration, state: String? = UserFolders.state)
+    throws(SpeakerError) -> HouseNames
+  {
+    let speakers = try HouseDriver.savedSpeakers(configuration.speakers, stateFolder: state)
+    return HouseNames(
+      speakers: speakers.map(\.name),
+      groups: Set(speakers.map(\.groupName)).subtracting([Group.ungrouped]).sorted(), ids: speakers.map(\.id),
+      stations: Array(configuration.stations.addresses.keys))
   }
 }
 

@@ -75,9 +75,9 @@ extension ScriptCheck {
       {
         return (.house, "\(quoted(group)) is a group, not a speaker; write speaker.group \(quoted(group))")
       }
-      return HouseNames.complaint(text, "speaker", among: names).map { (.house, $0) }
+      return house.complaint(text, "speaker", among: names).map { (.house, $0) }
     case .group:
-      return house.groups.flatMap { HouseNames.complaint(text, "group", among: $0) }.map { (.house, $0) }
+      return house.groups.flatMap { house.complaint(text, "group", among: $0) }.map { (.house, $0) }
     case .target: return targetComplaint(text)
     case .station: return stationComplaint(text)
     case .source: return text.contains(".") || text.contains("/") ? nil : stationComplaint(text)
@@ -108,12 +108,12 @@ extension ScriptCheck {
 
   private func targetComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
     guard let speakers = house.speakers, let groups = house.groups else { return nil }
-    guard let complaint = HouseNames.complaint(text, "speaker", among: speakers),
-      HouseNames.complaint(text, "group", among: groups) != nil
+    guard let complaint = house.complaint(text, "speaker", among: speakers),
+      house.complaint(text, "group", among: groups) != nil
     else { return nil }
     guard complaint.contains("could be several") else {
       let all = groups + speakers.filter { !groups.contains($0) }
-      return HouseNames.complaint(text, "group or speaker", among: all).map { (.house, $0) }
+      return house.complaint(text, "group or speaker", among: all).map { (.house, $0) }
     }
     return (.house, complaint)
   }

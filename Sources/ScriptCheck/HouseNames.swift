@@ -2,16 +2,20 @@ internal import EventLoop
 
 /// The names that scripts may use: those of the house and of the configuration.
 public struct HouseNames: Sendable {
-  /// Names and ids of the speakers; nil if they are not known.
+  /// Names of the speakers; nil if they are not known.
   public var speakers: [String]?
   /// Names of the groups; nil if they are not known.
   public var groups: [String]?
+  /// Ids of the speakers, which are those of the groups, too.
+  public var ids: [String]
   /// Names of the stations of the configuration.
   public var stations: [String]
 
   /// Creates a set of names.
-  public init(speakers: [String]? = nil, groups: [String]? = nil, stations: [String] = []) {
-    (self.speakers, self.groups, self.stations) = (speakers, groups, stations)
+  public init(
+    speakers: [String]? = nil, groups: [String]? = nil, ids: [String] = [], stations: [String] = []
+  ) {
+    (self.speakers, self.groups, self.ids, self.stations) = (speakers, groups, ids, stations)
   }
 
   /// Adds a name that a script itself gives to a speaker or a group.
@@ -22,8 +26,9 @@ public struct HouseNames: Sendable {
 
   /// Returns the complaint about a name that matches none or several, by the rules of `speaker.device`; nil for one that
   /// matches.
-  static func complaint(_ text: String, _ kind: String, among names: [String]) -> String? {
+  func complaint(_ text: String, _ kind: String, among names: [String]) -> String? {
     let wanted = text.lowercased()
+    if ids.contains(where: { $0.lowercased() == wanted }) { return nil }
     let lowered = names.map { $0.lowercased() }
     if lowered.contains(wanted) { return nil }
     let candidates = wanted.isEmpty ? [] : zip(names, lowered).filter { $0.1.contains(wanted) }.map(\.0)

@@ -47,6 +47,22 @@ import Testing
     #expect(given.output.contains("did you mean \"morning\"?"))
   }
 
+  @Test("knows the names that speakers have been given; specs have a house of their own")
+  func renamed() throws {
+    let home = try Home()
+    try home.script("require('speaker').device('Kitchen'):set_name 'Galley'\n", as: "rename.lua")
+    #expect(try home.run("run", "--output", "null", "rename.lua").status == 0)
+    try home.script("require('speaker').device('Galley'):join()\n", as: "new.lua")
+    try home.script("require('speaker').device('Bathrom'):join()\n", as: "old.lua")
+    #expect(try home.run("check", "new.lua") == Outcome(status: 0, output: "", errors: ""))
+    let old = try home.run("check", "old.lua")
+    #expect(old.output.contains("did you mean \"Bathroom\""), "\(old)")
+    try home.script("require('speaker').device('Kitchen'):join()\n", as: "x_spec.lua")
+    try home.script("require('speaker').device('Galley'):join()\n", as: "y_spec.lua")
+    #expect(try home.run("check", "x_spec.lua") == Outcome(status: 0, output: "", errors: ""))
+    #expect(try home.run("check", "y_spec.lua").status == 1)
+  }
+
   @Test("looks into folders and modules, and refuses what can't be read")
   func files() throws {
     let home = try Home()

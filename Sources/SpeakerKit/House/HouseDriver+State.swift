@@ -43,6 +43,22 @@ extension HouseDriver {
   }
 }
 
+extension HouseDriver {
+  /// Returns the speakers of a house in their saved state, without opening it. Any thread; takes no lock and changes
+  /// nothing.
+  /// - Parameters:
+  ///   - specs: the configured speakers; nil for the demonstration house.
+  ///   - path: the state folder; nil for none.
+  /// - Throws: as the house does for wrong speakers.
+  public static func savedSpeakers(_ specs: [SpeakerSpec]?, stateFolder path: String?) throws(SpeakerError)
+    -> [DeviceInfo]
+  {
+    let devices = if let specs { try HouseSpeakers.configured(specs) } else { HouseSpeakers.demonstration }
+    return path.flatMap { StateFolder(path: $0).read(setsAside: false) { _ in } }?.applied(to: devices)
+      ?? devices
+  }
+}
+
 /// State that is kept between runs.
 extension HouseDriver {
   /// Delay during which changes are gathered before they are written.
