@@ -220,8 +220,8 @@ extension LuaParser {
     let id = LuaVariableID(index: Int32(tree.variables.count))
     guard scopes.declare(name.text, id) else {
       let line = lines.line(of: tree[scopes.function].offset)
-      let where_ = scopes.function == .main ? "main function" : "function at line \(line)"
-      throw near("too many local variables (limit is 200) in \(where_)")
+      let place = scopes.function == .main ? "main function" : "function at line \(line)"
+      throw near("too many local variables (limit is 200) in \(place)")
     }
     tree.variables.append(
       LuaVariable(

@@ -17,7 +17,7 @@ public struct LuaFunctionID: Hashable, Sendable {
   public static let main = LuaFunctionID(index: 0)
 }
 
-/// An expression, and where it stands.
+/// An expression, and its position.
 public struct LuaExpression: Sendable {
   /// The kinds of expressions.
   public indirect enum Kind: Sendable {
@@ -27,7 +27,7 @@ public struct LuaExpression: Sendable {
     case function(LuaFunctionID)
     case local(LuaVariableID)
     case global(String)
-    /// `object.name`, `object[key]`; a key that is a name stands as a string.
+    /// `object.name`, `object[key]`; a key that is a name is a string.
     case index(LuaExpressionID, key: LuaExpressionID)
     case call(LuaExpressionID, arguments: [LuaExpressionID])
     /// `object:name(…)`; `nameOffset` is the byte offset of the name.
@@ -47,7 +47,7 @@ public struct LuaExpression: Sendable {
 
 /// A field of a table constructor.
 public struct LuaTableField: Sendable {
-  /// The key; nil for an item of the list. A key that is a name stands as a string.
+  /// The key; nil for an item of the list. A key that is a name is a string.
   public let key: LuaExpressionID?
   /// The value.
   public let value: LuaExpressionID
@@ -78,7 +78,7 @@ public enum LuaOperator: String, Sendable {
   case length = "#"
 }
 
-/// A statement, and where it stands.
+/// A statement, and its position.
 public struct LuaStatement: Sendable {
   /// The kinds of statements.
   public indirect enum Kind: Sendable {
@@ -145,7 +145,7 @@ public struct LuaFunction: Sendable {
 
 /// A syntax tree of Lua 5.4, with every name resolved to its local variable or to a global.
 ///
-/// Expressions, variables and functions stand in arrays and refer to each other by index, so that a tree of any shape is
+/// Expressions, variables and functions are items of arrays and refer to each other by index, so that a tree of any shape is
 /// freed without recursion.
 ///
 /// Roomtone parses Lua itself because `luacheck`, whose tables would do, is not on its users' machines, and because

@@ -38,7 +38,7 @@ extension LuaTree {
     }
   }
 
-  /// Returns the offset at which a complaint about a name stands: that of the last name of an index.
+  /// Returns the offset for a complaint about a name: that of the last name of an index.
   func nameOffset(of id: LuaExpressionID) -> Int {
     switch self[id].kind {
     case .index(_, let key): self[key].offset

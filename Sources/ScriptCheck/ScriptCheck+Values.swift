@@ -4,7 +4,7 @@ internal import Reference
 // The values of expressions.
 
 extension ScriptCheck {
-  /// Returns what is known about the value of an expression.
+  /// Returns the knowledge about the value of an expression.
   func value(of id: LuaExpressionID) -> ScriptValue {
     if id == .none { return .null }
     if let known = values[id] { return known }
@@ -116,7 +116,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns what the items of a list that stands in the script have in common.
+  /// Returns the common knowledge about the items of a table constructor.
   private func item(of table: LuaExpressionID) -> ScriptValue {
     guard case .table(let fields) = tree[table].kind, !fields.isEmpty, fields.allSatisfy({ $0.key == nil })
     else {

@@ -11,7 +11,7 @@ public struct ScriptChecker {
   public let reference: Reference
   /// The names of the house and of the configuration.
   public let house: HouseNames
-  /// Returns the text of a module beside the script, and whether the library has a module; by its name.
+  /// The modules that the script can require beside those of the reference.
   public let modules: any ModuleSource
   /// `true` if the modules are globals, as at the prompt.
   public var hasModuleGlobals = false

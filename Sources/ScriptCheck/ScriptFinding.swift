@@ -34,10 +34,10 @@ public struct ScriptFinding: Sendable, Equatable {
     case unreachable = "check.unreachable"
   }
 
-  /// Where the mistake stands.
+  /// The position of the mistake.
   public let position: LuaPosition
   /// The kind of mistake.
   public let code: Code
-  /// One line without a full stop at its end, with the suggestion.
+  /// The complaint in one line without a full stop at its end, with the suggestion.
   public let message: String
 }

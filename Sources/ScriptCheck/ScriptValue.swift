@@ -10,7 +10,7 @@ indirect enum ScriptValue: Equatable {
   case number(Double?, isInteger: Bool)
   /// A text; with its contents if they are known.
   case text(String?)
-  /// One of these texts.
+  /// A text among these.
   case texts([String])
   /// An object or a table of a class of the reference.
   case object(String)
@@ -49,7 +49,7 @@ indirect enum ScriptValue: Equatable {
     }
   }
 
-  /// Returns what two values have in common.
+  /// Returns the common knowledge about two values.
   func merged(with other: ScriptValue) -> ScriptValue {
     if self == other { return self }
     switch (self, other) {
@@ -114,7 +114,7 @@ extension Reference {
     return texts([type])
   }
 
-  /// Returns the module whose table a class stands for: of `speakerlib` `speaker`.
+  /// Returns the module whose table a class describes: of `speakerlib` `speaker`.
   func moduleName(_ type: String) -> String? {
     guard type.hasSuffix("lib") else { return nil }
     let name = String(type.dropLast(3))

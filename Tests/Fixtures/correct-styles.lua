@@ -1,5 +1,6 @@
 #!/usr/bin/env -S roomtone run
 -- Correct code in many styles, about which `roomtone check` says nothing. Not to be run.
+-- luacheck: globals onExit X
 local speaker = require "speaker"
 local task = require("task")
 local schedule, store, log = require "schedule", require "store", require "log"
@@ -16,7 +17,11 @@ local Queue = {}
 Queue.__index = Queue
 function Queue.new() return setmetatable({ first = 1, last = 0, items = {} }, Queue) end
 function Queue:push(x) self.last = self.last + 1; self.items[self.last] = x end
-function Queue:pop() local x = self.items[self.first]; self.items[self.first] = nil; self.first = self.first + 1; return x end
+function Queue:pop()
+  local x = self.items[self.first]
+  self.items[self.first] = nil; self.first = self.first + 1
+  return x
+end
 local q = Queue.new()
 q:push("a.mp3")
 print(q:pop(), #q.items)
@@ -79,7 +84,9 @@ print(due.next and os.date("%H:%M", floor(due.next)) or "never")
 local radio = stream.new("http://127.0.0.1:8000/x.mp3", { data_timeout = "30s", auth = { "me", "secret" } })
 radio:on("http_error", function(e) log.error(e.message, { status = e.status }) end)
 radio:once("started", function() radio:set_gain(-3) end)
-local tap = radio:tap(function(block) for i = 1, block.frames do block:set(i, 1, block:get(i, 1) * 0.5) end end)
+local tap = radio:tap(function(block)
+  for i = 1, block.frames do block:set(i, 1, block:get(i, 1) * 0.5) end
+end)
 tap:remove()
 local recording = radio:record("~/x {start:%H}.mp3", { duration = "1h", split = { overlap = "2s" } })
 recording:on("track", function(e) print(e.path, e.title) end)
@@ -87,7 +94,9 @@ recording:stop()
 radio:audiovault { url = "http://127.0.0.1/x.xml", timezone = "EST", delay = -5 }
 radio:audiovault(false)
 speaker.play_stream(radio, { title = "x" })
-local session = speaker.session { name = "x", devices = { speaker.device "Kitchen", "Bathroom", speaker.group "Bedroom" } }
+local session = speaker.session {
+  name = "x", devices = { speaker.device "Kitchen", "Bathroom", speaker.group "Bedroom" },
+}
 session:on("closed", function() print "closed" end)
 session:play({ "a.mp3", "b.mp3" }, { shuffle = true })
 session:fade { gain = -6, over = "2s" }
@@ -115,7 +124,9 @@ device:set_balance(-6)
 device:join(session)
 fade.volume { device, to = 20, over = 10, curve = "equal_power" }
 zone.define("all", { speaker.group "Kitchen", "Bathroom" }):set_volume(12)
-local show = recorder.schedule { url = arg[3] or "http://x/y", at = "20:00", duration = 3600, days = "sat,sun" }
+local show = recorder.schedule {
+  url = arg[3] or "http://x/y", at = "20:00", duration = 3600, days = "sat,sun",
+}
 show:on("finished", function(e) print(e.path) end)
 if headset.list()[1] then print(headset.list()[1]:battery().percent) end
 local hs = headset.connect { transport = "unix:/tmp/x" }

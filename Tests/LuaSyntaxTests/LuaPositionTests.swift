@@ -17,7 +17,7 @@ internal import Testing
     #expect(lines.position(of: 3).column == 1)
   }
 
-  @Test("an error stands where Lua's message says, in its words")
+  @Test("an error has the position of Lua's message, in its words")
   func errors() {
     func reason(_ text: String) -> (String, LuaPosition)? {
       do {
