@@ -85,4 +85,86 @@ import Testing
       "test", home.path("bedtime_spec.lua"), in: Fixtures.repository(""))
     #expect(outcome.status == 0 && outcome.lines.last?.hasSuffix(" 0 failed") == true, "\(outcome)")
   }
+
+  /// The blocks of the README, by the word behind their first fence.
+  static let readme: [(kind: String, code: [String])] = {
+    let text = String(decoding: (try? readBytes(Fixtures.repository("README.md"))) ?? [], as: UTF8.self)
+    var blocks: [(kind: String, code: [String])] = []
+    var isInside = false
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+      if line.hasPrefix("```") {
+        isInside.toggle()
+        if isInside { blocks.append((String(line.dropFirst(3)), [])) }
+      } else if isInside {
+        blocks[blocks.count - 1].code.append(line)
+      }
+    }
+    return blocks
+  }()
+
+  @Test("of the README run in the simulation") func readmeScripts() throws {
+    let scripts = Self.readme.filter { $0.kind == "lua" }.map { Example(place: "README.md", code: $0.code) }
+    #expect(scripts.map(\.file) == ["week.lua", "hello.lua"])
+    let home = try Home()
+    for script in scripts {
+      let name = try home.script(script.text, as: try #require(script.file))
+      let outcome = try home.run(
+        "simulate", home.path(name), "--for", "30m", in: Fixtures.repository(""))
+      #expect(outcome.status == 0 && outcome.failures.isEmpty, "\(outcome)")
+    }
+  }
+
+  @Test("of the README print what it shows, but for the lines that it leaves out") func readmePicture() throws
+  {
+    let shown = try #require(Self.readme.first { $0.code.first?.hasPrefix("$ roomtone simulate") == true })
+      .code
+    let script = try #require(Self.readme.first { $0.code.first == "-- week.lua" }).code
+    let home = try Home()
+    try home.script(script.joined(separator: "\n"), as: "week.lua")
+    let words = shown[0].split(separator: " ").dropFirst(2).map(String.init)
+    let command = try home.start(words).finish()
+    #expect(command.status == 0)
+    var rest = command.lines[...]
+    var isGap = false
+    for line in shown.dropFirst() {
+      if line == "…" {
+        isGap = true
+        continue
+      }
+      if isGap { rest = rest.drop { $0 != line } }
+      #expect(rest.first == line)
+      (rest, isGap) = (rest.dropFirst(), false)
+    }
+    #expect(rest.isEmpty)
+  }
+
+  @Test("of the README are short, and name commands and pages that there are") func readmeTable() throws {
+    let text = String(decoding: try readBytes(Fixtures.repository("README.md")), as: UTF8.self)
+    #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
+    let home = try Home()
+    let calls = text.matches(of: #/`roomtone ((?:help [a-z_]+)|(?:[a-z]+ --help)|--help)`/#).map {
+      String($0.1)
+    }
+    #expect(calls.count > 12)
+    for call in Set(calls) {
+      let outcome = try home.start(call.split(separator: " ").map(String.init)).finish()
+      #expect(outcome.status == 0 && outcome.lines.count > 5, "\(call)")
+    }
+  }
+
+  @Test("of the shell find what the prompt finds; a name of a command goes first") func shell() throws {
+    let home = try Home()
+    #expect(try home.run("help", "speaker.play").lines.first == "speaker.play(path [, options])")
+    #expect(try home.run("help", "volume").lines.first == "Found for \"volume\"")
+    let play = try home.run("help", "play")
+    #expect(play.lines.first == "Usage: roomtone play [OPTIONS] FILE...")
+    #expect(play.lines.last == "In scripts: roomtone help announce.play, roomtone help speaker.play")
+    let headset = try home.run("help", "headset")
+    #expect(headset.lines.first?.hasPrefix("Usage: roomtone headset") == true)
+    #expect(headset.lines.contains("Module headset"))
+    let unknown = try home.run("help", "speaker.plya")
+    #expect(unknown.status == 2 && unknown.output.isEmpty)
+    #expect(unknown.errors.contains("did you mean 'speaker.play'?"))
+    #expect(try home.run("help", "rnu").errors.contains("did you mean 'run'?"))
+  }
 }
