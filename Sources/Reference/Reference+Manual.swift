@@ -65,7 +65,8 @@ extension Reference {
 
   private func add(_ function: ReferenceFunction, to page: inout RoffText) {
     let mark = function.suspends ? " [suspends]" : ""
-    page.term(RoffText.bold(signature(of: function)) + mark, "")
+    page.request("PP")
+    page.line(RoffText.bold(signature(of: function)) + mark)
     page.indented { page in
       page.blocks(function.text)
       for parameter in function.parameters {
@@ -73,7 +74,7 @@ extension Reference {
         if !parameter.text.isEmpty || !fields.isEmpty {
           page.term(
             RoffText.italic(parameter.name),
-            parameter.type.text + (parameter.text.isEmpty ? "" : ": " + parameter.text))
+            described(parameter.text, parameter.type, isOptional: parameter.isOptional))
         }
         if !fields.isEmpty { page.indented { add(fields, to: &$0) } }
       }
@@ -83,7 +84,7 @@ extension Reference {
 
   private func add(_ fields: [ReferenceField], to page: inout RoffText) {
     for field in fields {
-      page.term(RoffText.italic(field.name), field.type.text + (field.text.isEmpty ? "" : ": " + field.text))
+      page.term(RoffText.italic(field.name), described(field.text, field.type, isOptional: field.isOptional))
     }
   }
 
@@ -116,14 +117,14 @@ private struct RoffText {
 
   /// Adds a name, escaped already, with its text indented below it.
   mutating func term(_ name: String, _ text: String) {
-    request("TP")
+    request("TP 4")
     line(name)
     line(text.isEmpty ? "\\&" : Self.styled(text))
   }
 
   /// Adds what `body` adds, indented.
   mutating func indented(_ body: (inout RoffText) -> Void) {
-    request("RS")
+    request("RS 4")
     body(&self)
     request("RE")
   }
@@ -168,6 +169,8 @@ private struct RoffText {
       case "^": escaped += "\\(ha"
       case "~": escaped += "\\(ti"
       case "\"": escaped += "\\(dq"
+      // A line may end behind it: the alternatives of a type are long.
+      case "|": escaped += "|\\:"
       default: escaped.unicodeScalars.append(scalar)
       }
     }

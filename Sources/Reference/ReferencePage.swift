@@ -187,7 +187,7 @@ extension Reference {
   }
 
   /// Returns a description with the type before it: "boolean; true repeats the file".
-  private func described(_ text: String, _ type: ReferenceType, isOptional: Bool) -> String {
+  func described(_ text: String, _ type: ReferenceType, isOptional: Bool) -> String {
     let texts = literals(of: type)
     let isSet = texts.count == alternatives(of: type).count && (1...12).contains(texts.count)
     let shown = isSet ? texts.map { "\"\($0.text)\"" }.joined(separator: " or ") : type.text

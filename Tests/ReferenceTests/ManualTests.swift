@@ -9,9 +9,11 @@ import Testing
     let page = reference.manualPage(version: "0.1.0")
     let folder = try TemporaryFolder()
     let path = try folder.write(Array(page.utf8), to: "roomtone-lua.3")
-    let result = try Command.run(
-      "env", ["LC_ALL=C.UTF-8", "MANWIDTH=100", "man", "--warnings", "-l", "-Tutf8", path])
-    #expect(result.status == 0 && String(decoding: result.errors, as: UTF8.self) == "")
+    for columns in [40, 80, 132] {
+      let result = try Command.run(
+        "env", ["LC_ALL=C.UTF-8", "MANWIDTH=\(columns)", "man", "--warnings", "-l", "-Tutf8", path])
+      #expect(result.status == 0 && String(decoding: result.errors, as: UTF8.self) == "")
+    }
     let plain = try Command.run(
       "env", ["LC_ALL=C.UTF-8", "MANWIDTH=500", "MANROFFOPT=-c", "man", "-l", path]
     ).text
