@@ -10,7 +10,7 @@ import Testing
 @Suite("The definitions in stdlib/meta and the host", .waiting) struct ReferenceHostTests {
   private let reference = ReferenceCheck.reference
 
-  /// What the host registers: names, and the most arguments.
+  /// The names that the host registers, with the most arguments of each.
   private func registered() throws -> [String: Int?] {
     let engine = try EngineHarness().engine()
     let script = try engine.makeScript("test.lua", isFile: false)
