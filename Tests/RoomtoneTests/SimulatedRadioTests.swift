@@ -278,4 +278,30 @@ struct SimulatedRadioTests {
       lines[2].contains("Recorder: ! other.mp3 is not recorded: ") && lines[2].hasSuffix("(record.disk_full)")
     )
   }
+
+  @Test("a recording that fails with its station is one line, a lost station of one that goes on another")
+  func failedRecordings() throws {
+    let sound = Fixtures.path("mp3-cbr128-44k.mp3")
+    let lines = try TimelineHarness(
+      """
+      local gone, lost = stream.new "http://gone.example/", stream.new "http://lost.example/"
+      local other = stream.new "http://gone.example/"
+      for _ = 1, 2 do
+        pcall(gone.record, gone, "gone.mp3")
+        task.sleep "10s"
+      end
+      pcall(other.start, other)
+      lost:record("lost.mp3", { duration = "2m" }):wait "recording_finished"
+      """,
+      stations: """
+        station("http://gone.example/", { file = "\(sound)", status = 404 })
+        station("http://lost.example/", {
+          file = "\(sound)", drops = { { at = "20s", outage = "10m", status = 503 } } })
+        """
+    ).linesWithoutFailures()
+    #expect(lines.count { $0.contains("gone.mp3 is not recorded: ") } == 2, "\(lines)")
+    // That of `start`, which no recording reports.
+    #expect(lines.count { $0.contains("HTTP 404") } == 3, "\(lines)")
+    #expect(lines.contains { $0.contains(" : ! http://lost.example/ ended the connection") }, "\(lines)")
+  }
 }

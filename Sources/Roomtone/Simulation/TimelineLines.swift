@@ -54,7 +54,18 @@ struct TimelineLines {
 
   /// Adds what happens to something that has a name; empty for what concerns no room.
   mutating func add(_ event: TimelineEvent, room: String, job: String?, at moment: TimelineMoment) {
+    if case .recording(.failure(let message, let code), _) = event {
+      removeCause(.error(message: message, code: code), at: moment)
+    }
     lines.append(Line(moment: moment, job: job, subject: .named(room), content: .event(event)))
+  }
+
+  /// Removes the failure of a station for which a recording fails at the same moment: the recording's line says it all.
+  private mutating func removeCause(_ error: TimelineEvent, at moment: TimelineMoment) {
+    let cause = lines.lastIndex { line in
+      line.moment.instant == moment.instant && line.subject == .named("") && line.content == .event(error)
+    }
+    if let cause { lines.remove(at: cause) }
   }
 
   /// Adds what happens to a speaker of a room.
@@ -144,6 +155,8 @@ struct TimelineLines {
   private func isComplete(_ index: Int, at now: Instant) -> Bool {
     let line = lines[index]
     switch (line.content, line.subject) {
+    // A recording may fail for it.
+    case (.event(.error), .named("")): return line.moment.instant < now
     case (.event, .named): return true
     case (.event, .speakers): return line.moment.instant < now
     case (.volume(let move), _): return move.isOver && move.last < now && !mayMerge(index, move)
