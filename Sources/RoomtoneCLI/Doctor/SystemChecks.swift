@@ -114,8 +114,10 @@ enum SystemChecks {
     if let variable {
       let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
       if name.isEmpty { return .ok("time zone", "UTC, by an empty TZ") }
-      // A rule of POSIX, `CET-1CEST`, has digits and needs no file; an absolute path is a file.
-      let isRule = !name.contains("/") && name.contains { $0.isNumber }
+      // A rule of POSIX, `CET-1CEST`, needs no file; an absolute path is one.
+      let rest = name.drop { $0.isLetter }
+      let isRule =
+        name.hasPrefix("<") || name.count >= rest.count + 3 && rest.first.map("+-0123456789".contains) == true
       let isFile = name.hasPrefix("/") && access(name, R_OK) == 0
       if isRule || isFile || (try? ZoneFile(named: name, in: folder)) != nil {
         return .ok("time zone", "\(name), now \(shown), by TZ")
