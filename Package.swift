@@ -154,6 +154,10 @@ let package = Package(
     tests(
       of: "RoomtoneCLI",
       ["RoomtoneCLI", "EventLoop", "JSONText", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
+      [
+        "RoomtoneCLI", "EventLoop", "Home", "LuaRuntime", "Roomtone", "Scheduling", "SpeakerKit", "StreamKit",
+        "TestSupport",
+      ]),
     tests(
       of: "Journey",
       [
