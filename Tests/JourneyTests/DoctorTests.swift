@@ -121,6 +121,12 @@ struct DoctorTests {
     #expect(Self.line("crontab", outcome) == "warn crontab no answer within 5 s", "\(outcome)")
     #expect(Self.line("cron", outcome) == "warn cron no answer within 5 s", "\(outcome)")
     #expect(Self.line("daemon", outcome)?.hasPrefix("ok ") == true, "\(outcome)")
+    // A FIFO without a writer blocks its reader, as a file on a hung mount does.
+    let blocked = try home.runInShell("mkfifo config.lua; \"$ROOMTONE\" doctor --config config.lua")
+    #expect(
+      blocked.status == 1
+        && Self.line("configuration", blocked)?.contains("config.lua: no answer within 5 s") == true,
+      "\(blocked)")
   }
 
   @Test("cron and the jobs of the crontab: that a job can't run any more is found")

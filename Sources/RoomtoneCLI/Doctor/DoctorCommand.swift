@@ -24,20 +24,37 @@ enum DoctorCommand {
     return all.contains { $0.state == .fail } ? 1 : 0
   }
 
-  /// Reads the configuration past its errors.
+  /// Reads the configuration past its errors, on a thread of its own: on a hung mount that would never end.
   /// - Throws: `ScriptTextError` for a file that can't be read, if the command line names it.
   private static func subject(file: String?) throws -> DoctorSubject {
-    var subject = DoctorSubject()
-    subject.path = file ?? EngineSetup.userFile()
-    guard let path = subject.path else { return subject }
-    do throws(ScriptTextError) {
-      let text = try ScriptText(path: path, kind: "configuration")
-      (subject.configuration, subject.errors) = Configuration.readAll(text: text.bytes, path: path)
-    } catch {
+    guard let path = file ?? EngineSetup.userFile() else { return DoctorSubject() }
+    var subject = DoctorSubject(path: path)
+    let result = Lock<Result<DoctorSubject, ScriptTextError>?>(nil)
+    Check.run([
+      Check("configuration") {
+        let read = read(path)
+        result.withLock { $0 = read }
+        return .ok("configuration", path)
+      }
+    ]) { findings in
+      subject.errors = [LuaError(code: "config.timeout", message: "\(path): \(findings[0].detail)")]
+    }
+    switch result.withLock({ $0 }) {
+    case .success(let read): return read
+    case .failure(let error):
       if file != nil { throw error }
       subject.errors = [LuaError(error)]
+      return subject
+    case nil: return subject
     }
-    return subject
+  }
+
+  private static func read(_ path: String) -> Result<DoctorSubject, ScriptTextError> {
+    do throws(ScriptTextError) {
+      let text = try ScriptText(path: path, kind: "configuration")
+      let (configuration, errors) = Configuration.readAll(text: text.bytes, path: path)
+      return .success(DoctorSubject(configuration: configuration, path: path, errors: errors))
+    } catch { return .failure(error) }
   }
 
   private static func house(_ subject: DoctorSubject) -> Check {
