@@ -11,6 +11,8 @@
 -- A run begins `pad_before` early and ends `pad_after` late, by the wall clock. A station that can't be
 -- reached is tried again, alternating with the `fallbacks`, until the show is over: half a show is better
 -- than none. Runs may overlap, so that the padding of one show does not cost the beginning of the next.
+-- A run that ended with its process or its script is continued in the same file when the script starts again
+-- before the end of the show; the time between is one of the recording's gaps.
 
 local checks = require "roomtone.misuse"
 local host = require "roomtone.host"
@@ -69,7 +71,7 @@ local function checked(given)
     end
     result.urls[index + 1] = url
   end
-  result.shown = {}
+  result.shown, result.addresses = {}, {}
   for index, url in ipairs(result.urls) do
     local radio, err = task.try(stream.new, url)
     if err then
@@ -77,6 +79,7 @@ local function checked(given)
     end
     -- As shown in events: the name of a station unchanged, a URL without user and password.
     result.shown[index] = url:find("://", 1, true) and radio.url or url
+    result.addresses[index] = radio.url
   end
   return result
 end
@@ -100,15 +103,20 @@ local function await_loss(radio)
   return err
 end
 
--- Records from one station until the end of the show.
+-- Records from one station until the end of the show; `path` is the file that it continues, nil for none.
 -- Returns the part recorded, nil without one; and the error that ended it early, nil at the end of the show.
-local function record(own, index, run)
+local function record(own, index, run, path)
   local wanted = own.options
   local url = wanted.shown[index]
   local radio = stream.new(wanted.urls[index])
-  local recording, err = task.try(radio.record, radio, wanted.template, {
-    ["until"] = run.ends, job = own.job.name, min_free = wanted.min_free,
+  local template = path and path:gsub("[{}]", "%0%0") or wanted.template
+  local recording, err = task.try(radio.record, radio, template, {
+    ["until"] = run.ends, job = own.job.name, min_free = wanted.min_free, continue = path ~= nil,
   })
+  if path and err and err.code == "record.exists" then
+    -- The station has another format by now.
+    return record(own, index, run)
+  end
   if not recording then
     return nil, err
   end
@@ -116,7 +124,9 @@ local function record(own, index, run)
   if not own.job.active then
     task.spawn(recording.stop, recording) -- cancelled while the recording started
   end
-  object.emit(own, "started", { path = recording.path, url = url, due = run.due, recording = recording })
+  object.emit(own, "started", {
+    path = recording.path, url = url, due = run.due, recording = recording, continued = path ~= nil,
+  })
   local waits = {
     function()
       recording:wait "recording_finished"
@@ -142,15 +152,18 @@ local function is_of_station(err)
   return err.code ~= "argument" and not tostring(err.code):find "^record%."
 end
 
--- Records one show, from one station after the other until the show is over.
-local function run(own, due)
+-- Records one show, from one station after the other until the show is over. `before` is what was recorded of
+-- it before the script started, nil without any.
+local function run(own, due, before)
   local wanted = own.options
   local current = { due = due, ends = due + wanted.duration + (wanted.pad_after or 0), parts = {} }
-  local index, delay, failure = 1, FIRST_RETRY_DELAY, nil
+  local index, delay, failure = before and before.index or 1, FIRST_RETRY_DELAY, nil
   while own.job.active and os.time() < current.ends do
     local last = index
-    local part, err = record(own, index, current)
+    local path = before and before.index == index and before.path or nil
+    local part, err = record(own, index, current, path)
     if part then
+      before = nil
       table.insert(current.parts, part)
       delay = FIRST_RETRY_DELAY
     end
@@ -195,6 +208,20 @@ local function run(own, due)
   end
 end
 
+-- Returns the last recording of a show, and the number of its station; nil without one.
+local function recorded(own, due)
+  local last
+  local since = due - (own.options.pad_before or 0) - 1
+  for _, entry in ipairs(recordings.list { job = own.job.name, since = since }) do
+    for index, address in ipairs(own.options.addresses) do
+      if entry.url == address and not entry.part and (not last or entry.start > last.start) then
+        last = { path = entry.path, start = entry.start, index = index }
+      end
+    end
+  end
+  return last
+end
+
 -- Objects for scripts
 
 local Show = object.class {
@@ -218,6 +245,16 @@ local function close_if_over(own)
   end
 end
 
+-- Runs `body` as a run of the show.
+local function as_run(own, body)
+  own.running = own.running + 1
+  local _ <close> = object.closing(function()
+    own.running = own.running - 1
+    close_if_over(own)
+  end)
+  body()
+end
+
 function Show.methods.cancel(own)
   own.job:cancel()
   for recording in pairs(own.recordings) do
@@ -234,12 +271,9 @@ function recorder.schedule(given)
     name = wanted.name, days = wanted.days, timezone = wanted.timezone, early = wanted.pad_before,
     overlap = "parallel",
   }, function()
-    own.running = own.running + 1
-    local _ <close> = object.closing(function()
-      own.running = own.running - 1
-      close_if_over(own)
+    as_run(own, function()
+      run(own, own.job.due)
     end)
-    run(own, own.job.due)
   end)
   if not job then
     local reason = err.message:match "%((.*)%)$" or err.message
@@ -247,6 +281,18 @@ function recorder.schedule(given)
     misuse(("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
   end
   own.job = job
+  -- A show that has begun in an earlier life of the script.
+  local due = job.due
+  if due and os.time() < due + wanted.duration + (wanted.pad_after or 0) then
+    task.spawn(function()
+      local before = recorded(own, due)
+      if before then
+        as_run(own, function()
+          run(own, due, before)
+        end)
+      end
+    end)
+  end
   return object.new(Show, own)
 end
 

@@ -1,3 +1,4 @@
+import EventLoop
 import LuaRuntime
 import TestSupport
 import TestTraits
@@ -347,5 +348,33 @@ struct RecorderTests {
         "bad argument #1 to 'on' (no event is called 'begun'; events here: failed, fallback, finished, started)",
         "bad argument #2 to 'once' (function expected, got nil)",
       ], "\(outcome.lines)")
+  }
+
+  @Test(
+    "a show whose script starts again before its end continues in its file, with the time between as a gap")
+  func continued() throws {
+    var harness = try harness()
+    harness.store = harness.folder.file("store.db")
+    let code = """
+      local show = recorder.schedule { url = url, template = "a.mp3", at = "20:00", duration = "30m", name = "show" }
+      follow(show)
+      show:on('started', function(e) print(e.continued) end)
+      show:on('finished', function()
+        for _, r in ipairs(recordings.list()) do print(minutes(r.seconds), #r.gaps, r.gaps[1] and minutes(r.gaps[1].seconds)) end
+      end)
+      """
+    harness.limit = .seconds(20 * 3600 + 600)
+    let first = try run(harness, code)
+    #expect(first.lines == ["Mon 20:00\tstarted\tfirst\tMon 20:00", "false"], "\(first)")
+    harness.start = EngineHarness.monday.advanced(by: .seconds(20 * 3600 + 900))
+    harness.limit = .seconds(3600)
+    let second = try run(harness, code)
+    #expect(
+      second.lines == [
+        "Mon 20:15\tstarted\tfirst\tMon 20:00", "true", "Mon 20:30\tfinished\t15\t1",
+        "25\t1\t5",
+      ], "\(second)")
+    harness.start = EngineHarness.monday.advanced(by: .seconds(21 * 3600))
+    #expect(try run(harness, code).lines == [], "the show is over")
   }
 }

@@ -5,6 +5,7 @@
 error("stdlib/meta/stream_recordings.lua is a description, not a module: require \"stream\" finds the module")
 
 ---@class stream.RecordOptions
+---@field continue? boolean Appends as `append` does to the file of a recording that was cut off; the time since its end is one of the gaps.
 ---@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV.
 ---@field reset? boolean Opens a new connection first.
 ---@field split? boolean|stream.Split Writes a file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.

@@ -13,11 +13,14 @@ extension LuaCall {
     let given = try options(
       number,
       [
-        "append", "reset", "split", "tags", "duration", "until", "pad_before", "pad_after", "back",
+        "append", "continue", "reset", "split", "tags", "duration", "until", "pad_before", "pad_after",
+        "back",
         "resume_when_space", "format", "min_free", "job",
       ])
     var options = RecordingOptions(template: "")
     options.appends = try given.bool("append") ?? false
+    options.continues = try given.bool("continue") ?? false
+    if options.continues { options.appends = true }
     options.resets = try given.bool("reset") ?? false
     options.hasTags = try given.bool("tags") ?? true
     options.resumesWhenSpace = try given.bool("resume_when_space") ?? false

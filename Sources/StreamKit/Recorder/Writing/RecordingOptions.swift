@@ -28,6 +28,9 @@ public struct RecordingOptions: Sendable {
   public var template: String
   /// `true` if the recording is appended to the file that is there.
   public var appends = false
+  /// `true` if the recording was cut off with its process or its script: the time since the end of the file that it
+  /// appends to is a gap.
+  public var continues = false
   /// The settings of a file for each title; nil for one file.
   public var split: Split?
   /// `true` if files get a tag.

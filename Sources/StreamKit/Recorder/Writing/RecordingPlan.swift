@@ -64,6 +64,7 @@ final class RecordingPlan {
       url: source.address.description, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
+    if isJoined, options.continues, let gap = core.gap(from: whole, to: start) { entry.gaps = [gap] }
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (occupied, looks): (Set<String>, Int) = ([], 0)
     while true {
