@@ -7,7 +7,7 @@ internal import SpeakerKit
 /// `roomtone devices`, `roomtone groups`, `roomtone status`: the house in its saved state, inspected without
 /// changes.
 ///
-/// While another process drives the house, only that process knows which speakers play.
+/// While another process drives the house, only that process knows which speakers play: the daemon tells, others do not.
 enum LookCommand {
   struct Options {
     var json: Bool
@@ -19,20 +19,33 @@ enum LookCommand {
     let house: House
     /// Process that drives the house, nil for none.
     let owner: HouseOwner?
-
-    /// Returns `value` while no process drives the house, and so no speaker plays; else nil.
-    func known<Value>(_ value: Value) -> Value? { owner == nil ? value : nil }
   }
 
   static func devices(_ options: Options) throws -> Int32 {
-    try look(options) { view, _ in
-      show(options, .array(view.house.devices.map { object($0, view) }), deviceTable(view))
+    try list("devices", options, deviceTable) { view in
+      view.house.devices.map { HouseReport.device($0, knowsUse: view.owner == nil) }
     }
   }
 
   static func groups(_ options: Options) throws -> Int32 {
-    try look(options) { view, _ in
-      show(options, .array(view.house.groups.map { object($0, view) }), groupTable(view))
+    try list("groups", options, groupTable) { view in
+      view.house.groups.map { HouseReport.group($0, knowsUse: view.owner == nil) }
+    }
+  }
+
+  /// Lists a part of the house as the daemon knows it, or, without one, as it was saved.
+  private static func list(
+    _ method: String, _ options: Options, _ table: @escaping ([JSON]) -> TextTable,
+    _ read: @escaping (View) -> [JSON]
+  ) throws -> Int32 {
+    if let client = try ControlClient.connect() {
+      let elements = try client.call(method).elements ?? []
+      show(options, .array(elements), table(elements))
+      return 0
+    }
+    return try look(options) { view, _ in
+      let elements = read(view)
+      show(options, .array(elements), table(elements))
     }
   }
 
@@ -63,28 +76,17 @@ enum LookCommand {
 
   // MARK: Speakers
 
-  /// Returns all fields of a speaker, under the names that scripts use.
-  static func object(_ device: Device, _ view: View) -> JSON {
-    .object([
-      ("id", .string(device.id)), ("name", .string(device.name)), ("group_id", .string(device.groupID)),
-      ("group_name", .string(device.groupName)), ("model", .string(device.model)),
-      ("ip_address", .string(device.ipAddress)), ("port", .number(device.port)),
-      ("mac_address", .string(device.macAddress)), ("volume", .number(device.volume)),
-      ("muted", .bool(device.isMuted)), ("active", .optional(view.known(device.isActive))),
-      ("wifi_signal", .number(device.wifiSignal)), ("role", .string(device.role.rawValue)),
-      ("version", .string(device.version)), ("balance", .number(device.balance)),
-      ("is_playing", .optional(view.known(device.isPlaying))), ("channel_type", .number(device.channelType)),
-      ("is_master", .bool(device.isMaster)), ("available", .bool(device.isAvailable)),
-    ])
-  }
-
-  static func deviceTable(_ view: View) -> TextTable {
+  static func deviceTable(_ devices: [JSON]) -> TextTable {
     var table = TextTable(["NAME", "GROUP", "ROLE", "VOLUME", "BALANCE", "WI-FI", "STATE", "ID"])
-    for device in view.house.devices {
+    for device in devices {
+      let text = { (name: String) in device[name]?.text ?? "" }
+      let signal = device["wifi_signal"]?.int ?? 0
+      let strength = device["available"]?.bool == true ? WifiStrength(dBm: signal) : .none
       table.add([
-        device.name, device.groupName == Group.ungrouped ? "-" : device.groupName, device.role.rawValue,
-        "\(device.volume)" + (device.isMuted ? " muted" : ""), balance(device.balance),
-        "\(device.wifiStrength.rawValue) (\(device.wifiSignal) dBm)", state(of: device, view), device.id,
+        text("name"), text("group_name") == Group.ungrouped ? "-" : text("group_name"), text("role"),
+        "\(device["volume"]?.int ?? 0)" + (device["muted"]?.bool == true ? " muted" : ""),
+        balance(device["balance"]?.int ?? 0), "\(strength.rawValue) (\(signal) dBm)", state(of: device),
+        text("id"),
       ])
     }
     return table
@@ -95,27 +97,22 @@ enum LookCommand {
     balance == 0 ? "0" : "\(abs(balance)) \(balance < 0 ? "left" : "right")"
   }
 
-  private static func state(of device: Device, _ view: View) -> String {
-    guard device.isAvailable else { return "away" }
-    guard let isPlaying = view.known(device.isPlaying) else { return "unknown" }
-    return isPlaying ? "playing" : device.isActive ? "active" : "idle"
+  private static func state(of device: JSON) -> String {
+    guard device["available"]?.bool == true else { return "away" }
+    guard let isPlaying = device["is_playing"]?.bool else { return "unknown" }
+    return isPlaying ? "playing" : device["active"]?.bool == true ? "active" : "idle"
   }
 
   // MARK: Groups
 
-  static func object(_ group: Group, _ view: View) -> JSON {
-    .object([
-      ("id", .string(group.id)), ("name", .string(group.name)),
-      ("active", .optional(view.known(group.isActive))),
-      ("members", .array(group.devices.map { .string($0.name) })),
-    ])
-  }
-
-  static func groupTable(_ view: View) -> TextTable {
+  static func groupTable(_ groups: [JSON]) -> TextTable {
     var table = TextTable(["NAME", "ACTIVE", "ID", "MEMBERS"])
-    for group in view.house.groups {
-      let active = view.known(group.isActive).map { $0 ? "yes" : "no" } ?? "unknown"
-      table.add([group.name, active, group.id, group.devices.map(\.name).joined(separator: ", ")])
+    for group in groups {
+      let active = (group["active"]?.bool).map { $0 ? "yes" : "no" } ?? "unknown"
+      let members = (group["members"]?.elements ?? []).compactMap(\.text)
+      table.add([
+        group["name"]?.text ?? "", active, group["id"]?.text ?? "", members.joined(separator: ", "),
+      ])
     }
     return table
   }

@@ -134,6 +134,9 @@ import Testing
     #expect(try home.run("volume", "attic").failures.first?.contains("attic") == true)
     #expect(try home.run("volume", "kit", "51").status == 1)
     #expect(try home.run("now").output.contains("playing"))
+    let devices = try home.run("devices")
+    #expect(devices.status == 0 && devices.output.contains("playing"), "\(devices)")
+    #expect(try home.run("groups").output.contains("yes"))
     #expect(try home.run("pause").output.contains("paused"))
     #expect(try home.run("resume").output.contains("playing"))
     #expect(try home.run("mute", "kit", "--json").output.contains("\"muted\": true"))
@@ -189,6 +192,50 @@ import Testing
       !$0.hasSuffix("Failed to parse service type, ignoring: notify-reload")
     }
     #expect(verified.status == 0 && errors.isEmpty, "\(errors)")
+  }
+
+  @Test(
+    "a scheduled recording continues in its file after a reload and a kill, with its gaps in the catalogue")
+  func recording() throws {
+    let station = try Station()
+    var live = Live(NumberedProgramme.programme(titleEvery: 60_000))
+    // Without a burst nothing that was missed is sent later.
+    (live.pace, live.metaint, live.burst) = (.realTime(1), 8_192, 0)
+    station.answer("/live", with: .live(live))
+    // The moment is nearer than the time before the show, so that it begins at once.
+    let text = """
+      local show = require "recorder".schedule {
+        url = "\(station.url("/live"))", template = os.getenv "HOME" .. "/radio/show.{ext}", name = "show",
+        at = "23:59", pad_before = "24h", duration = "1h",
+      }
+      show:on("started", function(event) print(event.continued and "continued" or "begun") end)
+      """
+    let (home, process) = try Self.serve([("show.lua", text)])
+    try process.expect("show: begun")
+    usleep(1_500_000)
+    process.send(SIGHUP)
+    try process.expect("show: continued")
+    usleep(1_500_000)
+    process.send(SIGKILL)
+    _ = try process.finish()
+    usleep(3_000_000)
+    let next = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
+    try next.expect("show: continued")
+    try next.expectError("show.mp3 is continued behind a gap of ")
+    usleep(1_000_000)
+    next.send(SIGTERM)
+    _ = try next.finish()
+
+    let path = home.path("radio/show.mp3")
+    #expect(fileNames(in: home.path("radio")).filter { !$0.hasSuffix(".cue") } == ["show.mp3"])
+    let list = try home.run(
+      "run", "--output", "null", "-e",
+      "for _, r in ipairs(require 'recordings'.list()) do print(r.path, r.state, #r.gaps > 0, r.job) end")
+    #expect(list.lines == ["\(path)\tfinished\ttrue\tshow"], "\(list)")
+    let bytes = try readBytes(path)
+    let numbers = try NumberedProgramme.numbers(of: bytes[endOfTag(bytes)...], in: path)
+    #expect(numbers.count > 100)
+    #expect(try home.run("recordings", "verify").status == 0)
   }
 
   @Test("the log is followed, of one script or all")

@@ -17,6 +17,8 @@ final class ControlMethods {
     methods = [
       "status": status, "scripts": scripts, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
+      "devices": listing { $0.devices.map { HouseReport.device($0) } },
+      "groups": listing { $0.groups.map { HouseReport.group($0) } },
       "volume": volume, "mute": { [unowned self] in try mute($0, true) },
       "unmute": { [unowned self] in try mute($0, false) },
       "now": house { actions, room in try actions.playing(in: room) },
@@ -222,6 +224,15 @@ final class ControlMethods {
       later(request) { [unowned self] in
         .array(try await body(try await openHouse(), room).map(RoomReport.playing))
       }
+      return nil
+    }
+  }
+
+  /// Returns a method without parameters that lists a part of the house.
+  private func listing(_ body: @escaping (House) -> [JSON]) -> Method {
+    { [unowned self] request in
+      _ = try ControlParameters(request)
+      later(request) { [unowned self] in .array(body(try await openHouse().house)) }
       return nil
     }
   }

@@ -215,8 +215,8 @@ extension CommandSpec {
     operands: [], options: listing,
     notes: [
       """
-      The list shows the house as it was left. While another process has it, levels and names are at most some \
-      seconds old, and which speakers play is not known: 'unknown' in the table, null in JSON.
+      The list shows the house as the daemon has it, or as it was left. While another process has it, levels and names \
+      are at most some seconds old, and which speakers play is not known: 'unknown' in the table, null in JSON.
       """
     ],
     examples: [
@@ -230,8 +230,8 @@ extension CommandSpec {
     operands: [], options: listing,
     notes: [
       """
-      A group is active when all its speakers are in use. While another process has the house that is not known: \
-      'unknown' in the table, null in JSON.
+      A group is active when all its speakers are in use. While a process other than the daemon has the house that is \
+      not known: 'unknown' in the table, null in JSON.
       """
     ],
     examples: [
