@@ -4,9 +4,11 @@
 --   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
 --   announce.say { "Das Essen ist fertig", voice = "de" }
 --   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
+--   announce.say { "Five more minutes", duck = 12 }          -- the music goes on, 12 dB lower
 --
--- What plays in the rooms pauses, an alarm too, and continues exactly where it was, at its volume. The
--- functions return when the announcement is over. Those for the same room wait for each other.
+-- What plays in the rooms pauses, an alarm too, and continues exactly where it was, at its volume; with `duck`
+-- in dB it goes on under the announcement. The functions return when the announcement is over. Those for the
+-- same room wait for each other.
 --
 -- Speech is made by espeak-ng. Under simulation, where no program runs, a sentence lasts as long as it would
 -- take to speak; with --render a chime stands for it.
@@ -22,8 +24,16 @@ local task = require "task"
 
 local announce = checks.module "announce"
 
+-- The kind of the option `duck`: "pause", or the attenuation of what plays in dB.
+local function duck(value)
+  if value == "pause" or type(value) == "number" and value >= 0 and value <= 90 then
+    return value
+  end
+  return nil, ([["pause" or a number of dB from 0 to 90 expected, got %s]]):format(tostring(value))
+end
+
 local OPTIONS = {
-  "string", rooms = rooms.target, volume = "volume", duck = options.one_of "pause",
+  "string", rooms = rooms.target, volume = "volume", duck = duck,
   priority = options.whole(0, 1000), fade = "duration",
 }
 local SPEECH = { voice = "string", speed = options.whole(80, 450) }
@@ -73,7 +83,7 @@ local function interrupt(wanted, text, play)
     host.mark { kind = "announcement", message = text, room = rooms.names(devices) }
     checks.attribute(where, speaker.interrupt, {
       devices = wanted.rooms, volume = wanted.volume, priority = wanted.priority, fade = wanted.fade,
-      name = "announcement", play = play,
+      name = "announcement", play = play, duck = wanted.duck ~= "pause" and wanted.duck or nil,
     })
   end)
 end

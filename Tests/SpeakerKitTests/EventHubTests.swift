@@ -45,6 +45,25 @@ struct EventHubTests {
     #expect(calls == ["first a", "second a", "first b", "second b"])
   }
 
+  @Test("seconds are wanted while a listener takes them; one to all kinds may take none")
+  func seconds() {
+    let hub = EventHub(loop: loop)
+    var wanted = 0
+    hub.onSecondsWanted = { wanted += 1 }
+    hub.on(takesSeconds: false) { _ in }
+    hub.on(.error) { _ in }
+    #expect(!hub.wantsSeconds && wanted == 0)
+    let first = hub.on(.time) { _ in }
+    let all = hub.on { _ in }
+    #expect(hub.wantsSeconds && wanted == 1)
+    first.cancel()
+    #expect(hub.wantsSeconds)
+    all.cancel()
+    #expect(!hub.wantsSeconds)
+    hub.on(.time) { _ in }
+    #expect(wanted == 2)
+  }
+
   @Test("a listener gets no event from before its subscription")
   func late() {
     let hub = EventHub(loop: loop)

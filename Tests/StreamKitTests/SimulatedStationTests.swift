@@ -80,6 +80,63 @@ struct SimulatedStationTests {
     }
   }
 
+  @Test(
+    "a reception that rests shows what one that is looked at every second shows")
+  func rest() throws {
+    let station = try stations {
+      $0.titles = [.init("A - One", at: .zero), .init("B - Two", at: .seconds(1_800))]
+      $0.drops = [
+        .init(at: .seconds(700), outage: .seconds(3)), .init(at: .seconds(2_500), outage: .seconds(40)),
+      ]
+    }
+    var looks: [[String]] = []
+    var events: [[String]] = []
+    for isPatient in [false, true] {
+      var lines: [String] = []
+      var random = SeededRandom(seed: 3)
+      let reported = try SimulationHarness.run(station) { harness in
+        try await harness.stream.start()
+        for _ in 0..<12 {
+          let end = harness.loop.now.advanced(
+            by: .milliseconds(Int.random(in: 1_000..<500_000, using: &random)))
+          while !isPatient, harness.loop.now.advanced(by: .seconds(1)) < end {
+            try await harness.sleep(1)
+            _ = harness.stream.figures
+          }
+          try await harness.loop.sleep(until: end)
+          lines.append("\(harness.stream.figures) \(harness.stream.position)")
+          if Bool.random(using: &random) { lines.append("\(try harness.stream.move(by: -30))") }
+        }
+      }
+      looks.append(lines)
+      events.append(reported)
+    }
+    #expect(looks[0] == looks[1])
+    #expect(events[0] == events[1] && events[0].contains { $0.hasSuffix("heard B - Two") })
+    #expect(events[0].contains { $0.contains("reconnected") })
+  }
+
+  @Test("an hour of a station that only a clock follows takes a few turns of the loop")
+  func restingTurns() throws {
+    try SimulationHarness.run(try stations()) { harness in
+      try await harness.stream.start()
+      var turns = 0
+      let end = harness.loop.now.advanced(by: .seconds(3_600))
+      // Every turn of the loop asks.
+      while harness.loop.now < end {
+        turns += 1
+        guard let buffer = harness.stream.buffer else { break }
+        if let rest = buffer.rest, harness.loop.now < rest.until {
+          try await harness.loop.sleep(until: min(end, rest.until))
+        } else {
+          try await harness.sleep(1)
+        }
+      }
+      #expect(turns < 20, "\(turns)")
+      #expect(harness.stream.figures.buffered > 11)
+    }
+  }
+
   @Test("emits events in the order of the real one, titles when received and when heard")
   func titles() throws {
     let reported = try SimulationHarness.run(

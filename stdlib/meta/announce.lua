@@ -6,9 +6,11 @@
 --   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
 --   announce.say { "Das Essen ist fertig", voice = "de" }
 --   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
+--   announce.say { "Five more minutes", duck = 12 }          -- the music goes on, 12 dB lower
 --
--- What plays in the rooms pauses, and continues exactly where it was, at its volume; so does an alarm. Announcements of
--- a script for the same speaker wait for each other.
+-- What plays in the rooms pauses, and continues exactly where it was, at its volume; so does an alarm. With `duck` in dB
+-- it goes on under the announcement, in step with rooms that have none, and is at its level again afterwards.
+-- Announcements of a script for the same speaker wait for each other.
 --
 -- Speech is made by espeak-ng, `apt-get install espeak-ng`. Under simulation no program runs: a sentence lasts as long
 -- as it would take to speak, and a chime is rendered in its place. A function that `task.stand_in` sets for
@@ -23,7 +25,7 @@ local announce = {}
 ---@field [1] string Path of a file, as for `speaker.play`.
 ---@field rooms? fade.Target The speakers (default: those of the default session).
 ---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
----@field duck? "pause" Treatment of what plays in the rooms (default: `"pause"`).
+---@field duck? "pause"|number Treatment of what plays in the rooms: `"pause"`, or its attenuation in dB, 0 to 90 (default: `"pause"`).
 ---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0.5 s).
 
@@ -31,7 +33,7 @@ local announce = {}
 ---@field [1] string The text.
 ---@field rooms? fade.Target The speakers (default: those of the default session).
 ---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
----@field duck? "pause" Treatment of what plays in the rooms (default: `"pause"`).
+---@field duck? "pause"|number Treatment of what plays in the rooms: `"pause"`, or its attenuation in dB, 0 to 90 (default: `"pause"`).
 ---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0.5 s).
 ---@field voice? string Voice of espeak-ng: `"de"`, `"en-us+f3"` (default: that of espeak-ng).

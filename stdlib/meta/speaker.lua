@@ -307,11 +307,13 @@ function speaker.session(options) end
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
 ---@field name? string Name of the session, shown to people (default: `"interruption"`).
+---@field duck? number Plays over what the speakers play, which goes on so many dB lower, 0 to 90 (default: it is suspended, and continues where it was).
 ---@field restore? boolean `false` restores nothing at the end (default: true).
 
 ---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it
 ---since: membership, volume, mute, and the position of a session whose speakers it had all. Returns when that has taken
----effect.
+---effect. With `duck` speakers stay in their sessions, and `volume` is that of the sound alone; sounds with `duck` for the
+---same speaker wait for each other.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
 ---`audio.not_found`, `audio.unreadable`, `audio.unsupported`, `argument`, `task.cannot_suspend`, and the errors of the

@@ -29,15 +29,20 @@ extension SpeakerModule {
     return call.return(sessions(session))
   }
 
-  /// `interrupt{devices=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is a file, or a function that is given
-  /// the session of the speakers.
+  /// `interrupt{devices=, duck=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is a file, or a function that is
+  /// given the session of the speakers.
   private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
-    let options = try call.options(1, ["devices", "fade", "name", "play", "priority", "restore", "volume"])
+    let options = try call.options(
+      1, ["devices", "duck", "fade", "name", "play", "priority", "restore", "volume"])
     let members = try targets(options, "devices", house)
     let priority = try options.int("priority", in: 0...1000) ?? 100
     let volume = try options.int("volume", in: 0...House.maximumVolume)
     let fade = try options.duration("fade") ?? .zero
     let restore = try options.bool("restore") ?? true
+    let duck = try options.number("duck", in: House.duckRange)
+    if duck != nil, !restore {
+      throw options.problem("restore", "what plays goes on under a sound with 'duck': leave one of them out")
+    }
     let name = try options.string("name", .name) ?? "interruption"
     let work: (Session) async throws -> Void
     var file: String?
@@ -57,9 +62,16 @@ extension SpeakerModule {
     return try call.suspend {
       // What can't be played interrupts nothing.
       if let file { try await house.check(file: file) }
-      try await house.interrupt(
-        devices: members ?? house.speakers(of: house.session), priority: priority, volume: volume, fade: fade,
-        restore: restore, name: name, play: work)
+      let devices = members ?? house.speakers(of: house.session)
+      if let duck {
+        try await house.playOver(
+          devices: devices, priority: priority, volume: volume, duck: duck, fade: fade, name: name, play: work
+        )
+      } else {
+        try await house.interrupt(
+          devices: devices, priority: priority, volume: volume, fade: fade, restore: restore, name: name,
+          play: work)
+      }
       return []
     }
   }

@@ -172,10 +172,10 @@ public final class Timeline {
     case .gain(let from, let to, let over): add(.gain(from: from, to: to, over: over), room: room, job: job)
     case .equalizer(let gains): add(.equalizer(gains), room: room, job: job)
     case .seek(let frame): add(.seek(to: frame / session.format.sampleRate), room: room, job: job)
-    case .interruption(let isBeginning, let ids):
+    case .interruption(let isBeginning, let ids, let duck):
       let devices = house?.devices.filter { ids.contains($0.id) } ?? []
       add(
-        .interruption(isBeginning ? .begin : .end, name: session.name),
+        .interruption(isBeginning ? .begin : .end, name: session.name, duck: duck),
         room: house?.rooms(of: devices).joined(separator: ", ") ?? "", job: job)
     }
   }
@@ -232,7 +232,7 @@ public final class Timeline {
 
   private func level(of session: Session) -> TimelineEvent.Level {
     let devices = session.devices.filter(\.isAvailable)
-    let levels = devices.filter { !$0.isMuted }.map(\.volume).sorted()
+    let levels = devices.compactMap { $0.level(in: session) }.sorted()
     guard let least = levels.first, let most = levels.last else { return devices.isEmpty ? .none : .muted }
     return .volumes(least, most)
   }

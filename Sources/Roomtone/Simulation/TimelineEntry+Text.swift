@@ -31,7 +31,9 @@ extension TimelineEvent {
     case .back: "is back"
     case .rename(let name): "is called \(name) from now on"
     case .group(let name): name.map { "is in group \($0)" } ?? "is in no group"
-    case .interruption(let phase, let name): "\(name) \(phase == .begin ? "begins" : "ends")"
+    case .interruption(.begin, let name, let duck):
+      "\(name) begins" + (duck.map { " over what plays, \(Self.tenths($0)) dB lower" } ?? "")
+    case .interruption(.end, let name, _): "\(name) ends"
     case .recording(.begin, let path): "● recording \(path)"
     case .recording(.end(let seconds), let path):
       "■ \(path) is recorded, \(Self.text(of: .seconds(Int(seconds.rounded()))))"

@@ -109,8 +109,9 @@ public enum TimelineEvent: Sendable, Equatable {
   case rename(to: String)
   /// A speaker is in another group: `to`; nil for none.
   case group(to: String?)
-  /// An interruption begins or ends, such as an announcement: `phase`, `name`.
-  case interruption(InterruptionPhase, name: String)
+  /// An interruption begins or ends, such as an announcement: `phase`, `name`; with `duck` what plays goes on under it, so
+  /// many dB lower.
+  case interruption(InterruptionPhase, name: String, duck: Double? = nil)
   /// A recording begins, ends or fails: `phase`, `path`, `seconds`, `message`, `code`.
   case recording(RecordingPhase, path: String)
   /// A station sends a title, or a queue comes to a file: `title`.

@@ -93,7 +93,9 @@ extension JSON {
     case .leave, .away, .back: []
     case .rename(let name): [("to", .string(name))]
     case .group(let name): [("to", .optional(name))]
-    case .interruption(let phase, let name): [("phase", .string(phase.rawValue)), ("name", .string(name))]
+    case .interruption(let phase, let name, let duck):
+      [("phase", .string(phase.rawValue)), ("name", .string(name))]
+        + (duck.map { [("duck", .decimal($0))] } ?? [])
     case .recording(let phase, let path): fields(of: phase, path)
     case .title(let title): [("title", .string(title))]
     case .reconnect(let gap): [("gap", .decimal(gap))]

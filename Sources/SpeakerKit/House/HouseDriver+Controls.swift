@@ -63,5 +63,13 @@ extension HouseDriver {
   /// Applies a speaker's membership to the mix, where an unavailable speaker is in no session.
   func renderMembership(of index: Int) {
     renderer?.setSession(devices[index].isAvailable ? memberships[index] : nil, ofDevice: index)
+    if overlays[index] != nil { renderOverlay(of: index) }
+  }
+
+  /// Applies the session over that of a speaker to the mix, with its level.
+  func renderOverlay(of index: Int) {
+    let (device, overlay) = (devices[index], overlays[index])
+    let mix = overlay?.volume.map { device.mix(at: $0) } ?? device.mix
+    renderer?.setOverlay(device.isAvailable ? overlay?.session : nil, mix, ofDevice: index)
   }
 }

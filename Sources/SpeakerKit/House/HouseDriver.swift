@@ -13,7 +13,7 @@ public final class HouseDriver: Driver {
   public let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
     "rename", "group", "refresh", "wifi", "controls",
-    "gain", "fade", "equalizer", "interrupt", "snapshot",
+    "gain", "fade", "equalizer", "interrupt", "duck", "snapshot",
   ]
   /// Format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
@@ -58,6 +58,8 @@ public final class HouseDriver: Driver {
   var signals: [Int] = []
   /// Session of each speaker, also while it is unavailable.
   var memberships: [SessionID?] = []
+  /// Session over that of a speaker, and its level, by the speaker's index.
+  var overlays: [Int: (session: SessionID, volume: Int?)] = [:]
   /// Maximum number of speakers.
   private(set) var speakerLimit = 0
   var renderer: (any Renderer)?
@@ -111,6 +113,7 @@ public final class HouseDriver: Driver {
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
     removed = []
+    overlays = [:]
     speakerLimit = devices.count + RendererFactory.spareSpeakers
     if access == .drive { try await loop.sleep(for: Self.discoveryTime) }
     connect(try await makeRenderer())
@@ -145,6 +148,7 @@ public final class HouseDriver: Driver {
 
   private func sendMix(ofDevice index: Int) {
     renderer?.setMix(devices[index].mix, channel: devices[index].role.channel, ofDevice: index)
+    if overlays[index] != nil { renderOverlay(of: index) }
   }
 
   /// Applies pending changes, writes the state and finishes the output.
@@ -258,6 +262,19 @@ public final class HouseDriver: Driver {
     renderMembership(of: index)
   }
 
+  /// Lays a session over that of a speaker, from the next block on.
+  public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {
+    guard let index = index(of: device) else { return }
+    applyAll()
+    overlays[index] = session.map { ($0, volume) }
+    renderOverlay(of: index)
+  }
+
+  /// Moves the gain of a speaker's session in the mix, exact to the block.
+  public func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String) {
+    if let index = index(of: device) { renderer?.setDuck(decibels, over: duration, ofDevice: index) }
+  }
+
   func index(of device: String) -> Int? {
     devices.indices.first { devices[$0].id == device && !removed.contains($0) }
   }
@@ -297,7 +314,10 @@ public final class HouseDriver: Driver {
 
 extension DeviceInfo {
   /// Gains that result from role, balance, volume and mute.
-  var mix: ChannelMix {
-    ChannelMix(role: role, balance: balance, gain: isMuted ? 0 : VolumeLaw.gain(at: volume))
+  var mix: ChannelMix { mix(at: isMuted ? 0 : volume) }
+
+  /// Gains that result from role, balance and a level.
+  func mix(at volume: Int) -> ChannelMix {
+    ChannelMix(role: role, balance: balance, gain: VolumeLaw.gain(at: volume))
   }
 }

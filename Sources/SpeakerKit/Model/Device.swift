@@ -7,6 +7,8 @@ public import EventLoop
 public final class Device {
   /// Session of which the speaker is a member; nil for none.
   public internal(set) weak var session: Session?
+  /// Session that the speaker plays over `session`, and its level there, nil for the speaker's own; nil for none.
+  public internal(set) var overlay: (session: Session, volume: Int?)?
   /// House of the speaker; nil once the house has been released.
   weak var house: House?
   var info: DeviceInfo
@@ -66,8 +68,15 @@ public final class Device {
   public var isAvailable: Bool { info.isAvailable }
   /// `true` if the speaker is in a session.
   public var isActive: Bool { session != nil }
-  /// `true` if the speaker is in a session that plays now, and can be reached.
-  public var isPlaying: Bool { session?.isRunning == true && isAvailable }
+  /// `true` if the speaker is in a session that plays now, or plays one over it, and can be reached.
+  public var isPlaying: Bool {
+    (session?.isRunning == true || overlay?.session.isRunning == true) && isAvailable
+  }
+  /// Level at which the speaker plays a session: its own, or that of the session over it; nil while it is muted.
+  public func level(in session: Session) -> Int? {
+    if let overlay, overlay.session === session, let volume = overlay.volume { return volume }
+    return isMuted ? nil : volume
+  }
   /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
   public var channelType: Int { [.stereo, .left, .right].contains(role) ? 1 : 0 }
   /// `true` if the speaker founded its group; a speaker in no group is its own master.

@@ -143,6 +143,13 @@ public protocol Driver: AnyObject {
   func awaitChanges() async throws
   /// Puts a speaker into a session; nil removes it from its session.
   func setSession(_ session: SessionID?, ofDevice device: String)
+  /// Has a speaker render a second session over that of `setSession`, which goes on; nil for none. For drivers with
+  /// capability `duck`.
+  /// - Parameter volume: the level of the second session, 0...50, also on a muted speaker; nil for the speaker's own.
+  func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String)
+  /// Moves the gain of a speaker's session of `setSession` to `decibels`, 0 or less, in a straight line of decibels
+  /// over `duration`; at once when nothing plays. For drivers with capability `duck`.
+  func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String)
 
   /// Opens a source and reads ahead, so that `start` is heard at once.
   /// - Throws: `AudioError` (`audio.not_found`, `audio.unreadable`), `CancellationError`.
@@ -184,6 +191,10 @@ extension Driver {
   public func awaitChanges() async throws {}
   /// Does nothing: changes are reported without a query.
   public func refresh(_ device: String?) async throws {}
+  /// Does nothing: for drivers without capability `duck`.
+  public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {}
+  /// Does nothing: for drivers without capability `duck`.
+  public func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `gain`.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
   /// Does nothing: for drivers without capability `equalizer`.

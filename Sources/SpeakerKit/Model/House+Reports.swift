@@ -59,6 +59,7 @@ extension House: DriverReports {
       events.emit(.device(device, isAvailable ? .available : .unavailable))
       if isAvailable, let level = device.owedLevel { restoreLevel(level, to: device) }
       device.session?.watchSilence()
+      device.overlay?.session.watchSilence()
       reportPlaying()
     }
   }
@@ -76,6 +77,7 @@ extension House: DriverReports {
     guard isOpen, let place = devices.firstIndex(where: { $0.id == device }) else { return }
     let device = devices[place]
     move(device, to: nil)
+    uncover(device)
     let before = groupIDs
     devices.remove(at: place)
     device.isRemoved = true

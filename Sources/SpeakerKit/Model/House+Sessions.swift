@@ -69,7 +69,7 @@ extension House {
   /// Returns the sessions that have members, all of them among `devices`.
   func sessions(within devices: [Device]) -> [Session] {
     sessions.filter { session in
-      let members = session.devices
+      let members = self.devices.filter { $0.session === session }
       return !members.isEmpty && members.allSatisfy { member in devices.contains { $0 === member } }
     }
   }
@@ -131,12 +131,14 @@ extension Session {
     if let interruption = house?.interruptions.first(where: { $0.session === self }) {
       return interruption.end()
     }
+    if let overlay = house?.overlays.first(where: { $0.session === self }) { return overlay.end() }
     stop()
     isClosed = true
     guard let house else { return }
     for device in devices { house.move(device, to: nil) }
     house.sessions.removeAll { $0 === self }
     for listener in closeListeners.removeAll() { listener() }
+    closing.wake(.idle)
   }
 
   /// Calls `body` once when the session is closed; not when its house is.

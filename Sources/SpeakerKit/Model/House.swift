@@ -30,6 +30,8 @@ public final class House {
   let driver: any Driver
   /// Interruptions that have not ended.
   var interruptions: [Interruption] = []
+  /// Sounds over what speakers play that have not ended.
+  var overlays: [Overlay] = []
   /// Number of moves of speakers between sessions so far.
   var moveCount = 0
   /// Timer of the next refresh, while the house is watched.
@@ -94,7 +96,10 @@ public final class House {
     phase = .closed
     watchTimer?.cancel()
     events.close()
-    for session in sessions { session.stop() }
+    for session in sessions {
+      session.stop()
+      session.closing.wake(.idle)
+    }
     if !wasNew { await driver.close() }
   }
 

@@ -66,8 +66,9 @@ public enum SessionChange: Sendable, Equatable {
   case equalizer(EqualizerGains)
   /// The position has moved to this frame of the source.
   case seek(frame: Int)
-  /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them.
-  case interruption(isBeginning: Bool, devices: [String])
+  /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them; with `duck` it
+  /// plays over what they play, which is so many dB lower.
+  case interruption(isBeginning: Bool, devices: [String], duck: Double? = nil)
 }
 
 /// A command to a house, reported when it is received, in the task that gives it.

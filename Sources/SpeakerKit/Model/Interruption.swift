@@ -58,9 +58,10 @@ extension House {
     }
   }
 
-  /// Returns true for the session of an interruption.
+  /// Returns true for the session of an interruption, or of a sound over others.
   public func isInterruption(_ session: Session?) -> Bool {
-    session != nil && interruptions.contains { $0.session === session }
+    session != nil
+      && (interruptions.contains { $0.session === session } || overlays.contains { $0.session === session })
   }
 
   /// Checks that a file can be played, by opening it.

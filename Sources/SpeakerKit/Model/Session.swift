@@ -18,6 +18,8 @@ public final class Session {
   var machine = SessionMachine()
   /// Waiters of `finish`.
   var finishing = SessionWaiters()
+  /// Waiters for the end of the session.
+  var closing = SessionWaiters()
   /// Waiters of `fade(gain:over:)`.
   var fading = SessionWaiters()
   /// Seek that is opening its cue, with its target in frames, and the passage of a queue that it opens; nil for none.
@@ -58,7 +60,9 @@ public final class Session {
   /// Rate and channels of the session's frames.
   public var format: AudioFormat { driver.format }
   /// Members of the session, in the order of the house.
-  public var devices: [Device] { house?.devices.filter { $0.session === self } ?? [] }
+  public var devices: [Device] {
+    house?.devices.filter { $0.session === self || $0.overlay?.session === self } ?? []
+  }
   /// Playback state.
   public var state: PlayerState { machine.state }
   /// Source that plays or is paused; nil when stopped.

@@ -51,6 +51,8 @@ final class ArithmeticRenderer: Renderer {
   func addDevice(_ name: String) {}
   func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int) {}
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
+  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int) {}
+  func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: Int) {}
 
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}

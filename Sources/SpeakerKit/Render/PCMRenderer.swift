@@ -65,11 +65,22 @@ final class PCMRenderer: Renderer {
     stage.send(.session(device: device, session ?? -1))
   }
 
+  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int) {
+    stage.send(.overlay(device: device, session: session ?? -1, mix))
+  }
+
+  func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: Int) {
+    stage.send(.duck(device: device, change(to: decibels, over: duration)))
+  }
+
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+    stage.send(.gain(session: session, change(to: decibels, over: duration)))
+  }
+
+  private func change(to decibels: Double, over duration: Duration) -> GainChange {
     let frames = Double(duration.nanoseconds) * Double(format.sampleRate) / 1e9
     let blocks = max(1, Int((frames / Double(format.framesPerBlock)).rounded()))
-    let gain = Decibels.gain(decibels)
-    stage.send(.gain(session: session, GainChange(decibels: decibels, gain: gain, blocks: blocks)))
+    return GainChange(decibels: decibels, gain: Decibels.gain(decibels), blocks: blocks)
   }
 
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {

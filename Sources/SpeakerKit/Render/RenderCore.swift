@@ -8,12 +8,15 @@ internal import Synchronization
 /// audio thread, or the loop under virtual time.
 ///
 /// Per block: source → session's gate → session's chain (equalizer, gain, limiter) → per device: role,
-/// balance, volume and mute → device's gate → its block.
+/// balance, volume and mute → device's gate → gain under an overlay → its block. The session of an overlay is added with
+/// a mix of its own, and a limiter keeps the sum below full scale.
 struct RenderCore: BitwiseCopyable {
   let sessions: UnsafeMutableBufferPointer<SessionSlot>
   let devices: UnsafeMutableBufferPointer<DeviceSlot>
   /// Effects of each session; as many as `sessions`.
   let chains: UnsafeMutablePointer<SessionChain>
+  /// Limiters of the devices, for the sum of two sessions; as many as `devices`.
+  let limiters: UnsafeMutablePointer<Limiter>
   /// Published positions of the sessions; as many as `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
   /// Blocks of the sessions, each with the channels of its source.
@@ -56,7 +59,7 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Number of devices in sounding sessions.
+  /// Number of devices on which a session sounds.
   var heardDevices: Int {
     @_noLocks get {
       var count = 0
@@ -75,13 +78,18 @@ struct RenderCore: BitwiseCopyable {
     switch command {
     case .mix(let device, let mix, let channel):
       // Unheard changes need no ramp, and then the first block of the next source is exact.
-      let isHeard = isHeard(devices[device])
+      let isHeard = isSounding(devices[device].session)
       if isHeard { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
       let session = devices[device].session
       devices[device].choose(channel, isHeard: isHeard && sessionBlocks[session].channels > 2)
     case .session(let device, let session):
       devices[device].move(
-        to: session, wasSounding: isHeard(devices[device]), willSound: isSounding(session))
+        to: session, wasSounding: isSounding(devices[device].session), willSound: isSounding(session))
+    case .overlay(let device, let session, let mix):
+      devices[device].overlay.set(session, mix, isSounding: isSounding(devices[device].overlay.session))
+    case .duck(let device, let change):
+      devices[device].duck.move(change)
+      if !isHeard(devices[device]) { devices[device].duck.settle() }
     case .start(let session, let source, let paused):
       retire(sessions[session].start(source, paused: paused))
     case .gain(let session, let change):
@@ -189,10 +197,18 @@ struct RenderCore: BitwiseCopyable {
     guard isHeard(devices[index]) else { return }
     devices[index].isClear = false
     let block = deviceBlocks[index].prefix(frames)
-    let session = devices[index].session
-    devices[index].mix.mix(
-      sessionBlocks[session].prefix(frames), into: block, channel: devices[index].channel)
-    devices[index].gate.apply(to: block)
+    let (session, channel) = (devices[index].session, devices[index].channel)
+    if isSounding(session) {
+      devices[index].mix.mix(sessionBlocks[session].prefix(frames), into: block, channel: channel)
+      devices[index].gate.apply(to: block)
+    }
+    devices[index].duck.apply(to: block)
+    let overlay = devices[index].overlay.session
+    limiters[index].isActive = isSounding(overlay)
+    if isSounding(overlay) {
+      devices[index].overlay.mix.mix(sessionBlocks[overlay].prefix(frames), into: block, channel: channel)
+    }
+    limiters[index].process(block)
   }
 
   /// Completes a session's block: ends finished fades, and sources without further frames.
@@ -221,6 +237,10 @@ struct RenderCore: BitwiseCopyable {
   /// Moves a device to its next session or channel once it has faded out, or at once when its session is
   /// silent.
   @_noLocks private func finishDevice(_ index: Int) {
+    devices[index].overlay.finishBlock(
+      isSounding: isSounding(devices[index].overlay.session),
+      willSound: isSounding(devices[index].overlay.target))
+    if !isHeard(devices[index]) { devices[index].duck.settle() }
     if devices[index].next == nil && devices[index].nextChannel == nil { return }
     let next = devices[index].next ?? devices[index].session
     if devices[index].gate.isSilent || !isSounding(devices[index].session) {
@@ -230,7 +250,9 @@ struct RenderCore: BitwiseCopyable {
 
   @_noLocks private func isSounding(_ session: Int) -> Bool { session >= 0 && sessions[session].isSounding }
 
-  @_noLocks private func isHeard(_ device: DeviceSlot) -> Bool { isSounding(device.session) }
+  @_noLocks private func isHeard(_ device: DeviceSlot) -> Bool {
+    isSounding(device.session) || isSounding(device.overlay.session)
+  }
 
   @_noLocks private func retire(_ cue: Int?) {
     if let cue { report(.retired(cue: cue)) }
@@ -263,6 +285,8 @@ final class RenderMemory {
     deviceSlots.initialize(repeating: DeviceSlot(blockFrames: frames))
     let chains = UnsafeMutablePointer<SessionChain>.allocate(capacity: sessions)
     for index in 0..<sessions { (chains + index).initialize(to: SessionChain(format: surround)) }
+    let limiters = UnsafeMutablePointer<Limiter>.allocate(capacity: devices)
+    for index in 0..<devices { (limiters + index).initialize(to: Limiter(format: format)) }
     let positions = UnsafeMutablePointer<PositionCell>.allocate(capacity: sessions)
     for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
     let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)
@@ -270,7 +294,8 @@ final class RenderMemory {
     let reportCount = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     reportCount.initialize(to: 0)
     core = RenderCore(  // all of it is freed in deinit
-      sessions: sessionSlots, devices: deviceSlots, chains: chains, positions: positions,
+      sessions: sessionSlots, devices: deviceSlots, chains: chains, limiters: limiters,
+      positions: positions,
       sessionBlocks: views,
       deviceBlocks: views + sessions, sampleRate: format.sampleRate,
       reports: reports.producer, reportCount: reportCount)
@@ -279,6 +304,8 @@ final class RenderMemory {
   deinit {
     core.chains.deinitialize(count: core.sessions.count)
     core.chains.deallocate()
+    core.limiters.deinitialize(count: core.devices.count)
+    core.limiters.deallocate()
     core.positions.deinitialize(count: core.sessions.count)
     core.positions.deallocate()
     core.sessionBlocks.deallocate()

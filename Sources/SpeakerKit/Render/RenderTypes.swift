@@ -8,6 +8,10 @@ enum RenderCommand: BitwiseCopyable {
   case mix(device: Int, ChannelMix, channel: Int)
   /// Sets the session that a device renders; -1 for none.
   case session(device: Int, Int)
+  /// Sets the session that a device renders over its own, with a mix of its own; -1 for none.
+  case overlay(device: Int, session: Int, ChannelMix)
+  /// Moves the gain of a device's own session, under the one that it renders over it.
+  case duck(device: Int, GainChange)
   /// Replaces the source that a session renders.
   case start(session: Int, RenderSource, paused: Bool)
   /// Moves a session's gain.

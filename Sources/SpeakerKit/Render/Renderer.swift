@@ -22,6 +22,12 @@ protocol Renderer: AnyObject {
   /// Sets the session that a device renders; nil for none.
   func setSession(_ session: SessionID?, ofDevice device: Int)
 
+  /// Sets the session that a device renders over its own, and its mix; nil for none. Fades over one block each way.
+  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int)
+  /// Moves the gain of a device's own session to `decibels`, in a straight line of decibels over `duration`; at once
+  /// when nothing sounds on it.
+  func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: Int)
+
   /// Moves a session's gain to `decibels`, in a straight line of decibels over `duration` of playback; at
   /// once when nothing plays.
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)

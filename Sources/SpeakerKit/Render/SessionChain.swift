@@ -1,6 +1,6 @@
 internal import AudioCore
 
-/// A change of a session's gain. Plain data.
+/// A change of the gain of a session, or of a device under an overlay. Plain data.
 struct GainChange: BitwiseCopyable, Equatable {
   /// Target in dB.
   let decibels: Double

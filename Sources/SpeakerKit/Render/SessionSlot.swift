@@ -175,8 +175,14 @@ struct DeviceSlot: BitwiseCopyable {
   var isClear = false
   /// Gain of the fades around a change of session or channel; 1 otherwise.
   var gate: GainRamp
+  /// The sound over that of `session`.
+  var overlay: OverlaySlot
+  /// Gain of `session` under an overlay, 1 without one.
+  var duck: GainFade
 
   init(blockFrames: Int) {
+    overlay = OverlaySlot(blockFrames: blockFrames)
+    duck = GainFade(blockFrames: blockFrames)
     mix = ChannelMixRamp(.silence, length: blockFrames)
     gate = GainRamp(gain: 1, length: blockFrames)
   }
@@ -224,5 +230,55 @@ struct DeviceSlot: BitwiseCopyable {
     } else {
       gate.jump(to: 1)
     }
+  }
+}
+
+/// A session that a device renders over its own, such as an announcement. Plain data; touched by the thread that renders
+/// only.
+struct OverlaySlot: BitwiseCopyable {
+  /// The session; -1 for none.
+  private(set) var session = -1
+  /// Role, balance, volume and mute; silence at the end of its fade out.
+  var mix: ChannelMixRamp
+  /// The session after the fade out of `session`, and its mix; nil without a change.
+  private var next: Int?
+  private var nextMix = ChannelMix.silence
+  private let silence = ChannelMix.silence
+
+  init(blockFrames: Int) { mix = ChannelMixRamp(.silence, length: blockFrames) }
+
+  /// Sets the session, or its mix.
+  /// - Parameter isSounding: `true` if the session so far sounds: it fades out before another one.
+  @_noLocks mutating func set(_ session: Int, _ mix: ChannelMix, isSounding: Bool) {
+    if session == self.session && next == nil {
+      if isSounding { self.mix.move(to: mix) } else { self.mix.jump(to: mix) }
+      return
+    }
+    next = session
+    nextMix = mix
+    if isSounding { self.mix.move(to: silence) } else { enter(isSounding: false) }
+  }
+
+  /// Enters the next session once the one so far is silent.
+  /// - Parameters:
+  ///   - isSounding: `true` if the session so far sounds.
+  ///   - willSound: `true` if the next one sounds already: it fades in.
+  @_noLocks mutating func finishBlock(isSounding: Bool, willSound: Bool) {
+    if next != nil && (mix.isSilent || !isSounding) { enter(isSounding: willSound) }
+  }
+
+  /// The session that the device is to render.
+  var target: Int {
+    @_noLocks get {
+      if let next { return next }
+      return session
+    }
+  }
+
+  @_noLocks private mutating func enter(isSounding: Bool) {
+    session = target
+    next = nil
+    mix.jump(to: isSounding ? silence : nextMix)
+    if isSounding { mix.move(to: nextMix) }
   }
 }

@@ -186,6 +186,11 @@ extension FrameTee.Delivery {
       time = time + FrameRun(sound: run.sound, numbers: numbers.startIndex..<numbers.endIndex).duration
       return (count, isEnough)
     }
+    if buffer == nil, discontinuity == nil {
+      for number in run.numbers { run.sound.withFrame(number) { record($0, $1, gap: nil) } }
+      time = time + run.duration
+      return (run.numbers.count, false)
+    }
     var (count, isEnough) = (0, false)
     for number in run.numbers {
       let arrival = run.sound.withFrame(number) { append($0, $1, count == 0 ? discontinuity : nil) }

@@ -51,8 +51,10 @@ struct TitleQueue {
 
   /// Moves to a position, and forgets the titles of sound before `start`.
   /// - Returns: the title that is heard there; nil if it was heard before.
-  mutating func advance(to position: StreamTime, from start: StreamTime?) -> StreamTitle? {
-    if let start {
+  mutating func advance(
+    to position: StreamTime, from start: @autoclosure () -> StreamTime?
+  ) -> StreamTitle? {
+    if titles.count > 1, let start = start() {
       while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
     }
     guard let title = titles.last(where: { $0.time <= position })?.title, title != heard else { return nil }

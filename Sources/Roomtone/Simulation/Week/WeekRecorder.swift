@@ -123,11 +123,12 @@ public final class WeekRecorder {
     var levels: [Key: (volume: Int, session: Session, title: String)] = [:]
     for device in house?.devices ?? [] where device.isPlaying {
       let room = Self.room(of: device)
-      guard rooms?.contains(room) ?? true, let session = device.session, let source = session.source
-      else { continue }
-      let key = Key(room: room, session: session.id, source: source.path)
-      let volume = device.isMuted ? 0 : device.volume
-      levels[key] = (max(volume, levels[key]?.volume ?? 0), session, source.title)
+      guard rooms?.contains(room) ?? true else { continue }
+      for session in [device.session, device.overlay?.session].compactMap(\.self) {
+        guard session.state == .playing, !session.isSuspended, let source = session.source else { continue }
+        let key = Key(room: room, session: session.id, source: source.path)
+        levels[key] = (max(device.level(in: session) ?? 0, levels[key]?.volume ?? 0), session, source.title)
+      }
     }
     for (key, sound) in open where levels[key] == nil && rooms?.contains(key.room) ?? true {
       // What has sounded for less than a second has a second, what never has sounded none.
