@@ -15,7 +15,9 @@ extension Stream {
     timers.silence?.cancel()
     // While the buffer fills, as behind a seek, the player waits already.
     guard listener.playback == nil, clock.since != nil, let buffer, !buffer.isFilling else { return }
-    if let rest = buffer.rest, clock.moved(at: loop.now) + Self.restLead < rest.end(at: loop.now) {
+    if let rest = buffer.rest, rest.until > loop.now,
+      clock.moved(at: loop.now) + Self.restLead < rest.end(at: loop.now)
+    {
       return watchSilentEnd(in: loop.now.duration(to: rest.until))
     }
     if buffer.heldBackUntil != nil { buffer.pass(to: position) }

@@ -118,6 +118,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   private var shownURL: String { driver.shownURL }
 
   func end() {
+    forgetRest()
     driver.end()
     connection = nil
   }
@@ -131,13 +132,17 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     loop.next { [weak self] in self?.answer() }
   }
 
-  func disconnected() { (connection, isAsking) = (nil, false) }
+  func disconnected() {
+    catchUp()
+    (connection, isAsking) = (nil, false)
+  }
 
   /// Does nothing: it is reported with the frames, which know how they join.
   func resumed() {}
 
   // A silent station is silent for all its listeners: of a standby no more than its adoption is to be seen.
   func adoptStandby() {
+    catchUp()
     (connection, isAsking) = (nil, true)
     report(.connecting)
   }
@@ -158,6 +163,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   }
 
   private func lose(_ error: StreamError) {
+    catchUp()
     connection = nil
     driver.perform(driver.machine.ended(error, at: loop.now))
   }
