@@ -25,6 +25,38 @@ describe("announce.say", function()
     expect(kitchen.session == speaker.default_session()):to_be_true()
   end)
 
+  it("is heard over music that goes on, lower, on its speakers alone", function()
+    local kitchen = speaker.device "Kitchen"
+    speaker.play(TUNE, { loop = true })
+    task.sleep(3)
+    local began, position = task.now(), speaker.position()
+    local saying = task.spawn(announce.say, { "The door is open", rooms = "Kitchen", volume = 40, duck = 12 })
+    task.sleep(1)
+    expect(kitchen.volume):to_equal(22)
+    expect(kitchen.session == speaker.default_session()):to_be_true()
+    expect(speaker.default_session().suspended):to_be_false()
+    saying:await()
+    local passed = task.now() - began
+    expect(passed > 2):to_be_true()
+    local length = speaker.duration()
+    expect(speaker.position()):to_be_near((position + passed) % length, 0.05)
+    expect(speaker.state()):to_equal "playing"
+  end)
+
+  it("waits for another one over the same music", function()
+    speaker.play_stream "http://radio.example/day.mp3"
+    local began, order = task.now(), {}
+    local function say(text)
+      return task.spawn(function()
+        announce.say { text, rooms = "Kitchen", duck = 12 }
+        table.insert(order, text .. " " .. (task.now() - began > 5 and "later" or "first"))
+      end)
+    end
+    task.all { say(("x"):rep(45)), say "y" }
+    expect(order[1]):to_equal(("x"):rep(45) .. " first")
+    expect(order[2]):to_equal "y later"
+  end)
+
   it("lasts as long as it takes to speak", function()
     local function time(given)
       local began = task.now()
