@@ -4,6 +4,7 @@
 #include "CLuaShim.h"
 
 #include <signal.h>
+#include <sys/types.h>
 
 typedef struct shim_type {
   const void *metatable;
@@ -38,6 +39,8 @@ struct shim_state {
   int type_count;
 
   void *require_wait, *require_loaded, *require_missing; /* boxes */
+  dev_t script_device;                                   /* the script's own file, which no module is */
+  ino_t script_file;                                     /* 0 for none */
 
   /* Determinism: every block has a header, which numbers those of objects in order of creation. */
   bool deterministic;

@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static const char loading_key = 0;
 
@@ -33,6 +34,45 @@ static void set_loader(lua_State *L, const char *name, void *routine) {
   lua_pop(L, 1);
 }
 
+/* True if a path leads to the script's own file. */
+static int is_script(const shim_state *s, const char *path) {
+  struct stat status;
+  return s->script_file != 0 && stat(path, &status) == 0 && status.st_ino == s->script_file &&
+         status.st_dev == s->script_device;
+}
+
+/* Pushes the path of a module's file, or nil and the places without it. Stack: name, package. The script itself is no
+   module: a party.lua finds the library's "party". */
+static void search(lua_State *L, const char *name) {
+  if (lua_getfield(L, 2, "path") != LUA_TSTRING) luaL_error(L, "package.path must be a string");
+  const char *pattern = lua_tostring(L, 3);
+  lua_pushliteral(L, "");
+  while (*pattern != '\0') {
+    size_t length = strcspn(pattern, ";");
+    lua_getfield(L, 2, "searchpath");
+    lua_pushstring(L, name);
+    lua_pushlstring(L, pattern, length);
+    lua_call(L, 2, 2);
+    const char *path = lua_tostring(L, 5);
+    if (path == NULL && !lua_isnil(L, 5)) luaL_error(L, "package.searchpath must return a path");
+    if (path != NULL && !is_script(state_of(L), path)) {
+      lua_settop(L, 5);
+      lua_replace(L, 3);
+      lua_settop(L, 3);
+      return;
+    }
+    const char *reason = path != NULL ? lua_pushfstring(L, "'%s' is the script itself", path) : lua_tostring(L, 6);
+    const char *before = lua_tostring(L, 4);
+    lua_pushfstring(L, "%s%s%s", before, *before != '\0' ? ", " : "", reason != NULL ? reason : "");
+    lua_replace(L, 4);
+    lua_settop(L, 4);
+    pattern += length;
+    pattern += *pattern == ';';
+  }
+  lua_pushnil(L);
+  lua_replace(L, 3);
+}
+
 /* Pushes the loader and its second argument, or raises. */
 static void find_loader(lua_State *L, const char *name) {
   lua_getglobal(L, "package");
@@ -43,11 +83,8 @@ static void find_loader(lua_State *L, const char *name) {
     return;
   }
   lua_settop(L, 2);
-  lua_getfield(L, 2, "searchpath");
-  lua_pushstring(L, name);
-  if (lua_getfield(L, 2, "path") != LUA_TSTRING) luaL_error(L, "package.path must be a string");
-  lua_call(L, 2, 2);
-  if (lua_isnil(L, -2)) {
+  search(L, name);
+  if (lua_isnil(L, 3)) {
     const char *message = lua_pushfstring(L, "module '%s' is not found: %s", name, lua_tostring(L, -1));
     message = luaL_gsub(L, luaL_gsub(L, message, "\n\t", ", "), ": , ", ": ");
     lua_pushstring(L, message);
@@ -62,8 +99,7 @@ static void find_loader(lua_State *L, const char *name) {
     lua_pushvalue(L, -2);
     return;
   }
-  const char *path = lua_tostring(L, -2);
-  if (path == NULL) luaL_error(L, "package.searchpath must return a path");
+  const char *path = lua_tostring(L, 3);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
   lua_pushstring(L, path);
 }
@@ -164,6 +200,11 @@ void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing) {
   state_of(L)->require_missing = missing;
   state_of(L)->require_wait = wait;
   state_of(L)->require_loaded = loaded;
+}
+
+void shim_set_script_file(lua_State *L, unsigned long long device, unsigned long long file) {
+  state_of(L)->script_device = (dev_t)device;
+  state_of(L)->script_file = (ino_t)file;
 }
 
 void open_require(lua_State *L) { lua_register(L, "require", require); }

@@ -1,6 +1,7 @@
 internal import CLua
 internal import CLuaShim
 internal import EventLoop
+internal import Glibc
 
 /// Modules: tables of functions and values. Reading an unknown name is misuse, and so is an assignment;
 /// `pairs` lists the names.
@@ -149,8 +150,13 @@ extension LuaState {
   }
 
   /// Sets the search path of `require`: patterns with `?`, in order.
-  public func setModulePath(_ patterns: [String]) {
+  /// - Parameter script: the script's own file, which is no module: one called `party.lua` finds the library's `party`.
+  public func setModulePath(_ patterns: [String], script: String? = nil) {
     let stack = main
+    var status = stat()
+    if let script, stat(script, &status) == 0 {
+      shim_set_script_file(stack.L, UInt64(status.st_dev), UInt64(status.st_ino))
+    }
     stack.pushGlobals()
     stack.push("package")
     lua_rawget(stack.L, -2)

@@ -25,7 +25,8 @@ extension LuaState {
       if let (text, chunkName) = call.state.embeddedModule(name) {
         return call.return(.bytes(text), .string(chunkName))
       }
-      let near = nearest(name, among: call.state.knownModules)
+      // The script itself is a file of that name, and no module.
+      let near = nearest(name, among: call.state.knownModules.filter { $0 != name })
       throw LuaError(
         code: "script.module", message: try call.shownText(2), hint: near.map { "did you mean '\($0)'?" })
     }

@@ -213,7 +213,8 @@ public final class Engine {
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
     script.state.override(nil, [help])
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
-    state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
+    state.setModulePath(
+      folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] }, script: isFile ? path : nil)
     state.embeddedModules = StandardLibrary.modules
     state.embeddedModule = StandardLibrary.module
     return script

@@ -326,6 +326,23 @@ private struct WakeUp {
     }
   }
 
+  @Test(
+    "a script is no module: one that is called like the library's finds the library's, other files come first"
+  )
+  func ownName() throws {
+    let home = try Home()
+    try home.script("return { own = true }", as: "scene.lua")
+    try home.script("return type(require('party').start)", as: "helper.lua")
+    try home.script(
+      "print(type(require('party').start), require 'helper', require('scene').own)", as: "party.lua")
+    let outcome = try home.run("run", "--output", "null", "party.lua")
+    #expect(outcome == Outcome(status: 0, output: "function\tfunction\ttrue\n", errors: ""))
+    try home.script("require 'mine'", as: "mine.lua")
+    let missing = try home.run("run", "--output", "null", "mine.lua")
+    #expect(
+      missing.status == 1 && missing.errors.contains("mine.lua' is the script itself, no file"), "\(missing)")
+  }
+
   @Test("a week of routines is simulated in a moment")
   func week() throws {
     let home = try Home()

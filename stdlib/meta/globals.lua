@@ -23,8 +23,9 @@ error("stdlib/meta/globals.lua is a description, not a module: what it describes
 ---@type table<integer, string>
 arg = {}
 
----Loads a module once: from the script's folder, else from Roomtone's library. The module may suspend while it loads;
----another routine that requires it waits.
+---Loads a module once: from the script's folder, else from Roomtone's library, so that a file beside the script may take
+---the place of the library's. The script itself is no module: in a `party.lua`, `require "party"` is the library's. The
+---module may suspend while it loads; another routine that requires it waits.
 ---
 ---Raises `script.module` (not found, or it requires itself), `script.syntax`, and the errors of the module; a failed
 ---load can be repeated.

@@ -153,3 +153,6 @@ void shim_replace_output(lua_State *L, void *write);
  * `loaded` when that has ended, `missing` with the name and the paths tried for a module that is not found, to
  * raise. */
 void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing);
+
+/* Sets the script's own file, by its device and number, which `require` does not find; 0, 0 for none. */
+void shim_set_script_file(lua_State *L, unsigned long long device, unsigned long long file);
