@@ -183,15 +183,16 @@ public final class Timeline {
   private func receive(_ command: HouseCommand) {
     guard let origin = LuaRoutine.currentOrigin else { return origins.forget(command) }
     origins.keep(command, from: origin)
-    let (change, devices): (TimelineRivals.Change, [Device])
+    let (change, devices, session): (TimelineRivals.Change, [Device], Session?)
     switch command {
-    case .level(let speakers, isBorrowed: false): (change, devices) = (.volume, speakers)
-    case .play(let session): (change, devices) = (.source, session.devices)
-    case .stop(let session): (change, devices) = (.end, session.devices)
+    case .level(let speakers, isBorrowed: false):
+      (change, devices, session) = (.volume, speakers, speakers.first?.session)
+    case .play(let player): (change, devices, session) = (.source, player.devices, player)
+    case .stop(let player): (change, devices, session) = (.end, player.devices, player)
     case .level, .move, .sound: return
     }
-    // Interruptions restore what they find.
-    if house?.isInterruption(devices.first?.session) == true { return }
+    // Interruptions restore what they find, and leave alone what they play over.
+    if house?.isInterruption(session) == true { return }
     var rooms: [String] = []
     for device in devices where !rooms.contains(room(of: device).name) {
       rooms.append(room(of: device).name)

@@ -102,9 +102,9 @@ final class Overlay {
     guard phase != .ended else { return }
     let wasLaid = phase == .laid
     phase = .ended
+    if house.isOpen { session.stop() }
     house.overlays.removeAll { $0 === self }
     guard house.isOpen else { return }
-    session.stop()
     if wasLaid {
       for device in devices where device.overlay?.session === session {
         house.uncover(device, fade: fade)
