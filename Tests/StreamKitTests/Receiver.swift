@@ -66,6 +66,13 @@ final class Receiver: Sendable {
     return frames().flatMap { $0 }
   }
 
+  /// Ends it, and gives the frames.
+  func allFrames() -> [[UInt8]] {
+    reception.withLock { $0 }?.stop()
+    if ownsNetwork { network.close() }
+    return frames()
+  }
+
   /// The frames that have come since this was asked last.
   func frames() -> [[UInt8]] {
     var frames: [[UInt8]] = []

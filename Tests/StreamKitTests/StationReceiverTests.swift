@@ -109,7 +109,7 @@ struct StationReceiverTests {
       (.status("404 Not Found"), "stream.not_found"), (.status("403 Forbidden"), "stream.auth"),
       (.status("500 Oops"), "stream.http"), (.raw("garbage\r\n\r\n"), "stream.content"),
       (.endlessHeaders, "stream.content"),
-      (.page("#EXTM3U\n#EXT-X-TARGETDURATION:10\nx.ts\n", type: "audio/x-mpegurl"), "stream.unsupported"),
+      (.page("#EXTM3U\n#EXT-X-TARGETDURATION:10\nx.ts\n", type: "audio/x-mpegurl"), "stream.not_found"),
       (.page("[playlist]\n", type: "audio/x-scpls"), "stream.not_found"),
     ])
   func refused(answer: Answer, code: String) throws {

@@ -8,6 +8,7 @@ extension StationReceiver {
   func open(segments text: [UInt8]) {
     let address = driver.address
     machine.setPaced(false, at: now)
+    pause = TransferPause()
     if hls?.address != address {
       // Sound came of a stream of another kind, or of another address.
       let gap = machine.hasSounded ? machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil

@@ -212,7 +212,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     guard !isStopped else { return }
     if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : driver.arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
-    if hls != nil, let deadline = machine.deadline, now >= deadline { hls?.silent() }
+    if machine.phase != .waiting, let deadline = machine.deadline, now >= deadline { hls?.silent() }
     driver.deadlinePassed()
   }
 

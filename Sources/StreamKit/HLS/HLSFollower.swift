@@ -216,11 +216,15 @@ struct HLSFollower: Sendable {
   }
 
   /// The list that was requested has not come, or is damaged.
-  mutating func loadFailed(_ error: StreamError, at now: Instant) -> [Action] {
+  /// - Parameter seconds: the sound that was received of the segment under way.
+  mutating func loadFailed(
+    _ error: StreamError, received seconds: Double = 0, at now: Instant
+  ) -> [Action] {
     switch phase {
     case .idle: return []
     case .opening: return leave(at: now) ?? fail(error)
     case .following:
+      received = seconds
       guard let actions = leave(at: now) else { return fail(error) }
       return [.cancelFetch] + actions
     }

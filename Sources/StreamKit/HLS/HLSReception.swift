@@ -73,8 +73,11 @@ final class HLSReception {
     isOpen = false
     if hasSound { isRejoining = true }
     cancel()
-    follower.close(received: segment?.time.seconds ?? 0)
+    follower.close(received: receivedSeconds)
   }
+
+  /// Seconds of the segment under way that were delivered.
+  private var receivedSeconds: Double { segment?.time.seconds ?? 0 }
 
   private func cancel() {
     list?.cancel()
@@ -90,7 +93,7 @@ final class HLSReception {
 
   func timePassed() {
     guard isOpen, let deadline = follower.deadline, receiver.now >= deadline else { return }
-    perform(follower.deadlinePassed(received: segment?.time.seconds ?? 0, at: receiver.now))
+    perform(follower.deadlinePassed(received: receivedSeconds, at: receiver.now))
   }
 
   private func perform(_ actions: [HLSFollower.Action]) {
@@ -135,7 +138,7 @@ final class HLSReception {
       guard text.count + bytes.count <= Playlist.sizeLimit else {
         list = nil
         let error = StreamError(.content, "the playlist \(address) has more than 1 MiB")
-        perform(follower.loadFailed(error, at: receiver.now))
+        perform(follower.loadFailed(error, received: receivedSeconds, at: receiver.now))
         return .stop
       }
       text += bytes
@@ -155,7 +158,7 @@ final class HLSReception {
   ) {
     let now = receiver.now
     switch end {
-    case .failed(let error, _, _): perform(follower.loadFailed(error, at: now))
+    case .failed(let error, _, _): perform(follower.loadFailed(error, received: receivedSeconds, at: now))
     case .complete:
       guard let head else { return }
       if head.status == 304 { return perform(follower.unchanged(at: now)) }
@@ -167,7 +170,7 @@ final class HLSReception {
           address, names.compactMap { name, condition in head.headers[name].map { (condition, $0) } }
         )
         perform(follower.loaded(playlist, at: url, at: now))
-      } catch { perform(follower.loadFailed(error, at: now)) }
+      } catch { perform(follower.loadFailed(error, received: receivedSeconds, at: now)) }
     }
   }
 
@@ -259,7 +262,7 @@ final class HLSReception {
     guard isOpen else { return }
     perform(
       follower.segmentFailed(
-        error, received: segment?.time.seconds ?? 0, isAnswered: isAnswered, isFinal: isFinal,
+        error, received: receivedSeconds, isAnswered: isAnswered, isFinal: isFinal,
         hasSound: hasSound, at: receiver.now))
   }
 

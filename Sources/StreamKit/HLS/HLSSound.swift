@@ -71,7 +71,7 @@ struct HLSSound: Sendable {
     } else {
       container = .unknown([])
     }
-    if let title { titles.begin(title) }
+    if let title { titles.begin(title, from: position) }
   }
 
   /// Receives the next bytes of the segment.
@@ -153,7 +153,7 @@ struct HLSSound: Sendable {
   private mutating func finishTag(_ bytes: [UInt8]) {
     guard let tag = TimedTag(bytes) else { return }
     if let time = tag.time { titles.anchor(at: position, ticks: time) }
-    titles.add(tag.title, at: tag.time)
+    titles.add(tag.title, at: tag.time, from: position)
   }
 
   private mutating func feed(_ bytes: UnsafeRawBufferPointer) {
@@ -213,7 +213,8 @@ struct HLSTitles: Sendable {
   private var anchors: [(position: Int, ticks: Int)] = []
   /// The time of the next frame in ticks; nil while unknown.
   private var clock: Double?
-  private var waiting: [(title: String, ticks: Double?)] = []
+  /// The titles that have not begun, with their times, and the first byte of the sound that may have each.
+  private var waiting: [(title: String, ticks: Double?, position: Int)] = []
   /// The title that was emitted last.
   private var last: String?
   /// True if the sound has brought titles of its own, which those of the list only repeat.
@@ -227,33 +228,35 @@ struct HLSTitles: Sendable {
   }
 
   /// Adds the title of a tag.
-  /// - Parameter ticks: its time; nil for that of the next frame.
-  mutating func add(_ title: String?, at ticks: Int?) {
+  /// - Parameters:
+  ///   - ticks: its time; nil for that of the next frame.
+  ///   - position: the first byte of the sound that may have it.
+  mutating func add(_ title: String?, at ticks: Int?, from position: Int = 0) {
     guard let title else { return }
     isTimed = true
-    append(title, ticks.map { Double($0) })
+    append(title, ticks.map { Double($0) }, from: position)
   }
 
   /// Adds the title of a tag that begins some seconds behind the sound that follows.
   mutating func add(_ title: String?, after seconds: Double) {
     guard let title else { return }
     isTimed = true
-    append(title, clock.map { $0 + seconds * Self.ticksPerSecond })
+    append(title, clock.map { $0 + seconds * Self.ticksPerSecond }, from: 0)
   }
 
   /// Begins a segment with a title in the list.
-  mutating func begin(_ title: String) {
-    if !isTimed { append(title, nil) }
+  mutating func begin(_ title: String, from position: Int) {
+    if !isTimed { append(title, nil, from: position) }
   }
 
   /// Ends the times: those that follow are of another clock.
   mutating func interrupt() {
     (anchors, clock) = ([], nil)
-    waiting = waiting.map { ($0.title, nil) }
+    waiting = waiting.map { ($0.title, nil, $0.position) }
   }
 
-  private mutating func append(_ title: String, _ ticks: Double?) {
-    waiting.append((title, ticks))
+  private mutating func append(_ title: String, _ ticks: Double?, from position: Int) {
+    waiting.append((title, ticks, position))
     if waiting.count > Self.limit { waiting.removeFirst() }
   }
 
@@ -267,7 +270,9 @@ struct HLSTitles: Sendable {
     clock = end
     guard !waiting.isEmpty else { return nil }
     var found: String?
-    while let next = waiting.first, next.ticks.map({ Self.isDue($0, before: end) }) ?? true {
+    while let next = waiting.first, next.position <= frame.offset,
+      next.ticks.map({ Self.isDue($0, before: end) }) ?? true
+    {
       found = next.title
       waiting.removeFirst()
     }

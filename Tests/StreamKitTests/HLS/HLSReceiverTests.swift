@@ -1,0 +1,245 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// HLS stations of tests, with ffmpeg's segments, received ten times as fast as they would be heard.
+@Suite("HLS stations") struct HLSReceiverTests {
+  private func receive(_ station: HLSStation, timeout: Duration = .seconds(20)) throws -> Receiver {
+    var options = ReceiverOptions()
+    options.dataTimeout = timeout
+    return try Receiver(url: station.url, options: options, blocks: 400, clock: .faster(10))
+  }
+
+  /// Ends a receiver; the frames by their numbers in the programme.
+  private func end(_ receiver: Receiver, _ station: HLSStation) -> [Int] {
+    station.programme.numbers(of: receiver.allFrames())
+  }
+
+  /// The first and the last frame of each run of frames that follow each other.
+  private func runs(_ numbers: [Int]) -> [ClosedRange<Int>] {
+    var runs: [ClosedRange<Int>] = []
+    for number in numbers {
+      if let last = runs.last, last.upperBound + 1 == number {
+        runs[runs.count - 1] = last.lowerBound...number
+      } else {
+        runs.append(number...number)
+      }
+    }
+    return runs
+  }
+
+  @Test("what is listed to its end is received frame for frame", arguments: HLSProgramme.Kind.allCases)
+  func file(kind: HLSProgramme.Kind) throws {
+    let station = try HLSStation(kind, window: .init(first: 0, count: 100, isEnded: true))
+    let receiver = try receive(station)
+    #expect(receiver.wait(for: "complete"), "\(receiver.events)")
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [0...(station.programme.frames.count - 1)])
+    #expect(receiver.events.contains("file without parts"))
+  }
+
+  @Test("a live list begins three target durations before its end, and goes on as it grows")
+  func live() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    for last in 6..<12 {
+      station.change { $0.first += 1 }
+      #expect(station.wait(for: last), "\(receiver.events)")
+    }
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[12] - 2)], "\(receiver.events)")
+    #expect(!receiver.events.contains { $0.hasPrefix("failed") })
+  }
+
+  @Test(
+    "an outage inside of the window loses nothing",
+    arguments: [HLSProgramme.Kind.transport, .fragments, .packedMP3])
+  func shortOutage(kind: HLSProgramme.Kind) throws {
+    let station = try HLSStation(kind)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5))
+    station.station.refuse()
+    #expect(receiver.wait(for: "failed stream.network"))
+    station.change { $0.first += 4 }
+    station.station.accept()
+    #expect(station.wait(for: 9), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[10] - 2)], "\(receiver.events)")
+    #expect(receiver.events.contains("reconnected stitched"))
+    #expect(receiver.gaps == [])
+  }
+
+  @Test("of a longer outage exactly the segments that the window has lost are a gap")
+  func longOutage() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5))
+    usleep(200_000)
+    station.station.refuse()
+    #expect(receiver.wait(for: "failed stream.network"))
+    // It takes longer than the sound that is lost.
+    usleep(1_000_000)
+    station.change { $0.first += 10 }
+    station.station.accept()
+    #expect(station.wait(for: 15), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(
+      runs(numbers) == [
+        borders[try station.programme.start]...(borders[6] - 1), borders[10]...(borders[16] - 2),
+      ], "\(receiver.events)")
+    let lost = station.programme.segments[6..<10].reduce(0) { $0 + $1.duration }
+    #expect(receiver.gaps.count == 1 && abs(receiver.gaps[0] - lost) < 0.05, "\(receiver.gaps)")
+  }
+
+  @Test("a segment that is cut off is continued at the frame where it was")
+  func truncated() throws {
+    let station = try HLSStation(.transport)
+    let segment = station.programme.segments[4]
+    let whole = Answer.file(segment.bytes, type: "video/mp2t")
+    station.station.answer(
+      "/live/\(segment.name)", with: whole.dropping(at: segment.bytes.count / 2, by: .reset), whole)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[6] - 2)], "\(receiver.events)")
+    #expect(receiver.events.contains("reconnected stitched"))
+  }
+
+  @Test("a segment that the server does not have is a gap, and told")
+  func missing() throws {
+    let station = try HLSStation(.transport)
+    station.station.answer("/live/\(station.programme.segments[4].name)", with: .status("404 Not Found"))
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(
+      runs(numbers) == [
+        borders[try station.programme.start]...(borders[4] - 1), borders[5]...(borders[6] - 2),
+      ], "\(receiver.events)")
+    #expect(receiver.events.contains("failed stream.not_found"))
+    #expect(
+      receiver.gaps.count == 1 && abs(receiver.gaps[0] - station.programme.segments[4].duration) < 0.001)
+  }
+
+  @Test("a list that does not change is a timeout, behind which nothing is missing")
+  func stale() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station, timeout: .seconds(3))
+    #expect(receiver.wait(for: "failed stream.timeout"), "\(receiver.events)")
+    station.change { $0.first += 2 }
+    #expect(station.wait(for: 7), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[8] - 2)], "\(receiver.events)")
+    #expect(receiver.events.contains("reconnected stitched"))
+  }
+
+  @Test("a key that is missing is named at the start, and one that is another is not played")
+  func keys() throws {
+    let station = try HLSStation(.encrypted)
+    station.station.answer("/live/key.bin", with: .status("404 Not Found"))
+    let receiver = try receive(station)
+    #expect(receiver.wait(for: "gave up"), "\(receiver.events)")
+    #expect(receiver.events.last == "gave up stream.not_found")
+    _ = receiver.end()
+
+    station.station.answer("/live/key.bin", with: .file([UInt8](repeating: 1, count: 16), type: "x/y"))
+    let other = try receive(station)
+    #expect(other.wait(for: "gave up"), "\(other.events)")
+    #expect(other.events.last == "gave up stream.content")
+    #expect(other.end() == [])
+  }
+
+  @Test("numbers that jump are a gap, and numbers that begin anew go on with what is new")
+  func numbers() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5))
+    station.change { ($0.first, $0.shift) = (6, 1_000_000) }
+    #expect(station.wait(for: 11), "\(receiver.events)")
+    station.change { ($0.first, $0.count, $0.shift) = (20, 3, -20) }
+    #expect(station.wait(for: 22), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let runs = runs(end(receiver, station))
+    #expect(
+      runs.first?.lowerBound == borders[try station.programme.start]
+        && runs.last?.upperBound == borders[23] - 2, "\(runs)")
+    #expect(runs.count == 2 && runs[1].lowerBound == borders[20], "\(runs) \(receiver.events)")
+  }
+
+  @Test("the best version of at most max_bit_rate plays, and one that fails is left for the next one down")
+  func versions() throws {
+    let station = try HLSStation(.transport)
+    func master(_ entries: [(Int, String)]) -> Answer {
+      let lines = entries.map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0.0)000,CODECS=\"mp4a.40.2\"\n\($0.1)" }
+      return .page((["#EXTM3U"] + lines).joined(separator: "\n"), type: "application/x-mpegurl")
+    }
+    station.station.answer(
+      "/master.m3u8",
+      with: master([(48, "low.m3u8"), (256, "gone.m3u8"), (96, "live/index.m3u8"), (640, "top.m3u8")]))
+    var options = ReceiverOptions()
+    options.dataTimeout = .seconds(20)
+    let receiver = try Receiver(
+      url: station.station.url("/master.m3u8"), options: options, blocks: 400, clock: .faster(10))
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    _ = receiver.end()
+    let asked = station.station.visits.map(\.target)
+    #expect(Array(asked.prefix(3)) == ["/master.m3u8", "/gone.m3u8", "/live/index.m3u8"])
+    #expect(!asked.contains("/top.m3u8") && !asked.contains("/low.m3u8"))
+  }
+
+  @Test(
+    "what can't be played is refused in words",
+    arguments: [
+      (
+        "#EXT-X-TARGETDURATION:1\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://x\",KEYFORMAT=\"com.apple.streamingkeydelivery\"\n"
+          + "#EXTINF:1,\nx.ts\n", "stream.unsupported"
+      ),
+      ("#EXT-X-TARGETDURATION:1\n#EXTINF:nan,\nx.ts\n", "stream.content"),
+      ("#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nftp://x/x.ts\n", "stream.unsupported"),
+      ("#EXT-X-TARGETDURATION:1\n#EXTINF:1,\npage.html\n", "stream.content"),
+      ("#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nnothing.ts\n", "stream.not_found"),
+      ("#EXT-X-STREAM-INF:BANDWIDTH=1\nrtmp://x/x\n", "stream.not_found"),
+      ("#EXT-X-TARGETDURATION:0\n", "stream.timeout"),
+    ])
+  func refused(list: String, code: String) throws {
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n" + list, type: "application/x-mpegurl"))
+    station.answer("/page.html", with: .page(String(repeating: "<html>no sound</html>", count: 200)))
+    var options = ReceiverOptions()
+    options.dataTimeout = .seconds(5)
+    let receiver = try Receiver(url: station.url("/live"), options: options, clock: .faster(10))
+    #expect(receiver.wait(for: "gave up"), "\(receiver.events)")
+    _ = receiver.end()
+    #expect(receiver.events.last == "gave up \(code)", "\(receiver.events)")
+  }
+
+  @Test("an endless list and an endless segment are received in bounded memory")
+  func endless() throws {
+    let station = try Station()
+    station.answer(
+      "/live",
+      with: .page(
+        "#EXTM3U\n#EXT-X-TARGETDURATION:1\n" + String(repeating: "#EXTINF:1,\nx.ts\n", count: 80_000),
+        type: "application/x-mpegurl"))
+    let receiver = try Receiver(url: station.url("/live"), clock: .faster(10))
+    #expect(receiver.wait(for: "gave up stream.content"), "\(receiver.events)")
+    _ = receiver.end()
+  }
+}
