@@ -37,6 +37,8 @@ let package = Package(
     .systemLibrary(name: "CFAAD", providers: [.apt(["libfaad-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(name: "CFLAC", pkgConfig: "flac", providers: [.apt(["libflac-dev"])]),
+    .systemLibrary(name: "CVorbis", pkgConfig: "vorbis", providers: [.apt(["libvorbis-dev"])]),
+    .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -65,7 +67,11 @@ let package = Package(
 
     // Bytes to PCM to speakers.
     library("AudioCore", ["EventLoop"]),
-    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CSoxr"]),
+    library(
+      "Codecs",
+      [
+        "AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CVorbis", "COpus", "CSoxr",
+      ]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),

@@ -68,13 +68,7 @@ public final class SoundFileDecoder: Decoder {
   private static func order(of info: SF_INFO) -> [Int]? {
     let coding = info.format & CInt(SF_FORMAT_SUBMASK)
     guard coding == CInt(SF_FORMAT_VORBIS) || coding == CInt(SF_FORMAT_OPUS) else { return nil }
-    return switch info.channels {
-    case 3: [0, 2, 1]
-    case 5: [0, 2, 1, 3, 4]
-    case 6: [0, 2, 1, 5, 3, 4]
-    case 8: [0, 2, 1, 7, 5, 6, 3, 4]
-    default: nil
-    }
+    return VorbisChannels.order(Int(info.channels))
   }
 
   /// Throws for an Ogg file that ends before its first whole page of sound: it opens, and would silently play

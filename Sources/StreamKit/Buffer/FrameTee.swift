@@ -31,6 +31,8 @@ final class FrameTee: Sendable {
     /// `true` if titles that come with the sound apply; `false` while a metadata feed supplies them.
     fileprivate var acceptsTitles = true
     fileprivate var onDiskRoom: (@Sendable () -> Void)?
+    /// The headers of Ogg for the frames that come now; nil for frames without.
+    fileprivate var headers: (frame: StreamFrame, bytes: [UInt8])?
   }
 
   private let state = Lock(Delivery())
@@ -99,6 +101,7 @@ final class FrameTee: Sendable {
       guard back.map({ $0 > .zero }) ?? true, let buffer = state.buffer else {
         var beginning = RecordingQueue.Batch()
         if let title = state.titles.last?.title { beginning.mark(.title(title)) }
+        if let (frame, bytes) = state.headers { bytes.withUnsafeBytes { beginning.append(frame, $0) } }
         queue.append(beginning)
         state.queues.append(queue)
         return
@@ -107,6 +110,11 @@ final class FrameTee: Sendable {
       let length = packets.reduce(StreamTime.zero) { $0 + $1.packet.duration }
       queue.awaitBeginning(length)
       var beginning = RecordingQueue.Batch()
+      if let (frame, bytes) = packets.first.flatMap({ first in
+        buffer.headers(of: first.packet).map { ($0.frame, $0.bytes) }
+      }) ?? state.headers {
+        bytes.withUnsafeBytes { beginning.append(frame, $0) }
+      }
       // Titles are timed by all sound that came; the time of the buffer excludes what it refused.
       var time = state.time - state.missedSound - length
       var titles = state.titles[...]
@@ -158,6 +166,11 @@ extension FrameTee.Delivery {
     title: StreamTitle? = nil
   ) -> StreamBuffer.Arrival {
     if let title, acceptsTitles { note(title) }
+    if frame.isHeaders {
+      headers = (frame, [UInt8](bytes))
+    } else if !frame.codec.isOgg {
+      headers = nil
+    }
     var gap: Double?
     if case .gap(let seconds)? = discontinuity { gap = seconds }
     if !queues.isEmpty { record(frame, bytes, gap: gap) }

@@ -85,6 +85,8 @@ public struct PacketBuffer: Sendable {
   private var endTime = StreamTime.zero
   /// The gaps in front of frames in the buffer, by the frames' numbers, in seconds.
   private var gaps: [(frame: Int, seconds: Double)] = []
+  /// The headers of Ogg for the frames in the buffer, by the frames' numbers: they may have been evicted themselves.
+  private var headers: [(frame: Int, header: StreamFrame, bytes: [UInt8])] = []
 
   /// Creates an empty buffer.
   /// - Parameter blocks: the limit in blocks, at least 1.
@@ -123,6 +125,7 @@ public struct PacketBuffer: Sendable {
     }
     let (block, offset) = (tail.block, tail.used)
     write(bytes)
+    if frame.isHeaders { headers.append((firstFrame + count, frame, [UInt8](bytes))) }
     append(
       Entry(
         frame: frame, start: endTime, block: UInt32(block), offset: UInt16(offset),
@@ -236,6 +239,7 @@ public struct PacketBuffer: Sendable {
     count -= 1
     if entry.mark == .gap, gaps.first?.frame == firstFrame { gaps.removeFirst() }
     firstFrame += 1
+    while headers.count > 1, headers[1].frame <= firstFrame { headers.removeFirst() }
     bytes -= entry.frame.length
     guard count > 0, let next = entries[oldest] else {
       used = 0
@@ -273,6 +277,11 @@ public struct PacketBuffer: Sendable {
     return Packet(
       cursor: Cursor(frame: number), frame: entry.frame, start: entry.start,
       duration: following - entry.start, discontinuity: discontinuity, missed: number - cursor.frame)
+  }
+
+  /// Returns the headers of Ogg that decoders need for the frame at a cursor; nil where frames have none.
+  func headers(at cursor: Cursor) -> (cursor: Cursor, frame: StreamFrame, bytes: [UInt8])? {
+    headers.last { $0.frame <= cursor.frame }.map { (Cursor(frame: $0.frame), $0.header, $0.bytes) }
   }
 
   /// Calls `body` with the bytes of a frame, without a copy unless it spans blocks; returns nil when it was

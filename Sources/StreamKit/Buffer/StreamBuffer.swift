@@ -394,6 +394,13 @@ final class StreamBuffer: Sendable {
     }
   }
 
+  /// Returns the headers of Ogg that decoders need for a frame; nil where frames have none.
+  func headers(
+    of packet: PacketBuffer.Packet
+  ) -> (cursor: PacketBuffer.Cursor, frame: StreamFrame, bytes: [UInt8])? {
+    state.withLock { $0.packets.headers(at: packet.cursor) }
+  }
+
   /// Returns the newest frames, of `length` together; all when that is more.
   func last(_ length: StreamTime?) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
     withFrames { state in

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import HTTP
 
 /// Separates the titles of a station from its sound, and the sound into frames.
@@ -11,6 +12,8 @@ struct ReceivedSound: Sendable {
   /// An item of the body.
   enum Item {
     case title(ICYDeinterleaver.Block)
+    /// A title in the comments of the headers of the frames that follow, with their offset.
+    case comments(ICYMetadata, position: Int)
     case format(StreamFormat)
     /// A frame with its bytes, which are valid until the call returns, and how many bytes have come behind it.
     case frame(StreamFrame, UnsafeRawBufferPointer, pending: Int)
@@ -55,7 +58,14 @@ struct ReceivedSound: Sendable {
     case .format(let format): body(.format(format))
     case .notAudio(let found): body(.notAudio(found: found))
     case .frame(let frame):
-      framer.withBytes(of: frame) { body(.frame(frame, $0, pending: framer.pendingBytes)) } ?? true
+      framer.withBytes(of: frame) { bytes in
+        if frame.isHeaders, let title = ICYMetadata(headers: bytes),
+          !body(.comments(title, position: frame.offset))
+        {
+          return false
+        }
+        return body(.frame(frame, bytes, pending: framer.pendingBytes))
+      } ?? true
     }
   }
 
@@ -87,7 +97,12 @@ struct ReceivedTitles: Sendable {
   mutating func connect() { waiting = [] }
 
   mutating func add(_ block: ICYDeinterleaver.Block, encoding: MetadataEncoding) {
-    waiting.append((block.audioPosition, ICYMetadata(block.bytes, encoding: encoding)))
+    add(ICYMetadata(block.bytes, encoding: encoding), position: block.audioPosition)
+  }
+
+  /// Adds a title that came before the byte of audio at `position`.
+  mutating func add(_ title: ICYMetadata, position: Int) {
+    waiting.append((position, title))
     if waiting.count > Self.limit { waiting.removeFirst() }
   }
 
@@ -102,10 +117,22 @@ struct ReceivedTitles: Sendable {
       guard next.title != last else { continue }
       (last, new) = (next.title, next.title)
     }
+    // A new connection to a chain of Ogg begins with titles of before.
+    guard new != before else { return nil }
     if new != nil { lastBefore = before }
     return new
   }
 
   /// Revokes the title that `next` returned last: it was not emitted after all.
   mutating func revokeLast() { last = lastBefore }
+}
+
+extension ICYMetadata {
+  /// Creates the title that the headers of a logical stream of Ogg state; nil when they name neither artist nor title.
+  fileprivate init?(headers bytes: UnsafeRawBufferPointer) {
+    guard let comments = OggHeaders(pages: [UInt8](bytes))?.comments,
+      let title = StreamTitle(artist: comments["ARTIST"], title: comments["TITLE"]), !title.text.isEmpty
+    else { return nil }
+    self.init(title: title.text, url: nil)
+  }
 }

@@ -13,6 +13,7 @@ extension StationReceiver {
       sound.consume(bytes) { item in
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
+        case .comments(let title, let position): titles.add(title, position: position)
         case .format(let new):
           reportAnswer()
           begin(new)

@@ -37,13 +37,13 @@ struct CopiedKind: Sendable {
 
   private static func format(_ start: [UInt8], _ contentType: String?, isWhole: Bool) -> StreamFormat? {
     if ForeignSound.name(of: start[...]) != nil { return StreamFormat(codec: .other) }
-    if let codec = ContentSniffer.container(start.prefix(ContentSniffer.magicLength)) {
-      return StreamFormat(codec: codec)
-    }
+    let codec = ContentSniffer.container(start.prefix(ContentSniffer.magicLength))
+    if let codec, codec != .ogg { return StreamFormat(codec: codec) }
     var framer = StreamFramer(contentType: contentType)
     start.withUnsafeBytes { framer.feed($0) }
     if isWhole { framer.end() }
     if case .format(let format)? = framer.next() { return format }
+    if codec == .ogg { return isWhole || start.count >= longestStart ? StreamFormat(codec: .ogg) : nil }
     // A tag with a picture precedes the sound.
     guard start.count >= longestStart, start.starts(with: "ID3".utf8) else { return nil }
     return StreamFormat(codec: contentType?.contains("aac") == true ? .aac : .mp3)

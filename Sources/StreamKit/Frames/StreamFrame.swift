@@ -8,7 +8,13 @@ public enum StreamCodec: UInt8, Sendable {
   case mp3
   /// AAC in ADTS frames.
   case aac
-  /// Ogg, with any contents.
+  /// Vorbis in Ogg.
+  case vorbis
+  /// Opus in Ogg.
+  case opus
+  /// FLAC in Ogg.
+  case oggflac
+  /// Ogg whose contents are not known.
   case ogg
   /// FLAC.
   case flac
@@ -22,7 +28,9 @@ public enum StreamCodec: UInt8, Sendable {
   case pcm
 
   /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.
-  public var hasFrames: Bool { rawValue <= Self.aac.rawValue }
+  public var hasFrames: Bool { rawValue <= Self.oggflac.rawValue }
+  /// `true` if the frames are pages of Ogg.
+  public var isOgg: Bool { [.vorbis, .opus, .oggflac].contains(self) }
 }
 
 /// The common format of a stream's frames while nothing changes.
@@ -73,11 +81,24 @@ public struct StreamFrame: Sendable, Hashable {
     codec = format.codec
     lengthBits = UInt32(clamping: length)
     rateBits = UInt32(clamping: format.sampleRate)
-    samplesBits = UInt16(clamping: samples)
-    beginBits = UInt16(clamping: mainDataBegin)
+    if codec.isOgg {
+      // A page is longer than a frame, and refers to no bytes of those before it.
+      let samples = UInt32(clamping: samples)
+      (samplesBits, beginBits) = (UInt16(truncatingIfNeeded: samples), UInt16(samples >> 16))
+    } else {
+      (samplesBits, beginBits) = (UInt16(clamping: samples), UInt16(clamping: mainDataBegin))
+    }
     overheadBits = UInt8(clamping: overhead)
     channelBits = UInt8(clamping: format.channels)
   }
+
+  /// Creates the frame of the headers of a logical stream of Ogg, which has no duration.
+  init(headersAt offset: Int, length: Int, hash: UInt64, format: StreamFormat) {
+    self.init(offset: offset, length: length, hash: hash, format: format, overhead: 1)
+  }
+
+  /// `true` if it is no sound but the headers of the pages of Ogg that follow.
+  public var isHeaders: Bool { codec.isOgg && overheadBits > 0 }
 
   /// Returns the same frame at another offset.
   func moved(to offset: Int) -> StreamFrame {
@@ -91,11 +112,11 @@ public struct StreamFrame: Sendable, Hashable {
   /// The sample rate in Hz, as in the header; 0 without frames.
   public var sampleRate: Int { Int(rateBits) }
   /// The length in PCM frames at `sampleRate`; 0 without frames.
-  public var samples: Int { Int(samplesBits) }
+  public var samples: Int { codec.isOgg ? Int(beginBits) << 16 | Int(samplesBits) : Int(samplesBits) }
   /// The number of channels, as in the header.
   public var channels: Int { Int(channelBits) }
   /// The bytes of main data of earlier frames in which the sound begins, in layer III.
-  public var mainDataBegin: Int { Int(beginBits) }
+  public var mainDataBegin: Int { codec.isOgg ? 0 : Int(beginBits) }
   /// The bytes of main data in the frame, in layer III.
   public var mainDataLength: Int { max(0, length - Int(overheadBits)) }
   /// Codec, rate and channels.

@@ -11,7 +11,8 @@ internal import Codecs
 /// The codec is found in the bytes, otherwise in the content type. MPEG audio and ADTS come out as whole
 /// frames: the first after three headers that agree, wherever the stream was joined, and each when the header
 /// behind it has come. A format that changes, also in mid-frame, is reported before the first frame that has
-/// it. Containers pass in pieces. The result does not depend on how the bytes are divided, except for those
+/// it. Ogg comes out as pages, behind a frame with the headers of their logical stream. Other containers pass
+/// in pieces. The result does not depend on how the bytes are divided, except for those
 /// pieces. Memory: 56 KiB until the codec is known, then 24 KiB, and what was fed last; after `compact` what
 /// is left of that.
 public struct StreamFramer: Sendable {
@@ -34,6 +35,7 @@ public struct StreamFramer: Sendable {
   private enum State {
     case probing
     case framed
+    case ogg(OggPages)
     case passing(StreamCodec)
     case refused
   }
@@ -52,6 +54,8 @@ public struct StreamFramer: Sendable {
   /// `true` if `head` was returned: it is dropped with the next `feed`.
   private var isHeadEmitted = false
   private var hasEnded = false
+  /// The offset in the stream of the first byte that was fed.
+  private let start: Int
   private var format: StreamFormat?
   /// The frame behind a format that was returned.
   private var waiting: StreamFrame?
@@ -66,7 +70,7 @@ public struct StreamFramer: Sendable {
   public init(contentType: String? = nil, offset: Int = 0) {
     self.contentType = contentType
     framing = AudioFraming(offset: offset)
-    headOffset = offset
+    (start, headOffset) = (offset, offset)
   }
 
   /// The number of bytes that were fed and not returned yet: frames in the queue, and a last one without its
@@ -74,13 +78,17 @@ public struct StreamFramer: Sendable {
   public var pendingBytes: Int {
     switch state {
     case .probing, .framed: framing.pendingBytes + (waiting?.length ?? 0)
+    case .ogg(let pages): pages.pendingBytes
     case .passing: isHeadEmitted ? 0 : head.count
     case .refused: 0
     }
   }
 
   /// The number of bytes that were neither frame nor tag, in a stream of frames.
-  public var skippedBytes: Int { framing.skippedBytes }
+  public var skippedBytes: Int {
+    if case .ogg(let pages) = state { return pages.skippedBytes }
+    return framing.skippedBytes
+  }
 
   /// Feeds the next bytes of the stream. Frames that were returned before have no bytes after this.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) {
@@ -90,6 +98,10 @@ public struct StreamFramer: Sendable {
       // The bytes of a tag, which may be long, are not kept.
       if !isTagged { head.append(contentsOf: bytes) }
     case .framed: framing.feed(bytes)
+    case .ogg(var pages):
+      state = .refused  // so that it is not copied
+      pages.feed(bytes)
+      state = .ogg(pages)
     case .passing:
       if isHeadEmitted {
         headOffset += head.count
@@ -102,12 +114,20 @@ public struct StreamFramer: Sendable {
   }
 
   /// Releases the frames that were returned, and their memory: for a caller that waits for the next bytes.
-  public mutating func compact() { framing.compact() }
+  public mutating func compact() {
+    guard case .ogg(var pages) = state else { return framing.compact() }
+    state = .refused  // so that it is not copied
+    pages.compact()
+    state = .ogg(pages)
+  }
 
   /// Ends the stream: a last frame needs no header behind it.
   public mutating func end() {
     hasEnded = true
     framing.end()
+    guard case .ogg(var pages) = state else { return }
+    pages.end()
+    state = .ogg(pages)
   }
 
   /// Returns the next item; nil when more bytes are needed, or nothing follows.
@@ -119,6 +139,12 @@ public struct StreamFramer: Sendable {
     switch state {
     case .probing: return sniff() ?? nextFrame()
     case .framed: return nextFrame()
+    case .ogg(var pages):
+      state = .refused  // so that it is not copied
+      let item = pages.next(isOver: hasEnded)
+      if case .notAudio? = item { return item }
+      state = .ogg(pages)
+      return item
     case .passing(let codec): return nextPiece(codec)
     case .refused: return nil
     }
@@ -128,6 +154,7 @@ public struct StreamFramer: Sendable {
   /// an earlier one.
   public func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result?
   {
+    if case .ogg(let pages) = state { return pages.withBytes(of: frame, body) }
     if !frame.codec.hasFrames {
       guard frame.offset == headOffset, frame.length == head.count else { return nil }
       return head.withUnsafeBytes(body)
@@ -176,7 +203,11 @@ public struct StreamFramer: Sendable {
         head = []
         return nil
       }
-      if let codec = ContentSniffer.container(head.prefix(ContentSniffer.magicLength)) { return pass(codec) }
+      switch ContentSniffer.container(head.prefix(ContentSniffer.magicLength)) {
+      case .ogg: return beginOgg()
+      case let codec?: return pass(codec)
+      case nil: break
+      }
     }
     if sniffed < ContentSniffer.pageLength, head.count >= ContentSniffer.pageLength {
       sniffed = ContentSniffer.pageLength
@@ -208,6 +239,15 @@ public struct StreamFramer: Sendable {
     head = []
     framing = AudioFraming()
     return .notAudio(found: found)
+  }
+
+  private mutating func beginOgg() -> Item? {
+    var pages = OggPages(offset: start)
+    head.withUnsafeBytes { pages.feed($0) }
+    (head, framing) = ([], AudioFraming())
+    if hasEnded { pages.end() }
+    state = .ogg(pages)
+    return next()
   }
 
   private mutating func pass(_ codec: StreamCodec) -> Item {

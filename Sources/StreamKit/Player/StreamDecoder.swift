@@ -43,6 +43,8 @@ final class StreamDecoder: LiveDecoder {
         return 0
       }
       (time, isMarked) = (first.start, false)
+      // So that its handles are free before the new one takes some.
+      decoder = nil
       decoder = try Self.decoder(of: first.frame, reader)
     }
   }
@@ -84,6 +86,7 @@ final class StreamDecoder: LiveDecoder {
     case .layer1, .layer2, .mp3: return try MPEGStreamDecoder(reader)
     case .aac: return ADTSStreamDecoder(reader)
     case .pcm: return PCMStreamDecoder(reader, of: frame)
+    case .vorbis, .opus, .oggflac: return try OggStreamDecoder(reader, headers: reader.headers)
     case .ogg, .flac, .wav, .mp4, .other:
       throw StreamError(
         .unsupported, "a live stream of \(frame.codec) can't be decoded here",
@@ -104,6 +107,9 @@ final class StreamDecoder: LiveDecoder {
     /// True if frames were left out since the last that was read.
     private var isBroken = false
     private(set) var hasEnded = false
+    /// The headers of Ogg for the first frame, as whole pages; empty for other frames.
+    private(set) var headers: [UInt8] = []
+    private var headersCursor: PacketBuffer.Cursor?
 
     init(_ buffer: StreamBuffer) {
       self.buffer = buffer
@@ -136,6 +142,10 @@ final class StreamDecoder: LiveDecoder {
     private func nextPacket() -> (packet: PacketBuffer.Packet, bytes: [UInt8], isNew: Bool)? {
       while true {
         guard case .frame(let packet, let bytes) = read() else { return nil }
+        if packet.frame.codec.isOgg {
+          guard !packet.frame.isHeaders else { continue }
+          adoptHeaders(of: packet)
+        }
         if packet.discontinuity != nil || packet.missed > 0 {
           reservoir = BitReservoir()
           isBroken = true
@@ -147,6 +157,13 @@ final class StreamDecoder: LiveDecoder {
         defer { isBroken = false }
         return (packet, bytes, isBroken)
       }
+    }
+
+    /// Finds the headers for a page: others than those of the page before begin a new decoder.
+    private func adoptHeaders(of packet: PacketBuffer.Packet) {
+      guard let new = buffer.headers(of: packet), new.cursor != headersCursor else { return }
+      if headersCursor != nil { isBroken = true }
+      (headersCursor, headers) = (new.cursor, new.bytes)
     }
 
     private func read() -> StreamBuffer.Reading {

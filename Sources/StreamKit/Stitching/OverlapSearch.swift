@@ -22,7 +22,9 @@ struct OverlapSearch: Sendable {
   }
 
   /// The number of landmarks that makes an overlap certain.
-  static let enoughLandmarks = 3
+  private static let enoughLandmarks = 3
+  /// The landmarks that make the current overlap certain: of pages of Ogg, which are numbered, one.
+  private var enough = OverlapSearch.enoughLandmarks
   /// The limit of uncertain overlaps, the last ones: in a stream of silence the right one is near live.
   private static let mostUncertain = 512
 
@@ -46,6 +48,7 @@ struct OverlapSearch: Sendable {
   mutating func add(_ frame: StreamFrame, history: FrameHistory) -> Overlap? {
     count += 1
     time = time + frame.duration
+    enough = frame.codec.isOgg ? 1 : Self.enoughLandmarks
     runs.withUnsafeMutableBufferPointer { runs in
       history.withHashes { hashes in
         // Backwards from the newest, as each run continues the run of the frame before it.
@@ -62,7 +65,7 @@ struct OverlapSearch: Sendable {
     }
     guard let length = runs.last, length > 0 else { return nil }
     let overlap = Overlap(end: count, length: Int(length), time: time)
-    if landmarks(upTo: runs.count - 1) >= Self.enoughLandmarks { return overlap }
+    if landmarks(upTo: runs.count - 1) >= enough { return overlap }
     if uncertain.count == Self.mostUncertain { uncertain.removeFirst(Self.mostUncertain / 2) }
     uncertain.append(overlap)
     return nil
@@ -76,7 +79,7 @@ struct OverlapSearch: Sendable {
     for index in runs.indices.dropLast() {
       landmarks.append(landmarks[index] + (isUnique[index] ? 1 : 0))
       let inRun = landmarks[index + 1] - landmarks[index + 1 - Int(runs[index])]
-      if inRun >= Self.enoughLandmarks { return true }
+      if inRun >= enough { return true }
     }
     return false
   }
@@ -85,7 +88,7 @@ struct OverlapSearch: Sendable {
   private func landmarks(upTo last: Int) -> Int {
     var found = 0
     var index = last
-    while index > last - Int(runs[last]), found < Self.enoughLandmarks {
+    while index > last - Int(runs[last]), found < enough {
       if isUnique[index] { found += 1 }
       index -= 1
     }

@@ -42,7 +42,7 @@ struct OverlapTrial: Sendable {
     var (finding, stitcher) = (self.finding, self.stitcher.take())
     sound.consume(bytes) { item in
       switch item {
-      case .title: break
+      case .title, .comments: break
       case .format: finding = .sound
       case .notAudio(let found): finding = .notAudio(found: found)
       case .frame(let frame, let bytes, let pending):

@@ -47,6 +47,9 @@ public struct Stitcher: Sendable {
   public var searchSeconds = Stitcher.searchSeconds
 
   private var history = FrameHistory()
+  /// The last page of a stream of Ogg, and the hash of its headers.
+  private var lastPage: OggPosition?
+  private var lastHeaders: UInt64?
   /// `true` if a piece of a stream without frames has passed.
   private var hasPassedPieces = false
   private var join: Join?
@@ -64,6 +67,9 @@ public struct Stitcher: Sendable {
     let pendingAtLoss: Double
     var search: OverlapSearch
     var bytes = 0
+    /// The headers of Ogg that came last, and `true` if sound has come behind the first of them.
+    var headers: UInt64?
+    var hasPages = false
     var firstFrameTime: Double?
     /// The maximum lead of the audio over the time that passed, in seconds.
     var lead = -Double.infinity
@@ -127,10 +133,11 @@ public struct Stitcher: Sendable {
     precondition(releaseFrom == nil, "release what is held before the next frame")
     guard frame.codec.hasFrames, join == nil || history.count > 0 else { return pass(frame, bytes, at: time) }
     guard var join else {
-      history.append(frame)
+      note(frame, bytes)
       return .pass
     }
     self.join = nil  // so that it is not copied
+    if let action = continuation(frame, bytes, &join, at: time) { return action }
     let found = join.search.add(frame, history: history)
     join.bytes += frame.length
     join.firstFrameTime = join.firstFrameTime ?? time
@@ -165,11 +172,40 @@ public struct Stitcher: Sendable {
     held.forEach(from: first) { frame, bytes in
       guard isAccepted else { return }
       isAccepted = body(frame, bytes)
-      if isAccepted { history.append(frame) }
+      if isAccepted { note(frame, bytes) }
     }
     held = HeldFrames()
     releaseFrom = nil
     beginAfterLoss()
+  }
+
+  /// Adds a frame that passed to those with which a new connection is compared.
+  private mutating func note(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    history.append(frame)
+    if frame.isHeaders { lastHeaders = frame.hash }
+    lastPage = OggPosition(frame, bytes)
+  }
+
+  /// The tolerance in seconds between the time and a gap that the positions of pages state.
+  private static let positionTolerance = 15.0
+
+  /// Decides by the number of the first page of a connection with the headers of the old one: it may be the very next
+  /// page, or a later one by so many seconds.
+  /// - Returns: nil for an old page, and where the numbers decide nothing.
+  private mutating func continuation(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ join: inout Join, at time: Double
+  ) -> Action? {
+    if frame.isHeaders { join.headers = frame.hash }
+    guard !join.hasPages, let new = OggPosition(frame, bytes) else { return nil }
+    join.hasPages = true
+    guard let last = lastPage, join.headers == nil || join.headers == lastHeaders else { return nil }
+    let isNext = new.follows(last)
+    let gap = isNext ? 0 : new.gap(behind: last)
+    guard let gap, gap <= max(0, time - join.lossTime) + Self.positionTolerance else { return nil }
+    // The headers that came again are left out.
+    releaseFrom = join.search.count
+    held.append(frame, bytes)
+    return isNext ? .joined(overlap: 0, preRoll: join.search.count) : .gap(seconds: gap)
   }
 
   /// Passes a piece without frames, or a frame behind such pieces: without a comparison a new connection is a

@@ -1,13 +1,13 @@
 internal import Codecs
 public import EventLoop
 
-/// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, or bytes that have no frames.
+/// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, pages of Ogg, or bytes that have no frames.
 public struct FrameFile {
   /// The result of walking all frames of a file.
   public struct Walk: Sendable, Equatable {
     /// The length of the file in bytes.
     public var length = 0
-    /// The length in bytes of the tag in front.
+    /// The length in bytes of the tag in front; in Ogg, of all headers.
     public var tagLength = 0
     /// The number of whole frames.
     public var frames = 0
@@ -55,7 +55,7 @@ public struct FrameFile {
   /// Returns the end of the last whole frame of the file at `path`: all bytes behind it are to be cut off.
   /// Only the end of the file is read, unless no frame is in it.
   ///
-  /// A file of another kind (Ogg, FLAC) counts to its end; so does one in which no frame is found at all,
+  /// A file of another kind (FLAC, WAV) counts to its end; so does one in which no frame is found at all,
   /// unless it is too short to have shown one.
   /// - Throws: `record.write` when it can't be read.
   public static func lastFrameEnd(_ path: String) throws(RecordError) -> Int {
@@ -63,7 +63,9 @@ public struct FrameFile {
       let head = try FileBytes.read(file, path, at: 0, count: 10)
       let start = min(length, AudioFraming.tagLength(head))
       let magic = try FileBytes.read(file, path, at: start, count: ContentSniffer.magicLength)
-      if ContentSniffer.container(magic[...]) != nil { return length }
+      let container = ContentSniffer.container(magic[...])
+      if container == .ogg { return try OggRecording.lastPageEnd(file, path, length: length) }
+      if container != nil { return length }
       // The window grows, as the damage may be long.
       var window = piece
       while true {
@@ -79,6 +81,7 @@ public struct FrameFile {
   static func walk(
     _ file: Int32, _ path: String, from: Int, length: Int
   ) throws(RecordError) -> Walk {
+    if from == 0, let walk = try OggRecording.walk(file, path, length: length) { return walk }
     var walk = Walk()
     walk.length = length
     if from == 0 {

@@ -45,7 +45,7 @@ struct RecordedSound: Equatable {
     (sound.junkBytes, sound.seconds, sound.isWhole) = (walk.junkBytes, walk.seconds, walk.isWhole)
     (sound.length, sound.end) = (walk.length, walk.endOfLastFrame)
     (sound.sampleRate, sound.channels) = (walk.format?.sampleRate, walk.format?.channels)
-    if walk.frames == 0, let codec, isOpaque(codec) {
+    if walk.frames == 0, walk.format == nil, let codec, isOpaque(codec) {
       (sound.bytes, sound.junkBytes, sound.end) = (walk.length - walk.tagLength, 0, walk.length)
       sound.isWhole = sound.bytes > 0
     }

@@ -41,7 +41,7 @@ public struct RecordingTag: Sendable, Equatable {
   static let longestTag = 1 << 20
 
   /// Returns `true` if files of a codec carry such a tag.
-  public static func suits(_ codec: StreamCodec) -> Bool { codec.hasFrames }
+  public static func suits(_ codec: StreamCodec) -> Bool { codec.hasFrames && !codec.isOgg }
 
   /// Returns the bytes to begin a file with.
   /// - Parameter padding: the bytes that are left empty for `update`, at most 1 MiB.
@@ -70,6 +70,20 @@ public struct RecordingTag: Sendable, Equatable {
       }
       return false
     }
+  }
+
+  /// Returns the comments of a stream of Ogg, in which these values stand where it has none of its own.
+  func added(to comments: OggComments) -> OggComments {
+    var comments = comments
+    let values = [
+      ("TITLE", title), ("ARTIST", artist), ("ALBUM", album), ("GENRE", genre),
+      ("TRACKNUMBER", track.map(String.init)),
+      ("DATE", start?.formatted("%Y-%m-%dT%H:%M:%S")), ("DESCRIPTION", comment),
+    ]
+    for (name, value) in values where comments[name] == nil {
+      if let text = Self.clean(value, Self.longestText) { comments.fields.append(.init(name, text)) }
+    }
+    return comments
   }
 
   // MARK: Texts

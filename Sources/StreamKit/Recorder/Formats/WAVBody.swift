@@ -32,7 +32,8 @@ final class WAVBody {
       switch codec {
       case .layer1, .layer2, .mp3: decoder = try MPEGStreamDecoder(frames)
       case .aac: decoder = ADTSStreamDecoder(frames)
-      case .ogg, .flac, .wav, .mp4, .other, .pcm: throw RecordError.notDecoded(codec)
+      case .vorbis, .opus, .oggflac, .ogg, .flac, .wav, .mp4, .other, .pcm:
+        throw RecordError.notDecoded(codec)
       }
     } catch let error as RecordError {
       throw error

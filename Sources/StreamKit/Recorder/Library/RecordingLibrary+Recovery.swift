@@ -95,7 +95,12 @@ extension RecordingLibrary {
     let end = try FrameFile.lastFrameEnd(file.path)
     guard end > start else { return nil }
     if end < file.length { try file.truncate(to: end) }
-    if RecordedSound.isOpaque(entry.codec) {
+    if try FrameFile.format(file.path)?.codec.isOgg == true {
+      let sound = try RecordedSound.read(file.path, codec: entry.codec)
+      guard sound.frames > 0 else { return nil }
+      (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
+      try OggRecording.complete(file.path, samples: sound.samples)
+    } else if RecordedSound.isOpaque(entry.codec) {
       entry.bytes = end - start
     } else if let more = try soundAfterRow(entry, file, from: start, to: end) {
       entry.samples += more.samples

@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import Codecs
 internal import EventLoop
 
 /// A file that is being recorded, and its row. Confined to the disk thread.
@@ -18,6 +19,8 @@ final class RecordingPart {
   private let tag: RecordingTag?
   /// The decoded body of a WAV file; nil for frames that are written as they come.
   let wav: WAVBody?
+  /// The writer of pages of Ogg; nil for frames that are written as they come.
+  private var ogg: OggWriter?
   private var titleBytes = 0
   /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
   private static let titleLimit = 1 << 20
@@ -32,13 +35,15 @@ final class RecordingPart {
   /// - Parameters:
   ///   - tag: the contents of its tag; nil for none.
   ///   - wav: the decoded body of a WAV file; nil for frames that are written as they come.
+  ///   - ogg: the writer of pages of Ogg; nil for frames that are written as they come.
   ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
   ///   - isScratch: `true` for a file that ends with the process.
   init(
-    _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?, isScratch: Bool
+    _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, ogg: OggWriter? = nil,
+    base: Int?, isScratch: Bool
   ) throws(RecordError) {
     (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
-    self.isScratch = isScratch
+    (self.ogg, self.isScratch) = (ogg, isScratch)
     reportedPath = entry.path
     if let tag { try file.write(try tag.make()) }
   }
@@ -52,6 +57,7 @@ final class RecordingPart {
 
   /// Writes whole frames, given as their concatenated bytes.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
+    if ogg != nil { return try writePages(bytes, frames) }
     guard let wav else {
       if isScratch {
         held += bytes
@@ -76,9 +82,29 @@ final class RecordingPart {
     held.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the last frames.
-  func cut(bytes: Int, samples: Int) throws(RecordError) {
+  private func writePages(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
+    guard var writer = ogg.take() else { return }
+    let before = writer
+    var (output, index) = ([UInt8](), bytes.startIndex)
+    for frame in frames {
+      output += bytes[index..<(index + frame.length)].withUnsafeBytes { writer.add($0) }
+      index += frame.length
+    }
+    ogg = before
+    try file.write(output)
+    ogg = writer
+    (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
+  }
+
+  /// Removes the last frames, `count` of them.
+  func cut(_ count: Int, bytes: Int, samples: Int) throws(RecordError) {
     guard bytes > 0, wav == nil else { return }
+    if var writer = ogg {
+      try file.truncate(to: file.length - writer.cut(count))
+      ogg = writer
+      (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
+      return
+    }
     try writeHeld()
     try file.truncate(to: file.length - min(bytes, entry.bytes))
     entry.bytes -= min(bytes, entry.bytes)
@@ -86,6 +112,12 @@ final class RecordingPart {
   }
 
   func note(gapOf seconds: Double) { entry.gaps.append(.init(at: entry.seconds, seconds: seconds)) }
+  /// Removes titles that began when all of its sound was over.
+  func dropTitlesAtEnd() {
+    while entry.titles.count > 1, let last = entry.titles.last, last.at >= entry.seconds {
+      entry.titles.removeLast()
+    }
+  }
   func note(_ title: StreamTitle) {
     titleBytes += title.text.utf8.count
     guard titleBytes <= Self.titleLimit else { return }
@@ -100,6 +132,7 @@ final class RecordingPart {
     try wav?.finish()
     try writeHeld()
     if isCopy { try measure() }
+    if ogg != nil { try OggRecording.complete(file.path, samples: entry.samples) }
     if let tag { try tag.update(file.path) }
   }
 

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import EventLoop
 internal import Glibc
 
@@ -39,9 +40,10 @@ final class RecordingPlan {
   ///   - isCutOff: `true` if the beginning of its title is missing.
   ///   - full: the file whose sound it continues.
   ///   - fileEnd: the extension of a file whose bytes are written as they are; nil for frames.
+  ///   - headers: the headers of pages of Ogg.
   func open(
     _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, isCutOff: Bool = false,
-    behind full: RecordingPart? = nil, fileEnd: String? = nil
+    behind full: RecordingPart? = nil, fileEnd: String? = nil, headers: OggHeaders? = nil
   ) throws(RecordError) -> RecordingPart {
     try requireRoom()
     let values = RecordingTemplate.Values(
@@ -83,7 +85,8 @@ final class RecordingPlan {
           continue
         }
         let part = try begin(
-          entry, file, format, title, values, base, behind: full?.wav, isCopy: fileEnd != nil)
+          entry, file, format, title, values, base, behind: full?.wav, isCopy: fileEnd != nil,
+          headers: headers)
         part.isIncomplete = isIncomplete
         return part
       } catch {
@@ -117,7 +120,8 @@ final class RecordingPlan {
 
   private func begin(
     _ entry: RecordingEntry, _ file: PartFile, _ format: StreamFormat, _ title: StreamTitle?,
-    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?, isCopy: Bool
+    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?, isCopy: Bool,
+    headers: OggHeaders?
   ) throws(RecordError) -> RecordingPart {
     var wav: WAVBody?
     if let full {
@@ -126,14 +130,21 @@ final class RecordingPlan {
       wav = try WAVBody(path: file.path, codec: format.codec)
     }
     var tag: RecordingTag?
-    if options.hasTags, !isCopy, wav == nil, base == nil, RecordingTag.suits(format.codec) {
+    if options.hasTags, !isCopy, wav == nil, base == nil, RecordingTag.suits(format.codec) || headers != nil {
       tag = RecordingTag(
         title: title?.withoutArtist, artist: title?.artist, album: source.station.value,
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.address.description)
     }
+    var ogg: OggWriter?
+    if var headers, wav == nil, !isCopy {
+      if let tag { headers.comments = tag.added(to: headers.comments) }
+      // Streams that are chained in a file have different numbers.
+      let name = Array("\(file.path) \(entry.start)".utf8)
+      ogg = OggWriter(headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
+    }
     let part = try RecordingPart(
-      entry, file, tag: tag, wav: wav, base: base, isScratch: core.isScratch)
+      entry, file, tag: ogg == nil ? tag : nil, wav: wav, ogg: ogg, base: base, isScratch: core.isScratch)
     part.isCopy = isCopy
     if let title { part.note(title) }
     // The sound that did not fit into the full file is in it already.
@@ -271,7 +282,9 @@ extension StreamCodec {
     case .layer2: "mp2"
     case .mp3: "mp3"
     case .aac: "aac"
-    case .ogg: "ogg"
+    case .vorbis, .ogg: "ogg"
+    case .opus: "opus"
+    case .oggflac: "oga"
     case .flac: "flac"
     case .wav, .pcm: "wav"
     case .mp4: "m4a"

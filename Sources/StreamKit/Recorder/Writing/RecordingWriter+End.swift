@@ -58,7 +58,15 @@ extension RecordingWriter {
 
   /// Drops the sound that has come, as there is no room for it.
   func lose() {
-    for batch in waiting { ledger.lose(batch) }
+    for batch in waiting {
+      ledger.lose(batch)
+      // They are needed for the sound that comes when there is room.
+      var start = 0
+      for frame in batch.frames {
+        if frame.isHeaders { chain(batch.bytes[start..<(start + frame.length)]) }
+        start += frame.length
+      }
+    }
     waiting = []
     if let title = ledger.takeLostTitle() { apply(.title(title)) }
   }

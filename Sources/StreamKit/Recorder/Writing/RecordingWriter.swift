@@ -1,3 +1,4 @@
+internal import Codecs
 internal import EventLoop
 
 /// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to the disk
@@ -45,6 +46,10 @@ final class RecordingWriter {
     var fileEnd: String?
     /// True if each piece has a length.
     var hasFrames = true
+    /// The headers of pages of Ogg; nil for other frames.
+    var headers: OggHeaders?
+    /// True if the next frame begins a file, as headers have come.
+    var isChained = false
   }
 
   /// The first sound of a recording.
@@ -223,7 +228,14 @@ final class RecordingWriter {
         try put(&run, of: batch)
         apply(mark.mark)
       }
-      if frame.format != sound.format {
+      if frame.isHeaders {
+        try put(&run, of: batch)
+        let start = run.start
+        run = Run(start: start + frame.length, firstFrame: index + 1)
+        chain(batch.bytes[start..<(start + frame.length)])
+        continue
+      }
+      if frame.format != sound.format || sound.isChained {
         try put(&run, of: batch)
         try change(to: frame.format, marks: marks + following.flatMap(\.marks), wall)
       }
@@ -266,7 +278,7 @@ final class RecordingWriter {
       try spendFile()
       count += 1
       let next = try plan.open(
-        format, title: title, number: count, start: plan.now, behind: full)
+        format, title: title, number: count, start: plan.now, behind: full, headers: sound.headers)
       next.ends = full.ends
       bytes += next.entry.bytes
       parts.insert(next, at: index + 1)
@@ -307,17 +319,31 @@ final class RecordingWriter {
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingQueue.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
     try spendFile()
-    for part in parts { try close(part, isCutOff: part.ends == nil) }
+    let next = planner.reset()
+    // A title that comes with headers begins with them.
+    let isWhole = sound.isChained && next != nil
+    for part in parts {
+      if sound.isChained { part.dropTitlesAtEnd() }
+      try close(part, isCutOff: part.ends == nil && !isWhole)
+    }
     parts = []
     let fileEnd = queue.fileEnd
-    sound = Sound(format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil)
+    sound = Sound(
+      format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil,
+      headers: new.codec.isOgg ? sound.headers : nil)
     // Of the first file a title that comes with its first sound, or a moment later, is the name.
     if count == 0, title == nil {
       let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
       title = first
       if let first { progress.update { $0.title = first } }
     }
-    try open(planner.reset() ?? title, wall, isCutOff: true)
+    try open(next ?? title, wall, isCutOff: !isWhole)
+  }
+
+  /// Reads the headers of the frames that follow, which begin a file.
+  func chain(_ bytes: ArraySlice<UInt8>) {
+    sound.headers = OggHeaders(pages: Array(bytes))
+    sound.isChained = true
   }
 
   /// Begins and ends the files whose time has come.
@@ -332,7 +358,8 @@ final class RecordingWriter {
       guard let end = part.ends, end <= ledger.time else { continue }
       let beyond = planner.frames(from: end)
       try part.cut(
-        bytes: beyond.reduce(0) { $0 + $1.frame.length }, samples: beyond.reduce(0) { $0 + $1.frame.samples })
+        beyond.count, bytes: beyond.reduce(0) { $0 + $1.frame.length },
+        samples: beyond.reduce(0) { $0 + $1.frame.samples })
       parts.removeAll { $0 === part }
       try close(part)
     }
@@ -344,7 +371,8 @@ final class RecordingWriter {
     guard let format = sound.format else { return }
     count += 1
     let part = try plan.open(
-      format, title: title, number: count, start: wall, isCutOff: isCutOff, fileEnd: sound.fileEnd)
+      format, title: title, number: count, start: wall, isCutOff: isCutOff, fileEnd: sound.fileEnd,
+      headers: sound.headers)
     parts.append(part)
     if ledger.gapBefore > .zero { part.note(gapOf: ledger.gapBefore.seconds) }
     reportTrack(part, title)

@@ -1,0 +1,131 @@
+/// Counts the sound in the pages of a logical stream, from wherever it was joined.
+///
+/// The packets are counted, and not the granule positions believed: those say only where a stream begins and ends. Sources:
+/// Vorbis I §A.2; RFC 7845 §4; "Ogg FLAC Mapping 1.0".
+public struct OggClock: Sendable {
+  private let headers: OggHeaders
+  /// The PCM frames that were decoded so far.
+  public private(set) var position = 0
+  /// `true` if the first page was that of the stream.
+  public private(set) var isWhole = false
+  /// The PCM frames before the first page by the granule positions; nil while unknown.
+  private var base: Int?
+  /// The PCM frames that are still to be skipped.
+  private var skip = 0
+  private var last: (serial: UInt32, sequence: UInt32)?
+  /// The block size of the last packet, in Vorbis; 0 behind a gap.
+  private var blockSize = 0
+  /// The first bytes of the packet that goes on in the next page.
+  private var begun: [UInt8]?
+
+  /// Creates a clock for the sound behind `headers`.
+  public init(_ headers: OggHeaders) { self.headers = headers }
+
+  /// The effect of a page.
+  public struct Page: Sendable, Equatable {
+    /// The PCM frames that its packets decode to.
+    public var decoded = 0
+    /// The PCM frames of each packet that ends in it, before the stream's end or beginning cuts them.
+    var packets: [Int] = []
+    /// The number of them that are sound: without the padding at the beginning of Opus.
+    public var heard = 0
+    /// `true` if it does not continue the page before.
+    public var isBroken = false
+    /// The position in the stream by its granule position, in heard PCM frames, at its end; nil when it has none.
+    public var end: Int?
+  }
+
+  /// Returns the effect of the next page.
+  public mutating func advance(_ page: OggPage, _ bytes: UnsafeRawBufferPointer) -> Page {
+    var result = Page()
+    result.isBroken = last.map { $0.serial != page.serial || $0.sequence &+ 1 != page.sequence } ?? true
+    last = (page.serial, page.sequence)
+    if result.isBroken { (blockSize, begun, base) = (0, nil, nil) }
+    var decoded = 0
+    for part in page.parts {
+      let head = Array(bytes[part.range].prefix(16))
+      if part.begins { begun = head } else if let known = begun, known.count < 16 { begun = known + head }
+      guard part.ends else { continue }
+      if let packet = begun { result.packets.append(samples(of: packet)) }
+      begun = nil
+    }
+    decoded = result.packets.reduce(0, +)
+    if !result.packets.isEmpty { place(page, &decoded) }
+    (result.decoded, result.heard) = (decoded, decoded - min(decoded, skip))
+    skip -= decoded - result.heard
+    position += decoded
+    if page.granule >= 0, page.granule < 1 << 60 { result.end = max(0, page.granule - headers.preSkip) }
+    return result
+  }
+
+  /// Applies the granule position of a page in which packets end.
+  private mutating func place(_ page: OggPage, _ decoded: inout Int) {
+    let granule = page.granule
+    guard granule >= 0, granule < 1 << 60 else {
+      base = base.map { $0 + decoded }
+      return
+    }
+    if base == nil {
+      let isStart = granule <= decoded
+      if position == 0 {
+        isWhole = isStart
+        if isStart { skip = headers.preSkip }
+      }
+      // A stream of Vorbis may begin, and any may end, within a packet.
+      if isStart { decoded = granule }
+      base = granule
+    } else if let before = base {
+      if page.isLast { decoded = max(0, min(decoded, granule - before)) }
+      base = granule
+    }
+  }
+
+  /// Returns the number of PCM frames that a packet decodes to, from its first bytes.
+  private mutating func samples(of packet: [UInt8]) -> Int {
+    switch headers.codec {
+    case .vorbis:
+      guard let first = packet.first, first & 1 == 0 else { return 0 }
+      let size = Int(headers.blockSizes[Int(first)])
+      guard size > 0 else { return 0 }
+      defer { blockSize = size }
+      return blockSize > 0 ? (blockSize + size) / 4 : 0
+    case .opus: return Self.opusSamples(packet)
+    case .flac: return Self.flacSamples(packet)
+    }
+  }
+
+  /// Source: RFC 6716 §3.1, §3.2.
+  private static func opusSamples(_ packet: [UInt8]) -> Int {
+    guard let first = packet.first else { return 0 }
+    let configuration = Int(first >> 3)
+    let frame: Int
+    switch configuration {
+    case 0..<12: frame = [480, 960, 1920, 2880][configuration & 3]
+    case 12..<16: frame = [480, 960][configuration & 1]
+    default: frame = [120, 240, 480, 960][configuration & 3]
+    }
+    switch first & 3 {
+    case 0: return frame
+    case 1, 2: return 2 * frame
+    // No packet is longer than 120 ms.
+    default: return packet.count > 1 ? min(5760, Int(packet[1] & 0x3F) * frame) : 0
+    }
+  }
+
+  /// Source: RFC 9639 §9.1.
+  private static func flacSamples(_ packet: [UInt8]) -> Int {
+    guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
+    let code = Int(packet[2] >> 4)
+    // The number of the frame takes as many bytes as a character of UTF-8 that begins alike, up to seven.
+    let ones = (~packet[4]).leadingZeroBitCount
+    let behind = 4 + max(1, ones)
+    switch code {
+    case 1: return 192
+    case 2...5: return 576 << (code - 2)
+    case 6: return packet.count > behind ? Int(packet[behind]) + 1 : 0
+    case 7: return packet.count > behind + 1 ? Int(packet[behind]) << 8 + Int(packet[behind + 1]) + 1 : 0
+    case 8...15: return 256 << (code - 8)
+    default: return 0
+    }
+  }
+}

@@ -1,0 +1,238 @@
+/// A page of Ogg: the header, and the lengths of the parts of packets in it.
+///
+/// Source: RFC 3533 §6.
+public struct OggPage: Sendable, Equatable {
+  /// The length in bytes of the fixed part of the header.
+  static let headLength = 27
+  /// The length in bytes of the longest page.
+  public static let longest = headLength + 255 + 255 * 255
+
+  /// `true` if the page begins inside a packet.
+  public var isContinued: Bool { flags & 1 != 0 }
+  /// `true` for the first page of a logical stream.
+  public var isFirst: Bool { flags & 2 != 0 }
+  /// `true` for the last page of a logical stream.
+  public var isLast: Bool { flags & 4 != 0 }
+
+  private let flags: UInt8
+  /// The granule position at the end of the page: PCM frames in most codecs; −1 where no packet ends.
+  public let granule: Int
+  /// The number of the logical stream.
+  public let serial: UInt32
+  /// The number of the page in its logical stream.
+  public let sequence: UInt32
+  /// The checksum of the page.
+  let checksum: UInt32
+  /// The lengths of the segments: a packet ends with the first that is below 255.
+  let lacing: [UInt8]
+
+  /// Reads the header at the start of `bytes`, which may end with the header; nil when that is none, or cut off.
+  public init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.headLength, bytes.starts(with: "OggS".utf8), bytes[4] == 0 else { return nil }
+    let segments = Int(bytes[26])
+    guard bytes.count >= Self.headLength + segments else { return nil }
+    flags = bytes[5]
+    granule = Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 6, as: Int64.self)))
+    serial = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))
+    sequence = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt32.self))
+    checksum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 22, as: UInt32.self))
+    lacing = Array(bytes[Self.headLength..<(Self.headLength + segments)])
+  }
+
+  /// Creates a page; its checksum is made with its bytes.
+  public init(
+    isContinued: Bool = false, isFirst: Bool = false, isLast: Bool = false, granule: Int, serial: UInt32,
+    sequence: UInt32, lacing: [UInt8]
+  ) {
+    flags = (isContinued ? 1 : 0) | (isFirst ? 2 : 0) | (isLast ? 4 : 0)
+    (self.granule, self.serial, self.sequence, self.lacing) = (granule, serial, sequence, lacing)
+    checksum = 0
+  }
+
+  /// The offset in the page of the first byte of content.
+  var contentStart: Int { Self.headLength + lacing.count }
+  /// The length of the page in bytes.
+  public var length: Int { lacing.reduce(contentStart) { $0 + Int($1) } }
+
+  /// A packet, or a part of one.
+  struct Part: Equatable {
+    /// The bytes of the page that it is.
+    let range: Range<Int>
+    /// `true` if the packet begins in this page.
+    let begins: Bool
+    /// `true` if the packet ends in this page.
+    let ends: Bool
+  }
+
+  /// The packets and parts of packets in the page, in order.
+  var parts: [Part] {
+    var parts: [Part] = []
+    var (start, end, begins) = (contentStart, contentStart, !isContinued)
+    for segment in lacing {
+      end += Int(segment)
+      guard segment < 255 else { continue }
+      parts.append(Part(range: start..<end, begins: begins, ends: true))
+      (start, begins) = (end, true)
+    }
+    if lacing.last == 255 { parts.append(Part(range: start..<end, begins: begins, ends: false)) }
+    return parts
+  }
+
+  /// `true` if a packet ends in the page.
+  public var endsPacket: Bool { lacing.contains { $0 < 255 } }
+
+  /// Returns the bytes of the page around `content`, with the checksum.
+  func bytes(_ content: some Collection<UInt8>) -> [UInt8] {
+    func little<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
+      (0..<(Value.bitWidth / 8)).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    var bytes = Array("OggS".utf8) + [0, flags] + little(Int64(granule)) + little(serial) + little(sequence)
+    bytes += [0, 0, 0, 0, UInt8(lacing.count)] + lacing + content
+    let sum = bytes.withUnsafeBytes { Self.checksum($0) }
+    bytes.replaceSubrange(22..<26, with: little(sum))
+    return bytes
+  }
+
+  /// The table of the checksum: polynomial 0x04C11DB7, most significant bit first.
+  private static let table: [UInt32] = (0..<256).map { (byte: UInt32) in
+    (0..<8).reduce(byte << 24) { sum, _ in sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
+  }
+
+  /// Returns the checksum of a whole page, whose own field counts as zero.
+  static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    table.withUnsafeBufferPointer { table in
+      var sum: UInt32 = 0
+      for index in 0..<bytes.count {
+        let byte = (22..<26).contains(index) ? 0 : bytes[index]
+        sum = sum << 8 ^ table[Int(UInt8(truncatingIfNeeded: sum >> 24) ^ byte)]
+      }
+      return sum
+    }
+  }
+
+  // MARK: Files
+
+  /// Returns the first packet of a file that begins with `head`, as far as it is there; nil when that is no Ogg page.
+  static func firstPacket(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    head.withUnsafeBytes { OggPage($0) }.map { head.dropFirst($0.contentStart) }
+  }
+
+  /// Returns the position in the last page of `file`; nil when none has one in its last 64 KiB, the longest page.
+  static func lastPosition(in file: borrowing FileDescriptor) -> Int? {
+    let length = min(file.size, 65_536)
+    let tail = file.bytes(at: file.size - length, count: length)
+    var index = tail.count
+    while let found = tail[..<index].lastIndex(of: UInt8(ascii: "O")) {
+      if let page = tail[found...].withUnsafeBytes({ OggPage($0) }), page.granule > 0 { return page.granule }
+      index = found
+    }
+    return nil
+  }
+}
+
+/// Finds the pages of a physical stream of Ogg: bytes in, whole pages with a right checksum out.
+///
+/// Other bytes are skipped, wherever they are. Memory: the last input, and one page, 64 KiB at most.
+struct OggPageScanner: Sendable {
+  /// A page and its offset in the stream.
+  struct Found {
+    let page: OggPage
+    let offset: Int
+  }
+
+  private var bytes: [UInt8] = []
+  /// The index in `bytes` of the first byte that is in no returned page.
+  private var start = 0
+  /// The offset in the stream of the first of `bytes`.
+  private var offset: Int
+  /// The number of bytes that were in no page.
+  private(set) var skippedBytes = 0
+
+  /// - Parameter offset: the offset in the stream of the first byte that is fed.
+  init(offset: Int = 0) { self.offset = offset }
+
+  /// The number of bytes that were fed and are in no returned page yet.
+  var pendingBytes: Int { bytes.count - start }
+
+  /// Appends the next bytes. Pages that were returned have no bytes after this.
+  mutating func feed(_ new: UnsafeRawBufferPointer) {
+    drop()
+    bytes.append(contentsOf: new)
+  }
+
+  /// Frees the memory of the pages that were returned.
+  mutating func compact() {
+    drop()
+    if bytes.isEmpty {
+      bytes = []
+    } else if bytes.capacity > 4 * bytes.count + 4096 {
+      bytes = Array(bytes[...])
+    }
+  }
+
+  private mutating func drop() {
+    guard start > 0 else { return }
+    bytes.removeFirst(start)
+    offset += start
+    start = 0
+  }
+
+  /// Returns the next page; nil when more bytes are needed.
+  mutating func next() -> Found? {
+    while start < bytes.count {
+      let (page, skipped) = bytes[start...].withUnsafeBytes { Self.page($0) }
+      start += skipped
+      skippedBytes += skipped
+      if let page {
+        let found = Found(page: page, offset: offset + start)
+        start += page.length
+        return found
+      }
+      if skipped == 0 { return nil }
+    }
+    return nil
+  }
+
+  /// Ends the input: a page that is cut off is none.
+  mutating func end() {
+    // Its bytes may hold whole pages behind a false header.
+    while start < bytes.count {
+      let (page, skipped) = bytes[start...].withUnsafeBytes { Self.page($0) }
+      if page != nil { return }
+      start += max(1, skipped)
+      skippedBytes += max(1, skipped)
+    }
+  }
+
+  /// Skips a byte, which begins no whole page.
+  mutating func skip() {
+    guard start < bytes.count else { return }
+    start += 1
+    skippedBytes += 1
+  }
+
+  /// Returns the page at the start of `bytes`, or the number of bytes that begin none; neither when the page may be cut
+  /// off.
+  private static func page(_ bytes: UnsafeRawBufferPointer) -> (OggPage?, skipped: Int) {
+    if bytes.prefix(5).elementsEqual([0x4F, 0x67, 0x67, 0x53, 0].prefix(bytes.count)) {
+      guard bytes.count >= OggPage.headLength, bytes.count >= OggPage.headLength + Int(bytes[26]) else {
+        return (nil, 0)
+      }
+      if let page = OggPage(bytes) {
+        guard bytes.count >= page.length else { return (nil, 0) }
+        if OggPage.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<page.length])) == page.checksum {
+          return (page, 0)
+        }
+      }
+    }
+    let next = bytes.dropFirst().firstIndex(of: UInt8(ascii: "O")) ?? bytes.count
+    return (nil, next)
+  }
+
+  /// Calls `body` with bytes of a page that was returned since the last `feed`; returns nil when they are gone.
+  func withBytes<Result>(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    let first = offset - self.offset
+    guard first >= 0, count >= 0, first + count <= bytes.count else { return nil }
+    return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + count)])) }
+  }
+}

@@ -1,0 +1,116 @@
+public import AudioCore
+internal import EventLoop
+
+/// Decodes the pages of one logical stream of Ogg as they arrive: Vorbis, Opus or FLAC.
+///
+/// A packet that can't be decoded becomes silence of its length. The padding at the beginning and the end of a stream is
+/// left out, as its granule positions say. Channels come in WAV's order.
+public final class OggStreamDecoder: Decoder {
+  /// Rate and channels; constant.
+  public let format: AudioFormat
+  /// Nil: a stream has no known length.
+  public let frameCount: Int? = nil
+
+  private let source: any FrameSource
+  private let decoder: any OggPacketDecoder
+  private var clock: OggClock
+  /// The packet that goes on in the next page.
+  private var begun: [UInt8]?
+  private var samples: [Float] = []
+  private var start = 0
+
+  /// A decoder of the pages of `source`, the first of which is requested by the first `read`.
+  /// - Parameter headers: the headers of the stream, as whole pages.
+  /// - Throws: `audio.unreadable`, `audio.unsupported`.
+  public init(_ source: any FrameSource, headers: [UInt8]) throws {
+    guard let headers = OggHeaders(pages: headers) else {
+      throw AudioError.unreadable("the stream", found: "Ogg without its headers", atByte: 0)
+    }
+    self.source = source
+    format = AudioFormat(sampleRate: headers.sampleRate, channels: headers.channels)
+    guard (1_000...768_000).contains(headers.sampleRate), headers.channels <= 32 else {
+      throw AudioError(
+        .unsupported, "cannot decode the stream: \(headers.channels) channels at \(headers.sampleRate) Hz")
+    }
+    switch headers.codec {
+    case .vorbis: decoder = try VorbisPacketDecoder(headers)
+    case .opus: decoder = try OpusPacketDecoder(headers)
+    case .flac: decoder = try FLACPacketDecoder(headers)
+    }
+    clock = OggClock(headers)
+  }
+
+  /// Reads the next frames; returns 0 when the source has none now.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    while start == samples.count {
+      guard let page = source.nextFrame() else { return 0 }
+      samples.removeAll(keepingCapacity: true)
+      start = 0
+      page.withUnsafeBytes { decode($0) }
+    }
+    let room = buffer.count / format.channels * format.channels
+    let count = min(room, samples.count - start)
+    _ = buffer.update(fromContentsOf: samples[start..<(start + count)])
+    start += count
+    return count / format.channels
+  }
+
+  /// Throws `audio.unsupported`: a stream can't be repositioned by its decoder.
+  public func seek(toFrame frame: Int) throws {
+    throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer) {
+    guard let page = OggPage(bytes), bytes.count >= page.length else { return }
+    let isFirst = clock.position == 0
+    let effect = clock.advance(page, bytes)
+    if effect.isBroken {
+      begun = nil
+      if !isFirst { decoder.reset() }
+    }
+    var (number, expected) = (0, 0)
+    for part in page.parts {
+      if part.begins { begun = [] }
+      begun?.append(contentsOf: bytes[part.range])
+      guard part.ends, let packet = begun else { continue }
+      begun = nil
+      let count = number < effect.packets.count ? effect.packets[number] : 0
+      number += 1
+      expected += count
+      decoder.decode(packet, into: &samples)
+      // A damaged packet is as long as its header says.
+      let (length, wanted) = (samples.count, expected * format.channels)
+      if length < wanted { samples += [Float](repeating: 0, count: wanted - length) }
+      if length > wanted { samples.removeLast(length - wanted) }
+    }
+    let extra = (expected - effect.decoded) * format.channels
+    if extra > 0, isFirst, !page.isLast {
+      samples.removeFirst(extra)
+    } else if extra > 0 {
+      samples.removeLast(extra)
+    }
+    samples.removeFirst((effect.decoded - effect.heard) * format.channels)
+  }
+}
+
+/// Decodes the packets of a logical stream.
+protocol OggPacketDecoder: AnyObject {
+  /// Appends the samples of a packet, interleaved in WAV's order; none when it can't be decoded.
+  func decode(_ packet: [UInt8], into samples: inout [Float])
+  /// Forgets the packets so far: some are missing.
+  func reset()
+}
+
+/// The order of channels in Vorbis and Opus. Sources: Vorbis I §4.3.9; RFC 7845 §5.1.1.2.
+enum VorbisChannels {
+  /// Returns the index of each channel of WAV's order among those of the stream; nil where they are the same.
+  static func order(_ channels: Int) -> [Int]? {
+    switch channels {
+    case 3: [0, 2, 1]
+    case 5: [0, 2, 1, 3, 4]
+    case 6: [0, 2, 1, 5, 3, 4]
+    case 8: [0, 2, 1, 7, 5, 6, 3, 4]
+    default: nil
+    }
+  }
+}

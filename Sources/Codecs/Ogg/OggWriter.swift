@@ -1,0 +1,146 @@
+/// Writes pages of a logical stream as a stream of its own, wherever they begin: headers in front, numbers and granule
+/// positions from 0, and no parts of packets.
+///
+/// The end is marked by `OggFileEnd`, when all is written.
+public struct OggWriter: Sendable {
+  /// The limit in bytes of a packet; the longest of FLAC have some 100 KiB.
+  private static let longestPacket = 1 << 20
+  /// The number of pages that `cut` can remove.
+  private static let recentLimit = 4096
+
+  private let headers: OggHeaders
+  private let serial: UInt32
+  private var clock: OggClock
+  private var sequence: UInt32 = 0
+  /// The packet that goes on in the next page; nil for none, and where its beginning is missing.
+  private var begun: [UInt8]?
+  private var recent: [(bytes: Int, samples: Int)] = []
+  /// The bytes of the pages of sound that were returned.
+  public private(set) var bytes = 0
+  /// The PCM frames that these pages sound.
+  public private(set) var samples = 0
+
+  /// Creates a writer of a stream that has the number `serial`, and begins with `headers`.
+  public init(_ headers: OggHeaders, serial: UInt32) {
+    (self.headers, self.serial, clock) = (headers, serial, OggClock(headers))
+  }
+
+  /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
+  public mutating func add(_ source: UnsafeRawBufferPointer) -> [UInt8] {
+    guard let page = OggPage(source), source.count >= page.length else { return [] }
+    let before = clock.position
+    let effect = clock.advance(page, source)
+    if effect.isBroken { begun = nil }
+    var packets: [[UInt8]] = []
+    for part in page.parts {
+      if part.begins { begun = [] }
+      begun?.append(contentsOf: source[part.range])
+      if let length = begun?.count, length > Self.longestPacket { begun = nil }
+      if part.ends, let packet = begun { packets.append(packet) }
+      if part.ends { begun = nil }
+    }
+    guard !packets.isEmpty else { return [] }
+    var result: [UInt8] = []
+    if sequence == 0 {
+      let (bytes, count) = headers.pages(serial: serial, preSkip: clock.isWhole ? nil : 0)
+      (result, sequence) = (bytes, UInt32(count))
+    }
+    let pages = pages(of: packets, effect.packets, from: before)
+    bytes += pages.count
+    samples += effect.heard
+    recent.append((pages.count, effect.heard))
+    if recent.count > Self.recentLimit { recent.removeFirst(Self.recentLimit / 2) }
+    return result + pages
+  }
+
+  /// Returns the bytes of the last pages that were added, `count` of them, which are to be cut off.
+  public mutating func cut(_ count: Int) -> Int {
+    let removed = recent.suffix(count)
+    let length = removed.reduce(0) { $0 + $1.bytes }
+    bytes -= length
+    samples -= removed.reduce(0) { $0 + $1.samples }
+    recent.removeLast(removed.count)
+    return length
+  }
+
+  /// Returns whole pages: one, unless the packets have more segments than it can hold.
+  private mutating func pages(of packets: [[UInt8]], _ samples: [Int], from start: Int) -> [UInt8] {
+    var (lacing, content, result) = ([UInt8](), [UInt8](), [UInt8]())
+    var (granule, isContinued) = (-1, false)
+    var time = start
+    func finish() {
+      let page = OggPage(
+        isContinued: isContinued, granule: granule, serial: serial, sequence: sequence, lacing: lacing)
+      result += page.bytes(content)
+      sequence += 1
+      (lacing, content, granule) = ([], [], -1)
+    }
+    for (index, packet) in packets.enumerated() {
+      var rest = packet[...]
+      for segment in 0...(packet.count / 255) {
+        if lacing.count == 255 {
+          finish()
+          isContinued = segment > 0
+        }
+        let part = rest.prefix(255)
+        lacing.append(UInt8(part.count))
+        content += part
+        rest = rest.dropFirst(part.count)
+      }
+      // The first page of a stream, and the last, may end within the sound of a packet.
+      time =
+        index == packets.count - 1
+        ? clock.position : min(clock.position, time + (index < samples.count ? samples[index] : 0))
+      granule = time
+    }
+    finish()
+    return result
+  }
+}
+
+/// The last changes to a file of Ogg, when all its pages are written.
+public enum OggFileEnd {
+  /// A piece of a file that is to be overwritten.
+  public struct Patch: Sendable, Equatable {
+    /// The offset in the file.
+    public let offset: Int
+    /// The new bytes.
+    public let bytes: [UInt8]
+  }
+
+  /// Returns the change that marks the last page as such.
+  /// - Parameters:
+  ///   - tail: the last bytes of the file, 64 KiB or all of them, to the end of the last page.
+  ///   - offset: the offset in the file of the first of them.
+  public static func mark(_ tail: [UInt8], at offset: Int) -> Patch? {
+    var scanner = OggPageScanner()
+    tail.withUnsafeBytes { scanner.feed($0) }
+    var last: OggPageScanner.Found?
+    while let found = scanner.next() { last = found }
+    guard let last, last.offset + last.page.length == tail.count, !last.page.isLast else { return nil }
+    var head = Array(tail[last.offset...])
+    head[5] |= 4
+    seal(&head)
+    return Patch(offset: offset + last.offset, bytes: Array(head.prefix(OggPage.headLength)))
+  }
+
+  /// Returns the change that states the length in the first page of a file of FLAC; nil for other files.
+  /// - Parameter start: the first bytes of the file, at least 1 KiB or all of them.
+  public static func length(_ samples: Int, in start: [UInt8]) -> Patch? {
+    guard let page = start.withUnsafeBytes({ OggPage($0) }), page.length <= start.count, page.isFirst else {
+      return nil
+    }
+    var bytes = Array(start.prefix(page.length))
+    let packet = page.contentStart
+    guard OggHeaders(bytes[packet...])?.codec == .flac, samples >= 0, samples < 1 << 36 else { return nil }
+    bytes[packet + 30] = bytes[packet + 30] & 0xF0 | UInt8(samples >> 32)
+    for index in 0..<4 { bytes[packet + 31 + index] = UInt8(samples >> (24 - 8 * index) & 0xFF) }
+    seal(&bytes)
+    return Patch(offset: 0, bytes: bytes)
+  }
+
+  private static func seal(_ page: inout [UInt8]) {
+    let sum = page.withUnsafeBytes { OggPage.checksum($0) }
+    for index in 0..<4 { page[22 + index] = UInt8(sum >> (8 * UInt32(index)) & 0xFF) }
+  }
+}

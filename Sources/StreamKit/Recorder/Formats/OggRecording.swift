@@ -1,0 +1,69 @@
+internal import Codecs
+internal import EventLoop
+
+/// Reads and completes recordings in Ogg.
+enum OggRecording {
+  /// Walks all pages of a file.
+  /// - Returns: nil when it is no Ogg with sound that is decoded here.
+  /// - Throws: `record.write` when it can't be read.
+  static func walk(_ file: Int32, _ path: String, length: Int) throws(RecordError) -> FrameFile.Walk? {
+    let magic = try FileBytes.read(file, path, at: 0, count: ContentSniffer.magicLength)
+    guard ContentSniffer.container(magic[...]) == .ogg else { return nil }
+    var (walk, framing, position) = (FrameFile.Walk(), OggFraming(), 0)
+    walk.length = length
+    var (format, time) = (StreamFormat?.none, StreamTime.zero)
+    while true {
+      let bytes = try FileBytes.read(file, path, at: position, count: min(FrameFile.piece, length - position))
+      position += bytes.count
+      if bytes.isEmpty { framing.end() } else { bytes.withUnsafeBytes { framing.feed($0) } }
+      while let item = framing.next() {
+        switch item {
+        case .unusable: return walk.frames > 0 ? walk : nil
+        case .headers(let headers):
+          let new = StreamFormat(
+            codec: StreamCodec(headers.codec), sampleRate: headers.sampleRate, channels: headers.channels)
+          if walk.format == nil { walk.format = new } else if new != format { walk.formatChanges += 1 }
+          format = new
+        case .page(let page):
+          walk.frames += 1
+          walk.samples += page.samples
+          walk.audioBytes += page.length
+          walk.endOfLastFrame = page.offset + page.length
+          time += StreamTime(samples: page.samples, sampleRate: format?.sampleRate ?? 0)
+        }
+      }
+      if bytes.isEmpty { break }
+    }
+    walk.junkBytes = framing.skippedBytes
+    walk.tagLength = max(0, length - walk.audioBytes - walk.junkBytes)
+    walk.seconds = time.seconds
+    if walk.frames == 0 { walk.endOfLastFrame = length - walk.junkBytes }
+    return walk
+  }
+
+  /// Returns the end of the last whole page of a file, of which only the end is read.
+  static func lastPageEnd(_ file: Int32, _ path: String, length: Int) throws(RecordError) -> Int {
+    var window = 2 * FrameFile.piece
+    while true {
+      let from = max(0, length - window)
+      let end = OggFraming.endOfLastPage(try FileBytes.read(file, path, at: from, count: length - from))
+      if let end { return from + end }
+      if from == 0 { return 0 }
+      window *= 16
+    }
+  }
+
+  /// Marks the last page of a whole file, and states the length where the headers have a field for it.
+  /// - Parameter samples: the length in PCM frames.
+  static func complete(_ path: String, samples: Int) throws(RecordError) {
+    try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
+      let from = max(0, length - OggFraming.longestPage)
+      let tail = try FileBytes.read(file, path, at: from, count: length - from)
+      let start = try FileBytes.read(file, path, at: 0, count: 2048)
+      for patch in [OggFileEnd.length(samples, in: start), OggFileEnd.mark(tail, at: from)].compactMap({ $0 })
+      {
+        try FileBytes.write(patch.bytes[...], file, path, at: patch.offset)
+      }
+    }
+  }
+}
