@@ -20,12 +20,15 @@ public enum AudioFile {
   ///   `audio.unsupported` for audio of other kinds.
   public static func open(_ path: String) throws -> any Decoder {
     let file = try FileDescriptor(reading: path)
-    switch SourceKind(of: file) {
+    let kind = SourceKind(of: file)
+    switch kind {
     case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
     case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
-    case .soundFile: return try SoundFileDecoder(file, path: path)
+    case .soundFile, .oggFLAC:
+      if OggChainDecoder.isChained(file) { return try OggChainDecoder(file, path: path) }
+      if case .oggFLAC = kind { return try OggFLACDecoder(file, path: path) }
+      return try SoundFileDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)
-    case .oggFLAC: return try OggFLACDecoder(file, path: path)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):
       throw AudioError.unreadable(path, found: found, atByte: byte)

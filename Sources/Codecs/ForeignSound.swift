@@ -28,6 +28,9 @@ public enum ForeignSound {
     magic.first { head.dropFirst($0.offset).starts(with: $0.bytes) }?.name
   }
 
+  /// Returns `true` if a text is the name of such a format.
+  public static func isName(_ text: String) -> Bool { magic.contains { $0.name == text } }
+
   private static let inOgg: [(bytes: [UInt8], name: String)] = [
     (Array("Speex   ".utf8), "Speex in Ogg"),
     ([0x80] + Array("theora".utf8), "Theora video in Ogg"),

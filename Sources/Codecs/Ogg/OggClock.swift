@@ -36,11 +36,15 @@ public struct OggClock: Sendable {
   }
 
   /// Returns the effect of the next page.
-  public mutating func advance(_ page: OggPage, _ bytes: UnsafeRawBufferPointer) -> Page {
+  /// - Parameter isJoined: `true` if decoders will not notice a gap in front of it.
+  public mutating func advance(
+    _ page: OggPage, _ bytes: UnsafeRawBufferPointer, isJoined: Bool = false
+  ) -> Page {
     var result = Page()
     result.isBroken = last.map { $0.serial != page.serial || $0.sequence &+ 1 != page.sequence } ?? true
     last = (page.serial, page.sequence)
-    if result.isBroken { (blockSize, begun, base) = (0, nil, nil) }
+    if result.isBroken { (begun, base) = (nil, nil) }
+    if result.isBroken, !isJoined { blockSize = 0 }
     var decoded = 0
     for part in page.parts {
       let head = Array(bytes[part.range].prefix(16))

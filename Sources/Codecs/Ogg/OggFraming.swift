@@ -69,6 +69,12 @@ public struct OggFraming: Sendable {
   /// - Parameter offset: the stream offset of the first byte that is fed.
   public init(offset: Int = 0) { scanner = OggPageScanner(offset: offset) }
 
+  /// Creates a framing of the pages of a logical stream from its midst, whose headers are known.
+  public init(_ headers: OggHeaders, serial: UInt32, offset: Int) {
+    scanner = OggPageScanner(offset: offset)
+    (state, self.serial, isBegun) = (.sound(headers, OggClock(headers)), serial, true)
+  }
+
   /// The headers of the current logical stream; nil before all of them have come.
   public var headers: OggHeaders? {
     if case .sound(let headers, _) = state { return headers }

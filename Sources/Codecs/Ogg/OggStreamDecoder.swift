@@ -18,6 +18,12 @@ public final class OggStreamDecoder: Decoder {
   private var begun: [UInt8]?
   private var samples: [Float] = []
   private var start = 0
+  /// The granule position of the first frame that is delivered; nil before a page has one.
+  private(set) var begin: Int?
+  /// The number of frames that were delivered.
+  private(set) var delivered = 0
+  /// The number of frames that the first page with sound gives: in the midst of a stream a packet less than it has.
+  public private(set) var lead: Int?
 
   /// A decoder of the pages of `source`, the first of which is requested by the first `read`.
   /// - Parameter headers: the headers of the stream, as whole pages.
@@ -52,6 +58,7 @@ public final class OggStreamDecoder: Decoder {
     let count = min(room, samples.count - start)
     _ = buffer.update(fromContentsOf: samples[start..<(start + count)])
     start += count
+    delivered += count / format.channels
     return count / format.channels
   }
 
@@ -89,7 +96,11 @@ public final class OggStreamDecoder: Decoder {
     } else if extra > 0 {
       samples.removeLast(extra)
     }
-    samples.removeFirst((effect.decoded - effect.heard) * format.channels)
+    let skipped = effect.decoded - effect.heard
+    samples.removeFirst(skipped * format.channels)
+    guard begin == nil, effect.heard > 0 else { return }
+    lead = effect.heard
+    if page.granule >= 0 { begin = page.granule - effect.heard }
   }
 }
 

@@ -29,7 +29,7 @@ public struct OggWriter: Sendable {
   public mutating func add(_ source: UnsafeRawBufferPointer) -> [UInt8] {
     guard let page = OggPage(source), source.count >= page.length else { return [] }
     let before = clock.position
-    let effect = clock.advance(page, source)
+    let effect = clock.advance(page, source, isJoined: true)
     if effect.isBroken { begun = nil }
     var packets: [[UInt8]] = []
     for part in page.parts {

@@ -3,17 +3,15 @@ internal import CVorbis
 
 /// Decodes the packets of Vorbis, through libvorbis.
 final class VorbisPacketDecoder: OggPacketDecoder {
-  private let info: VorbisInfo
   private let state: VorbisState
   private let channels: Int
   private let order: [Int]
 
   /// - Throws: `audio.unreadable` when libvorbis refuses the headers.
   init(_ headers: OggHeaders) throws(AudioError) {
-    guard let info = VorbisInfo(headers), let state = VorbisState(info.raw) else {
+    guard let info = VorbisInfo(headers), let state = VorbisState(info) else {
       throw AudioError.unreadable("the stream", found: "Vorbis with damaged headers", atByte: 0)
     }
-    self.info = info
     self.state = state
     channels = headers.channels
     order = VorbisChannels.order(headers.channels) ?? Array(0..<headers.channels)
@@ -39,21 +37,23 @@ final class VorbisPacketDecoder: OggPacketDecoder {
   func reset() { vorbis_synthesis_restart(state.raw) }
 }
 
-/// The state of a decoder of libvorbis, which must end before the headers that it was made of.
+/// The state of a decoder of libvorbis, and the headers that it was made of, which must outlast it.
 private struct VorbisState: ~Copyable {
+  private let info: VorbisInfo
   let raw: UnsafeMutablePointer<vorbis_dsp_state>
   let block: UnsafeMutablePointer<vorbis_block>
 
   /// Nil when libvorbis refuses.
-  init?(_ info: UnsafeMutablePointer<vorbis_info>) {
-    raw = .allocate(capacity: 1)  // deallocated by deinit, or below
-    block = .allocate(capacity: 1)  // deallocated by deinit, or below
-    guard vorbis_synthesis_init(raw, info) == 0 else {
+  init?(_ info: consuming VorbisInfo) {
+    let raw = UnsafeMutablePointer<vorbis_dsp_state>.allocate(capacity: 1)  // deallocated by deinit, or below
+    guard vorbis_synthesis_init(raw, info.raw) == 0 else {
       raw.deallocate()
-      block.deallocate()
       return nil
     }
+    block = .allocate(capacity: 1)  // deallocated by deinit
     vorbis_block_init(raw, block)
+    self.raw = raw
+    self.info = info
   }
 
   deinit {
