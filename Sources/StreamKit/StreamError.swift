@@ -97,6 +97,11 @@ extension StreamError {
         .unsupported, "\(url) can't be played: found \(found)", hint: "look for one in MP3 or AAC",
         facts: facts)
     }
+    if ContentSniffer.isForeign(found) {
+      return StreamError(
+        .unsupported, "\(url) can't be received: \(found) is not supported",
+        hint: "look for one in MP3, AAC, Vorbis, Opus or FLAC in Ogg", facts: facts)
+    }
     return StreamError(
       .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser", facts: facts)
   }

@@ -61,6 +61,14 @@ enum ContentSniffer {
   /// The name of an MPEG transport stream, in words.
   static let transportStream = "an MPEG transport stream (MPEG-TS)"
 
+  /// The name of Matroska and WebM, in words.
+  static let matroska = "Matroska or WebM"
+
+  /// Returns `true` if a description is that of a format of sound or video that has no decoder here.
+  static func isForeign(_ found: String) -> Bool {
+    found == matroska || found.hasSuffix(" in Ogg") || ForeignSound.isName(found)
+  }
+
   /// Returns `true` if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC
   /// 13818-1 §2.4.3.2.
   static func isTransportStream(_ head: ArraySlice<UInt8>) -> Bool {

@@ -205,6 +205,7 @@ public struct StreamFramer: Sendable {
       }
       switch ContentSniffer.container(head.prefix(ContentSniffer.magicLength)) {
       case .ogg: return beginOgg()
+      case .other: return refuse(ContentSniffer.describe(head[...]))
       case let codec?: return pass(codec)
       case nil: break
       }
@@ -229,7 +230,11 @@ public struct StreamFramer: Sendable {
       return refuse(found)
     }
     if !isTagged, let contentType, let codec = ContentSniffer.container(contentType: contentType) {
-      return pass(codec)
+      switch codec {
+      case .ogg: return beginOgg()
+      case .other: return refuse(ContentSniffer.matroska)
+      default: return pass(codec)
+      }
     }
     return refuse(isTagged ? "a tag without frames behind it" : ContentSniffer.describe(head[...]))
   }
