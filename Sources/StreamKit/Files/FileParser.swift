@@ -68,7 +68,7 @@ enum FileKind {
     case .mp4: .success(MP4File(size: size))
     case .wav: .success(WAVFile(size: size))
     case .flac: .failure(UnusableFile(kind: "FLAC from a URL", hint: UnusableFile.download))
-    case .ogg: .failure(UnusableFile(kind: "Ogg from a URL", hint: UnusableFile.download))
+    case .ogg: .success(PagedFile(size: size))
     default: .success(FramedFile(contentType: contentType, size: size))
     }
   }

@@ -19,6 +19,8 @@ final class StreamDecoder: LiveDecoder {
   /// The time of the stream of the next sound.
   private var time = StreamTime.zero
   private var isMarked = true
+  /// The first frame of a decoder that has delivered nothing yet.
+  private var first: StreamFrame?
 
   init(_ buffer: StreamBuffer, map: PlayMap) {
     self.buffer = buffer
@@ -34,6 +36,11 @@ final class StreamDecoder: LiveDecoder {
       if let count = try decoder?.read(into: buffer), count > 0, let decoder {
         format = decoder.format
         isWaiting = false
+        if let frame = first.take(), let lead = (decoder as? OggStreamDecoder)?.lead {
+          // Decoders of Vorbis begin a packet later.
+          let missing = max(0, frame.samples - lead)
+          time = time + StreamTime(samples: missing, sampleRate: format.sampleRate)
+        }
         let count = cut(count, of: buffer)
         if count > 0 { return count }
         continue
@@ -42,7 +49,7 @@ final class StreamDecoder: LiveDecoder {
         isWaiting = !reader.hasEnded
         return 0
       }
-      (time, isMarked) = (first.start, false)
+      (time, isMarked, self.first) = (first.start, false, first.frame)
       // So that its handles are free before the new one takes some.
       decoder = nil
       decoder = try Self.decoder(of: first.frame, reader)
