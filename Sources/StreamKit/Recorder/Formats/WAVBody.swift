@@ -23,8 +23,11 @@ final class WAVBody {
   /// Creates the body of a file.
   /// - Parameters:
   ///   - path: an empty file.
+  ///   - headers: the headers of pages of Ogg.
   ///   - longest: the limit in PCM frames, beside that of the file format.
-  init(path: String, codec: StreamCodec, longest: Int = .max) throws(RecordError) {
+  init(
+    path: String, codec: StreamCodec, headers: OggHeaders? = nil, longest: Int = .max
+  ) throws(RecordError) {
     (self.path, self.longest) = (path, longest)
     frames = Frames()
     block = [Float](repeating: 0, count: 8192)
@@ -32,7 +35,9 @@ final class WAVBody {
       switch codec {
       case .layer1, .layer2, .mp3: decoder = try MPEGStreamDecoder(frames)
       case .aac: decoder = ADTSStreamDecoder(frames)
-      case .vorbis, .opus, .oggflac, .ogg, .flac, .wav, .mp4, .other, .pcm:
+      case .vorbis, .opus, .oggflac:
+        decoder = try OggStreamDecoder(frames, headers: headers?.pages(serial: 0).bytes ?? [])
+      case .ogg, .flac, .wav, .mp4, .other, .pcm:
         throw RecordError.notDecoded(codec)
       }
     } catch let error as RecordError {

@@ -127,7 +127,7 @@ final class RecordingPlan {
     if let full {
       wav = try WAVBody(path: file.path, behind: full)
     } else if options.format == .wav {
-      wav = try WAVBody(path: file.path, codec: format.codec)
+      wav = try WAVBody(path: file.path, codec: format.codec, headers: headers)
     }
     var tag: RecordingTag?
     if options.hasTags, !isCopy, wav == nil, base == nil, RecordingTag.suits(format.codec) || headers != nil {
