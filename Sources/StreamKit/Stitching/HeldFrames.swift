@@ -38,9 +38,17 @@ struct HeldFrames: Sendable {
       droppedTime = droppedTime + frames[count].duration
       count += 1
     }
-    frames.removeFirst(count)
-    bytes.removeFirst(length)
-    dropped += count
+    guard count > 0 else { return }
+    // What follows is of no use without its headers.
+    var headers: (frame: StreamFrame, bytes: [UInt8])?
+    var start = 0
+    for frame in frames[..<count] {
+      if frame.isHeaders { headers = (frame, Array(bytes[start..<(start + frame.length)])) }
+      start += frame.length
+    }
+    frames.replaceSubrange(..<count, with: headers.map { [$0.frame] } ?? [])
+    bytes.replaceSubrange(..<length, with: headers?.bytes ?? [])
+    dropped += count - (headers == nil ? 0 : 1)
   }
 
   /// Calls `body` with every frame but the first `count`, dropped frames included in the count.
