@@ -28,6 +28,8 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// True while a request is not answered.
   private var isAsking = false
   private var connection: Connection?
+  /// The number of the last headers of Ogg that were delivered.
+  private var headers: Int?
   /// The next frame that is wanted.
   private var next = 0
   private var hasBegun = false
@@ -378,11 +380,37 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
   }
 
+  /// Delivers pages of Ogg one by one, with the headers that their decoders need in front.
+  /// - Returns: false when the buffer is full.
+  private func deliverPages(
+    of sound: StationSound, until end: Int, to delivery: inout FrameTee.Delivery
+  ) -> Bool {
+    while next < end {
+      if headers == nil || discontinuity != nil, let new = sound.headers(of: next), new != headers {
+        headers = new
+        if new < next { _ = sound.withFrame(new) { delivery.append($0, $1, nil) } }
+      }
+      let arrival = sound.withFrame(next) { frame, bytes in
+        if frame.isHeaders { headers = next }
+        return delivery.append(frame, bytes, discontinuity)
+      }
+      guard arrival.isAccepted else { return false }
+      discontinuity = nil
+      next += 1
+      if arrival.isEnough {
+        isDry = false
+        report(.buffered)
+      }
+    }
+    return true
+  }
+
   /// Puts the frames before `end` into the buffer.
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
     let isAccepted = tee.receive { delivery in
       guard next < end else { return true }
+      if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &delivery) }
       let (count, isEnough) = delivery.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
       next += count
       if count > 0 { discontinuity = nil }

@@ -17,7 +17,8 @@ struct FrameRun {
 }
 
 /// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
-/// that only describes the others (Xing, Info, VBRI) is left out.
+/// that only describes the others (Xing, Info, VBRI) is left out. A file of Ogg is a chain: each round begins with its
+/// headers.
 public final class StationSound: Sendable {
   /// Bytes of the largest file.
   static let sizeLimit = 64 << 20
@@ -32,7 +33,7 @@ public final class StationSound: Sendable {
   private let places: [Int]
   private let bytes: [UInt8]
 
-  /// Reads the file at `path`: MP3 and its elder layers, or AAC in ADTS.
+  /// Reads the file at `path`: MP3 and its elder layers, AAC in ADTS, or Ogg.
   /// - Throws: `stream.not_found`, `stream.unsupported`, `stream.content`, each with the path.
   public convenience init(file path: String) throws(StreamError) {
     try self.init(try Self.read(path), of: path)
@@ -42,7 +43,9 @@ public final class StationSound: Sendable {
   /// - Parameter name: the name in messages.
   /// - Throws: as `init(file:)`.
   public init(_ file: [UInt8], of name: String) throws(StreamError) {
-    var parser = FramedFile(contentType: nil, size: file.count)
+    var parser: any FileParser = FramedFile(contentType: nil, size: file.count)
+    // Without a size it asks for no other part of the file.
+    if file.starts(with: "OggS".utf8) { parser = PagedFile(size: nil) }
     var frames: [StreamFrame] = []
     var bytes: [UInt8] = []
     var (times, places) = ([StreamTime.zero], [0])
@@ -64,13 +67,13 @@ public final class StationSound: Sendable {
         case .unusable(let found, _):
           throw StreamError(
             .unsupported, "a simulated station can't send \(name): found \(found)",
-            hint: "give it an MP3 file, or AAC in ADTS")
+            hint: Self.hint)
         case .format, .begins, .jump, .end: break
         }
       }
     }
     guard let format = frames.first?.format, let time = times.last, time > .zero else {
-      throw StreamError(.content, "there is no sound in \(name)", hint: "give it an MP3 file, or AAC in ADTS")
+      throw StreamError(.content, "there is no sound in \(name)", hint: Self.hint)
     }
     self.format = format
     self.frames = frames
@@ -78,6 +81,15 @@ public final class StationSound: Sendable {
     self.places = places
     self.bytes = bytes
     bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
+  }
+
+  private static let hint = "give it an MP3 file, AAC in ADTS, or Ogg"
+
+  /// Returns the number of the frame of headers that decoders need for frame `number`; nil where frames have none.
+  func headers(of number: Int) -> Int? {
+    guard format.codec.isOgg else { return nil }
+    let index = number % frames.count
+    return frames[...index].lastIndex(where: \.isHeaders).map { number - index + $0 }
   }
 
   /// Returns the length of so many bytes.
