@@ -200,7 +200,8 @@ struct FileParserTests {
     #expect(refusal("MPCKSH123456")?.kind == "Musepack")
     #expect(refusal("DSD 12345678")?.kind == "DSD (a DSF file)")
     #expect(refusal("DSD 12345678")?.hint.contains("convert") == true)
-    #expect(refusal("OggS12345678")?.hint.contains("download") == true)
+    #expect(refusal("fLaC12345678")?.hint.contains("download") == true)
+    #expect(refusal("OggS12345678") == nil)
   }
 
   @Test("a table of VBRI is read: lengths of parts, each of so many frames")

@@ -382,7 +382,7 @@ struct SimulatedStationTests {
 
   @Test("a station's file that is no sound is refused with its name")
   func otherFiles() throws {
-    for name in ["base.aiff", "music-44k.ogg", "aac-lc-44k.m4a", "nothing.mp3"] {
+    for name in ["base.aiff", "aac-lc-44k.m4a", "nothing.mp3"] {
       let error = #expect(throws: StreamError.self) { try StationSound(file: Fixtures.path(name)) }
       #expect(error?.message.contains(name) == true)
     }

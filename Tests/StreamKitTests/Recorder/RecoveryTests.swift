@@ -181,11 +181,11 @@ import Testing
 
   @Test("whose sound has no frames are kept as they are") func opaque() throws {
     let fixture = try LibraryFolder()
-    let bytes = Array("OggS".utf8) + [UInt8](repeating: 3, count: 300)
-    try fixture.left("show.ogg", row: 0..<0, part: bytes) { ($0.codec, $0.sampleRate) = ("ogg", 0) }
+    let bytes = Array("fLaC".utf8) + [UInt8](repeating: 3, count: 300)
+    try fixture.left("show.flac", row: 0..<0, part: bytes) { ($0.codec, $0.sampleRate) = ("flac", 0) }
     #expect(try fixture.library.recover(now: fixture.now).map(\.outcome) == [.named])
-    #expect(try readBytes(fixture.path("show.ogg")) == bytes)
-    #expect(try fixture.isGood("show.ogg"))
+    #expect(try readBytes(fixture.path("show.flac")) == bytes)
+    #expect(try fixture.isGood("show.flac"))
   }
 
   @Test("that can't be made whole stay, and hold up no other") func fails() throws {

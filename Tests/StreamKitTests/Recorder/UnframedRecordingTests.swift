@@ -5,14 +5,14 @@ import Testing
 
 @testable import StreamKit
 
-/// Recordings of Ogg, FLAC and WebM: content without frames is recorded as it comes.
+/// Recordings of FLAC and WAV: content without frames is recorded as it comes.
 @Suite("A recording of a station without frames", .waiting)
 struct UnframedRecordingTests {
-  private static let ogg = Result { try readBytes(Fixtures.path("music-44k.ogg")) }
+  private static let flac = Result { try readBytes(Fixtures.path("music-44k.flac")) }
 
   /// Returns a station that begins every connection with the start of a container.
   private static func live() throws -> Live {
-    let bytes = try ogg.get()
+    let bytes = try flac.get()
     var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000))
     live.pace = .realTime(1)
     live.preRoll = Array(bytes.prefix(2_048))
@@ -22,7 +22,7 @@ struct UnframedRecordingTests {
   @Test("it continues beyond the data timeout")
   func continues() throws {
     let station = try Station()
-    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    station.answer("/live", with: .live(try Self.live(), type: "audio/flac"))
     let harness = try RecordingHarness.run(station) { harness in
       // Three seconds of the machine's clock.
       harness.stream.options.dataTimeout = .seconds(180)
@@ -34,20 +34,20 @@ struct UnframedRecordingTests {
       try await recording.stop()
       #expect(recording.state == .finished)
     }
-    #expect(try readBytes(harness.path("a.ogg")).starts(with: "OggS".utf8))
+    #expect(try readBytes(harness.path("a.flac")).starts(with: "fLaC".utf8))
   }
 
   @Test("a new connection is reported, with a gap of the time without sound", arguments: [true, false])
-  func newConnection(staysOgg: Bool) throws {
+  func newConnection(staysFLAC: Bool) throws {
     let station = try Station()
     let live = try Self.live()
     var other = Live(.init(repeating: try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes))
     other.pace = .realTime(1)
     station.answer(
       "/live",
-      with: Answer.live(live, type: "audio/ogg").dropping(
+      with: Answer.live(live, type: "audio/flac").dropping(
         at: 80_000, by: .reset, refusing: .milliseconds(300)),
-      staysOgg ? .live(live, type: "audio/ogg") : .live(other))
+      staysFLAC ? .live(live, type: "audio/flac") : .live(other))
     try RecordingHarness.run(station) { harness in
       var reported: [(gap: Double, stitched: Bool)] = []
       harness.stream.onEvent = { event in
@@ -59,18 +59,18 @@ struct UnframedRecordingTests {
       #expect(reported.count == 1 && reported[0].gap > 5 && !reported[0].stitched, "\(reported)")
       #expect(recording.gaps.map(\.seconds) == reported.map(\.gap))
       try await recording.stop()
-      #expect(recording.paths.count == (staysOgg ? 1 : 2))
+      #expect(recording.paths.count == (staysFLAC ? 1 : 2))
     }
   }
 
   @Test("it is not played, which is reported at once, and the recording continues")
   func notPlayed() throws {
     let station = try Station()
-    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    station.answer("/live", with: .live(try Self.live(), type: "audio/flac"))
     try RecordingHarness.run(station) { harness in
       let playing = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(playing?.kind == .unsupported && harness.stream.status == .stopped)
-      let recording = try await harness.record("a.ogg")
+      let recording = try await harness.record("a.flac")
       let both = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(both?.kind == .unsupported && harness.stream.status == .stopped)
       let before = recording.bytes
@@ -83,11 +83,11 @@ struct UnframedRecordingTests {
   @Test("a stream that was to be played too is only recorded")
   func playedMeanwhile() throws {
     let station = try Station()
-    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    station.answer("/live", with: .live(try Self.live(), type: "audio/flac"))
     try RecordingHarness.run(station) { harness in
       var failure: (any Error)?
       var recording: Recording?
-      harness.loop.start { recording = try? await harness.record("a.ogg") }
+      harness.loop.start { recording = try? await harness.record("a.flac") }
       try await harness.wait { harness.stream.receiver != nil }
       do { try await harness.stream.start() } catch { failure = error }
       #expect((failure as? StreamError)?.kind == .unsupported && harness.stream.status == .stopped)
@@ -105,7 +105,7 @@ struct UnframedRecordingTests {
       let frame = StreamFrame(offset: 0, length: bytes.count, hash: 7, format: format, samples: 1_152)
       return bytes.withUnsafeBytes { stitcher.receive(frame, $0, at: time) }
     }
-    #expect(receive(.ogg, at: 1) == .pass)
+    #expect(receive(.flac, at: 1) == .pass)
     #expect(stitcher.lost(at: 1) == nil)
     #expect(receive(.mp3, at: 9) == .gap(seconds: 8))
     var released = 0

@@ -1,0 +1,161 @@
+import AudioCore
+import Codecs
+import EventLoop
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import StreamKit
+
+@Suite("A recording of Ogg", .waiting) struct OggRecordingTests {
+  /// Appends frames, as one batch.
+  private func come(_ frames: some Sequence<(frame: StreamFrame, bytes: [UInt8])>, to harness: WriterHarness)
+  {
+    for (frame, bytes) in frames { bytes.withUnsafeBytes { harness.queue.append(frame, $0) } }
+    harness.pass()
+  }
+
+  /// Returns the sound of a file, decoded by ffmpeg, which must not complain.
+  private func decoded(_ path: String, like sound: Sound) throws -> Sound {
+    let result = try Command.run("ffmpeg", ["-v", "error", "-i", path, "-f", "null", "-"])
+    #expect(result.status == 0 && result.errors.isEmpty, "\(String(decoding: result.errors, as: UTF8.self))")
+    return try Sound(ffmpeg: path, format: sound.format)
+  }
+
+  @Test("from the beginning it is the stream, page by page", arguments: OggProgramme.Kind.allCases)
+  func whole(kind: OggProgramme.Kind) throws {
+    let programme = try OggProgramme(kind, seconds: 6)
+    let harness = try WriterHarness("a.{ext}")
+    harness.queue.mark(StreamTitle("Artist - Title"))
+    come(programme.frames, to: harness)
+    harness.end()
+    let end = kind == .vorbis ? "ogg" : kind == .opus ? "opus" : "oga"
+    #expect(harness.files == ["a.\(end)"])
+    let path = harness.folder.file("a.\(end)")
+    let source = try harness.folder.write(programme.bytes, to: "source")
+    let reference = try Sound(ffmpeg: source, format: .session)
+    #expect(try decoded(path, like: reference) == reference)
+    let walk = try FrameFile.walk(path)
+    #expect(walk.isWhole && walk.samples == 6 * kind.sampleRate)
+    #expect(walk.frames == programme.frames.count - 1)
+    let titles = try Command.succeed(
+      "ffprobe", ["-v", "error", "-show_entries", "format_tags:stream_tags", path])
+    #expect(titles.text.contains("Title") && titles.text.contains("Recorded"))
+  }
+
+  @Test("from the midst it begins at 0, with all pages from there on", arguments: OggProgramme.Kind.allCases)
+  func midst(kind: OggProgramme.Kind) throws {
+    let programme = try OggProgramme(kind, seconds: 8)
+    let frames = programme.frames
+    let harness = try WriterHarness("a.ogg")
+    harness.queue.mark(StreamTitle("T"))
+    come([frames[0]] + frames[6...], to: harness)
+    harness.end()
+    let path = harness.folder.file("a.ogg")
+    let source = try harness.folder.write(programme.bytes, to: "source")
+    let reference = try Sound(ffmpeg: source, format: .init(sampleRate: kind.sampleRate, channels: 2))
+    let sound = try decoded(path, like: reference)
+    let left = reference.frameCount - sound.frameCount
+    #expect(try FrameFile.walk(path).samples == sound.frameCount)
+    // The first packet of Vorbis alone gives no sound; Opus needs 80 ms to be as it was.
+    let expected = frames[1..<6].reduce(0) { $0 + $1.frame.samples }
+    #expect((0...(kind == .vorbis ? 2_048 : 0)).contains(left - expected), "\(left) \(expected)")
+    let start = kind == .opus ? 4_800 : 0
+    let error = sound[start..<sound.frameCount].errorToSignal(
+      against: reference[(left + start)..<reference.frameCount])
+    #expect(error <= (kind == .opus ? -30 : -90), "\(error) dB")
+  }
+
+  @Test(
+    "a gap in it costs the missing pages, and no decoder complains", arguments: OggProgramme.Kind.allCases)
+  func gap(kind: OggProgramme.Kind) throws {
+    let frames = try OggProgramme(kind, seconds: 8).frames
+    let harness = try WriterHarness("a.ogg")
+    harness.queue.mark(StreamTitle("T"))
+    come(frames[..<5], to: harness)
+    harness.queue.miss(1.5)
+    come(frames[8...], to: harness)
+    harness.end()
+    let path = harness.folder.file("a.ogg")
+    let walk = try FrameFile.walk(path)
+    #expect(harness.files == ["a.ogg"] && walk.isWhole)
+    let format = Sound(sampleRate: kind.sampleRate, channels: [[], []])
+    #expect(try decoded(path, like: format).frameCount == walk.samples)
+    #expect(harness.progress.figures.gaps.map(\.seconds) == [1.5])
+  }
+
+  @Test(
+    "each stream of a chain is a file; with split it has the name of its title", arguments: [true, false])
+  func chain(splits: Bool) throws {
+    let programme = try OggProgramme(.opus, seconds: 3, titles: ["A - One", "A - Two", "B - Three"])
+    let harness = try WriterHarness(splits ? "{title}.{ext}" : "a.{ext}") {
+      if splits { $0.split = .init() }
+    }
+    var number = 0
+    for (frame, bytes) in programme.frames {
+      if frame.isHeaders {
+        harness.queue.mark(StreamTitle(["A - One", "A - Two", "B - Three"][number]))
+        number += 1
+      }
+      come([(frame, bytes)], to: harness)
+    }
+    harness.end()
+    let names =
+      splits
+      ? ["One (incomplete).opus", "Three (incomplete).opus", "Two.opus"]
+      : ["a (2).opus", "a (3).opus", "a.opus"]
+    #expect(harness.files.filter { $0.hasSuffix(".opus") } == names)
+    for (index, stream) in programme.streams.enumerated() {
+      let path = harness.folder.file(
+        (splits ? [names[0], names[2], names[1]] : [names[2], names[0], names[1]])[index])
+      #expect(try FrameFile.walk(path).samples == 144_000)
+      let reference = try Sound(ffmpeg: harness.folder.write(stream, to: "source"), format: .session)
+      #expect(try decoded(path, like: reference) == reference)
+    }
+  }
+
+  @Test(
+    "what was left behind is cut to its last whole page, and marked as ended",
+    arguments: [100, 5_000, 20_000])
+  func recovered(cut: Int) throws {
+    let fixture = try LibraryFolder()
+    let bytes = try OggProgramme(.vorbis, seconds: 8).bytes
+    let part = Array(bytes.dropLast(cut))
+    try fixture.left("show.ogg", row: 0..<0, part: part) {
+      ($0.codec, $0.sampleRate, $0.channels) = ("vorbis", 44_100, 2)
+    }
+    #expect(try fixture.library.recover(now: fixture.now).map(\.outcome) == [.named])
+    let path = fixture.path("show.ogg")
+    #expect(try fixture.isGood("show.ogg"))
+    let walk = try FrameFile.walk(path)
+    #expect(walk.isWhole && walk.length > part.count - 20_000)
+    #expect(
+      try decoded(path, like: Sound(sampleRate: 44_100, channels: [[], []])).frameCount == walk.samples)
+  }
+
+  @Test("verify counts damage, and a file without a page is not good") func verify() throws {
+    let folder = try TemporaryFolder()
+    var bytes = try OggProgramme(.flac, seconds: 4).bytes
+    let headers = OggProgramme.frames(of: bytes)[1].frame.offset
+    #expect(try !FrameFile.walk(folder.write(Array(bytes[..<headers]), to: "headers")).isWhole)
+    bytes[bytes.count / 2] ^= 1
+    let walk = try FrameFile.walk(folder.write(bytes, to: "damaged"))
+    #expect(walk.junkBytes > 0 && !walk.isWhole)
+    #expect(try !RecordedSound.read(folder.file("headers"), codec: "ogg").isWhole)
+  }
+
+  @Test("sound of Ogg is recorded as WAV", arguments: OggProgramme.Kind.allCases)
+  func wav(kind: OggProgramme.Kind) throws {
+    let programme = try OggProgramme(kind, seconds: 4)
+    let harness = try WriterHarness("a.wav") { $0.format = .wav }
+    harness.queue.mark(StreamTitle("T"))
+    come(programme.frames, to: harness)
+    harness.end()
+    let sound = try Sound(file: harness.folder.file("a.wav"))
+    let reference = try Sound(
+      ffmpeg: harness.folder.write(programme.bytes, to: "source"), format: sound.format)
+    #expect(sound.frameCount == reference.frameCount)
+    // 16 bits.
+    #expect(sound.errorToSignal(against: reference) <= -60)
+  }
+}
