@@ -39,9 +39,9 @@ local function union(first, second)
   return all
 end
 
--- Creates a class of: `name`, with its article; `definition`, its name in stdlib/meta; `fields`, functions that
--- return the value from the data; `events`, a list of names; `describe`, the function of `tostring`. Methods are
--- added to its `methods`.
+-- Creates a class of: `name`, with its article; `definition`, its name in stdlib/meta; `fields`, functions
+-- that return the value from the data; `events`, a list of names; `describe`, the function of `tostring`.
+-- Methods are added to its `methods`.
 function object.class(class)
   local fields, methods = class.fields, {}
   class.methods = setmetatable({}, {
