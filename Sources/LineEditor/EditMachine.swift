@@ -57,9 +57,11 @@ struct EditMachine {
   /// Handles a key.
   /// - Parameters:
   ///   - buffer: the text and the cursor now.
-  ///   - history: entries, the oldest first.
-  mutating func receive(_ key: Key, _ buffer: EditBuffer, history: [String]) -> [Action] {
-    if case .searching(let search) = phase { return receive(key, in: search, buffer, history) }
+  ///   - history: entries, the oldest first; called by keys that show one.
+  mutating func receive(
+    _ key: Key, _ buffer: EditBuffer, history: @autoclosure () -> [String]
+  ) -> [Action] {
+    if case .searching(let search) = phase { return receive(key, in: search, buffer, history()) }
     switch key {
     case .enter: return [.enter]
     case .escape("\n"), .escape("\r"): return [.insert("\n")]
@@ -71,10 +73,10 @@ struct EditMachine {
     case .control(4) where buffer.text.isEmpty: return [.leave]
     case .control(12): return [.clearScreen]
     case .control(18): return begin(Search(original: buffer))
-    case .escape("[A"), .escape("OA"), .control(16): return up(buffer, history)
-    case .escape("[B"), .escape("OB"), .control(14): return down(buffer, history)
-    case .escape("[5~"): return recall(older: true, buffer, history)
-    case .escape("[6~"): return recall(older: false, buffer, history)
+    case .escape("[A"), .escape("OA"), .control(16): return up(buffer, history())
+    case .escape("[B"), .escape("OB"), .control(14): return down(buffer, history())
+    case .escape("[5~"): return recall(older: true, buffer, history())
+    case .escape("[6~"): return recall(older: false, buffer, history())
     default:
       if let moved = Self.moved(key, buffer) { return [.show(moved)] }
       return [.edit(key)]

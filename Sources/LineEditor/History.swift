@@ -131,7 +131,8 @@ public final class History {
     return line
   }
 
-  static func unescaped(_ line: some Sequence<UInt8>) -> String {
+  static func unescaped(_ line: some Collection<UInt8>) -> String {
+    guard line.contains(UInt8(ascii: "\\")) else { return String(decoding: line, as: UTF8.self) }
     var bytes: [UInt8] = []
     var isEscaped = false
     for byte in line {

@@ -144,7 +144,8 @@ public final class LineEditor {
     var isStale = false
     while let key = keys.popFirst() {
       let before = line.buffer
-      for action in machine.receive(key, before, history: history.entries) {
+      let isNewRecall = machine.phase == .typing || machine.search?.query.isEmpty == true
+      for action in machine.receive(key, before, history: recalled(isNewRecall)) {
         switch perform(action, before) {
         case .redraw: isStale = true
         case .done:
@@ -154,6 +155,17 @@ public final class LineEditor {
       }
     }
     if isStale { draw(behind: "") }
+  }
+
+  /// Returns the entries of the history; for a new recall those too that other prompts have added meanwhile.
+  private func recalled(_ isNew: Bool) -> [String] {
+    if isNew { do throws(SystemError) { try history.load() } catch { warn(error) } }
+    return history.entries
+  }
+
+  private func warn(_ error: SystemError) {
+    if !hasWarned { onWarning("the history of the prompt is not kept: \(error.text)") }
+    hasWarned = true
   }
 
   private enum Step { case redraw, done }
@@ -205,8 +217,7 @@ public final class LineEditor {
     do throws(SystemError) {
       try history.add(text)
     } catch {
-      if !hasWarned { onWarning("the history of the prompt is not kept: \(error.text)") }
-      hasWarned = true
+      warn(error)
     }
     onBlock(text)
   }

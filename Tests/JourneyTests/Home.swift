@@ -92,7 +92,7 @@ final class Home {
   }
 
   /// Returns this process's variables, without those that lead to a person's files or change the output.
-  private func environment() -> [String] {
+  func environment() -> [String] {
     let own = [
       "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
       "XDG_RUNTIME_DIR": path("runtime"), "TERM": "dumb", "TZ": "UTC",

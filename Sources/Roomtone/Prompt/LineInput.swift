@@ -46,6 +46,9 @@ public final class LineInput: PromptInput {
     read()
   }
 
+  /// Does nothing: the terminal's own line stays as it is.
+  public func frontIsCancelled() {}
+
   /// Ends.
   public func close() { cancelRead() }
 

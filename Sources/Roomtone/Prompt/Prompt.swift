@@ -60,6 +60,10 @@ public final class Prompt {
     let interrupts =
       isInteractive ? try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() } : nil
     if let first { begin(first, name: script.name, text: nil) } else { perform(machine.frontEnded()) }
+    // The definitions take some milliseconds: before the first Tab, and behind the first prompt.
+    if isInteractive {
+      engine.loop.after(.milliseconds(300), keepsAlive: false) { [weak self] in _ = self?.completer }
+    }
     let result = run.finish()
     input.close()
     interrupts?.cancel()
@@ -101,7 +105,9 @@ public final class Prompt {
     case .read: if !script.isEnding { input.read() }
     case .evaluate(let block): evaluate(block)
     case .startBeside(let block): startBeside(block)
-    case .cancelFront: front?.cancel()
+    case .cancelFront:
+      input.frontIsCancelled()
+      front?.cancel()
     case .dropLine: input.interrupt()
     case .end: run?.stop()
     }

@@ -88,6 +88,8 @@ public protocol PromptInput: AnyObject {
   func read()
   /// Drops what is being typed, and asks anew.
   func interrupt()
+  /// Called when Ctrl-C cancels the routine in front, which a terminal has shown in its own way.
+  func frontIsCancelled()
   /// Ends.
   func close()
 }

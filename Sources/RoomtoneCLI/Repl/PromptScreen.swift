@@ -68,6 +68,12 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
 
   func interrupt() { if editor?.isActive == true { editor?.interrupt() } else { read() } }
 
+  func frontIsCancelled() {
+    // The terminal has shown `^C`.
+    Terminal.draw("\n", keeping: nil)
+    isInLine = false
+  }
+
   func close() {
     signals?.cancel()
     endKeys()

@@ -27,7 +27,8 @@ enum ReplCommand {
     guard isInteractive else { return prompt.evaluateInput().status }
     engine.onFailure = fail
     prompt.width = { Terminal.columns - 1 }
-    Terminal.print("Roomtone \(Command.version). Ctrl-C cancels what runs, Ctrl-D leaves.")
+    let greeting = ["Roomtone \(Command.version).", "Ctrl-C cancels what runs, Ctrl-D leaves."]
+    Terminal.print(greeting.joined(separator: Terminal.columns < 60 ? "\n" : " "))
     if let screen = screen(prompt, engine) {
       prompt.input = screen
       engine.onPrint = { screen.printLine($0) }
@@ -42,13 +43,7 @@ enum ReplCommand {
   private static func screen(_ prompt: Prompt, _ engine: Engine) -> PromptScreen? {
     let name = getenv("TERM").map { String(cString: $0) } ?? ""
     guard name != "dumb", !name.isEmpty else { return nil }
-    let history = History(path: historyFile())
-    do {
-      try history.load()
-    } catch {
-      Terminal.log(.warn, "the history of the prompt can't be read: \(error.text)", [])
-    }
-    return PromptScreen(prompt, loop: engine.loop, history: history)
+    return PromptScreen(prompt, loop: engine.loop, history: History(path: historyFile()))
   }
 
   /// Returns the path of the history, whose folder is created; nil without a home.
