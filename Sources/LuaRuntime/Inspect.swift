@@ -51,6 +51,8 @@ private struct Inspector {
       guard pushModule(index) else { return table(index, indent: indent) }
       defer { stack.pop() }
       return table(stack.top, indent: indent)
+    // Its address means nothing among the fields of a table.
+    case LUA_TFUNCTION where indent > 0: return "function"
     default: return stack.text(index)
     }
   }

@@ -116,7 +116,7 @@ import Testing
     try screen.type("'")
     try screen.press("Enter")
     try screen.enter("#x")
-    try screen.expect("> #x", "39", ">")
+    try screen.expect("> #x", "40", ">")
   }
 
   @Test("Ctrl-C cancels what is in front while a task goes on, and drops a typed line")
@@ -124,9 +124,10 @@ import Testing
     let screen = try prompt(Home())
     try screen.enter("task.sleep(2) print('beside', 'lives') &")
     try screen.expect(row: "(running)")
-    try screen.enter("task.sleep('1h')")
+    try screen.enter("print('be' .. 'gun') task.sleep('1h')")
+    try screen.expect("begun")
     try screen.press("C-c")
-    try screen.expect("^C", "roomtone: the routine was cancelled (task.cancelled)", ">")
+    try screen.expect("begun", "^C", "roomtone: the routine was cancelled (task.cancelled)", ">")
     try screen.type("dropped")
     try screen.press("C-c")
     try screen.expect("> dropped^C", ">")

@@ -42,6 +42,9 @@ public final class Prompt {
     defineLive()
   }
 
+  /// Lines that scripts have read from standard input.
+  public var linesRead: Int { engine.input.lineEnds }
+
   /// Standard input, which the prompt shares with scripts.
   var standardInput: InputReader { engine.input }
 

@@ -16,8 +16,9 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   private var live: (onKey: () -> Void, watch: FDWatch, rows: [String], lines: (Int, Int) -> [String])?
   /// Output of the script without a line end yet, while a block is typed.
   private var unfinished: [UInt8] = []
-  /// `true` if what was written last, while no block was typed, has no line end.
-  private var isInLine = false
+  /// The lines of input that were read when output without a line end was written last, while no block was typed; nil
+  /// at the start of a row. A person who types a line ends that row.
+  private var openRow: Int?
 
   /// The screen for `prompt` on standard input and output.
   /// - Returns: nil when the system has no editor for this terminal.
@@ -55,8 +56,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
 
   func read() {
     guard let editor, !editor.isActive else { return }
-    if isInLine { Terminal.draw("\n", keeping: nil) }
-    isInLine = false
+    endRow()
     do {
       watch = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in receive() }
     } catch {
@@ -71,7 +71,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   func frontIsCancelled() {
     // The terminal has shown `^C`.
     Terminal.draw("\n", keeping: nil)
-    isInLine = false
+    openRow = nil
   }
 
   func close() {
@@ -87,7 +87,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     guard !unfinished.isEmpty else { return }
     Terminal.write(String(decoding: unfinished, as: UTF8.self))
     unfinished = []
-    isInLine = true
+    openRow = prompt.linesRead
   }
 
   private func receive() {
@@ -166,7 +166,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   /// Writes output of the script: as it is while a routine is in front, else in whole lines above the block.
   private func write(_ bytes: [UInt8]) {
     guard editor?.isActive == true else {
-      isInLine = bytes.last.map { $0 != UInt8(ascii: "\n") } ?? isInLine
+      if let last = bytes.last { openRow = last == UInt8(ascii: "\n") ? nil : prompt.linesRead }
       return Terminal.write(String(decoding: bytes, as: UTF8.self))
     }
     unfinished += bytes
@@ -179,7 +179,13 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   func printLine(_ line: String) {
     let start = String(decoding: unfinished, as: UTF8.self)
     unfinished = []
-    isInLine = false
+    openRow = nil
     Terminal.print(start + line)
+  }
+
+  /// Ends a row that output has left open, before whole lines follow.
+  func endRow() {
+    if openRow == prompt.linesRead, editor?.isActive != true { Terminal.draw("\n", keeping: nil) }
+    openRow = nil
   }
 }

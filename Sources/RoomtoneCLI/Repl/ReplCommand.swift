@@ -32,6 +32,15 @@ enum ReplCommand {
     if let screen = screen(prompt, engine) {
       prompt.input = screen
       engine.onPrint = { screen.printLine($0) }
+      prompt.show = { text in
+        screen.endRow()
+        Terminal.write(text)
+      }
+      let failure: (LuaError) -> Void = { error in
+        screen.endRow()
+        fail(error)
+      }
+      (prompt.showError, engine.onFailure) = (failure, failure)
       engine.onForcedExit = screen.restoration
     } else {
       prompt.input = LineInput(of: prompt, prompts: ("> ", ">> "), show: Terminal.write)
