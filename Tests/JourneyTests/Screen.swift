@@ -19,12 +19,15 @@ final class Screen {
     self.home = home
     socket = home.path("\(name).tmux")
     let settings = home.environment().filter { !$0.hasPrefix("TERM=") && !$0.hasPrefix("TMUX") }
-    let ending = """
-      "$@"; echo "status $?"; case "$(stty -a)" in *" -icanon"*|*" -echo "*) echo raw;; *) echo cooked;; esac; exec sleep 600
+    // With job control, as an interactive shell: a stopped command is continued by Enter.
+    let shell = """
+      set -m; "$@"; s=$?; echo "status $s"
+      case "$(stty -a)" in *" -icanon"*|*" -echo "*) echo raw;; *) echo cooked;; esac
+      if [ $s = 148 ]; then read -r line; fg; fi; exec sleep 600
       """
     try tmux(
       ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "env", "-C", home.path("."), "-i"] + settings
-        + ["TERM=screen"] + variables + ["sh", "-c", ending, "sh", try Home.executable()] + arguments)
+        + ["TERM=screen"] + variables + ["bash", "-c", shell, "bash", try Home.executable()] + arguments)
   }
 
   deinit { _ = try? Command.run("tmux", ["-S", socket, "kill-server"]) }

@@ -11,7 +11,8 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   private let loop: EventLoop
   private var editor: LineEditor?
   private var watch: FDWatch?
-  private var signals: SignalWatch?
+  private var sizes: SignalWatch?
+  private var stops: SignalWatch?
   /// The keys and rows of `live()`; nil while it is not shown.
   private var live: (onKey: () -> Void, watch: FDWatch, rows: [String], lines: (Int, Int) -> [String])?
   /// Output of the script without a line end yet, while a block is typed.
@@ -40,10 +41,10 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     }
     editor.onWarning = { Terminal.log(.warn, $0, []) }
     prompt.redirectOutput { [unowned self] in write($0) }
-    // SIGCONT is not waited for: the process goes on behind the call that stops it.
-    signals = try? loop.onSignal([SIGWINCH, SIGTSTP]) { [unowned self] signal in
-      if signal == SIGTSTP { stop() } else if live == nil { editor.resize() } else { drawLive() }
+    sizes = try? loop.onSignal([SIGWINCH]) { [unowned self] _ in
+      if live == nil { editor.resize() } else { drawLive() }
     }
+    watchStops()
   }
 
   /// Restores the terminal at once; any thread.
@@ -75,7 +76,8 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   }
 
   func close() {
-    signals?.cancel()
+    sizes?.cancel()
+    stops?.cancel()
     endKeys()
     editor?.rest()
     rest()
@@ -97,11 +99,21 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     editor?.receive(Array(bytes[..<max(0, count)]))
   }
 
-  /// Stops the process as Ctrl-Z does, with the terminal's own settings; returns when it is continued.
+  private func watchStops() { stops = try? loop.onSignal([SIGTSTP]) { [unowned self] _ in stop() } }
+
+  /// Stops the process as Ctrl-Z does, with the terminal's own settings; returns when it is continued, or at once where
+  /// no shell could continue it.
   private func stop() {
     if live != nil { editor?.setKeys(false) }
     editor?.suspend()
-    kill(0, SIGSTOP)
+    // Without the watch, the signal has its usual action; a parent may have had it blocked.
+    stops?.cancel()
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGTSTP)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    kill(0, SIGTSTP)
+    watchStops()
     editor?.resume()
     guard live != nil else { return }
     live?.rows = []
