@@ -8,6 +8,9 @@ public struct Listeners<Listener> {
   /// Creates an empty list.
   public init() {}
 
+  /// The number of listeners.
+  public var count: Int { entries.count - removed }
+
   /// All listeners, in order.
   public var all: [Listener] { entries.compactMap(\.listener) }
 

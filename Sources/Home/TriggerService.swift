@@ -79,12 +79,12 @@ public final class TriggerService {
     let number = listeners[name, default: Listeners()].add(listener)
     return { [weak self] in
       self?.listeners[name]?.remove(number)
-      if self?.listeners[name]?.all.isEmpty == true { self?.listeners[name] = nil }
+      if self?.listeners[name]?.count == 0 { self?.listeners[name] = nil }
     }
   }
 
   /// Returns the number of listeners for triggers called `name`.
-  public func listenerCount(_ name: String) -> Int { listeners[name]?.all.count ?? 0 }
+  public func listenerCount(_ name: String) -> Int { listeners[name]?.count ?? 0 }
 
   /// Passes a trigger to the listeners.
   public func fire(_ trigger: Trigger) {

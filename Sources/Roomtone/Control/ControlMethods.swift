@@ -154,12 +154,13 @@ final class ControlMethods {
     let parameters = try ControlParameters(request, "name", "value")
     let name = try parameters.requiredText("name")
     if let problem = Trigger.problem(withName: name) {
-      throw RPCError(.invalidParameters, problem)
+      throw LuaError(code: "trigger.name", message: problem)
     }
     let value = parameters.value("value")?.line
     guard value?.utf8.count ?? 0 <= Trigger.largestValue else {
-      throw RPCError(
-        .invalidParameters, "the value takes more than \(Trigger.largestValue >> 10) KiB as JSON")
+      throw LuaError(
+        code: "trigger.too_large",
+        message: "the value takes more than \(Trigger.largestValue >> 10) KiB as JSON")
     }
     let listeners = daemon.engine.triggers.listenerCount(name)
     daemon.engine.triggers.fire(Trigger(name, value: value, origin: .ctl))

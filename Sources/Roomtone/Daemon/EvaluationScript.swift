@@ -100,10 +100,13 @@ final class Evaluations {
     let state = script.state
     let name = "=ctl"
     let function: LuaReference
-    if let expression = try? state.load(Array("return \(code)".utf8), chunkName: name) {
-      function = expression
-    } else {
-      function = try state.load(Array(code.utf8), chunkName: name)
+    do throws(LuaError) {
+      function = try state.load(Array("return \(code)".utf8), chunkName: name)
+    } catch let unfinished {
+      do throws(LuaError) { function = try state.load(Array(code.utf8), chunkName: name) } catch {
+        // An expression without its end is no statement either, and its own error says more.
+        throw unfinished.message.hasSuffix("<eof>") ? unfinished : error
+      }
     }
     let routine = state.start(function, name: "eval")
     let id = ObjectIdentifier(routine)

@@ -104,12 +104,15 @@ import Testing
       ),
       ("leak.lua", "local all = {} while true do all[#all + 1] = ('x'):rep(1 << 20) .. #all end"),
       ("log.lua", "local log = require 'log' for n = 1, 5000 do log.info('n ' .. n) end"),
+      ("subs.lua", "local t = require 'trigger' for _ = 1, 20000 do t.on('y', function() end) end"),
       ("well.lua", "require 'schedule'.every('1s', function() print 'well' end)"),
     ])
     try harness.begin()
     harness.pass(.seconds(10))
     #expect(
-      harness.states == ["exit ended", "flood failed", "leak failed", "log running", "well running"],
+      harness.states == [
+        "exit ended", "flood failed", "leak failed", "log running", "subs failed", "well running",
+      ],
       "\(harness.daemon.scripts.map { $0.machine.error?.code })")
     #expect(harness.printed.count { $0 == "well: well" } == 10)
     let log = harness.daemon.log.kept.filter { $0.script == "log" }
