@@ -64,7 +64,8 @@ final class RecordingPart {
         if held.count >= Self.heldLimit { try writeHeld() }
       } else {
         // `withUnsafeBytes` of a slice has no typed throws.
-        try bytes.withUnsafeBytes { bytes in Result { () throws(RecordError) in try file.write(bytes) } }.get()
+        try bytes.withUnsafeBytes { bytes in Result { () throws(RecordError) in try file.write(bytes) } }
+          .get()
       }
       entry.bytes += bytes.count
       entry.samples += frames.reduce(0) { $0 + $1.samples }
