@@ -159,10 +159,9 @@ let package = Package(
       ]),
     tests(
       of: "RoomtoneCLI",
-      ["RoomtoneCLI", "EventLoop", "JSONText", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
       [
-        "RoomtoneCLI", "EventLoop", "Home", "LuaRuntime", "Roomtone", "Scheduling", "SpeakerKit", "StreamKit",
-        "TestSupport",
+        "RoomtoneCLI", "EventLoop", "Home", "JSONText", "LuaRuntime", "Roomtone", "Scheduling", "SpeakerKit",
+        "StreamKit", "TestSupport",
       ]),
     tests(
       of: "Journey",

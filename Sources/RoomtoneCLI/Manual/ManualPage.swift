@@ -1,3 +1,7 @@
+internal import Home
+internal import Reference
+internal import Roomtone
+
 /// The manual pages of the program, in roff: pure functions of the table of commands and of the reference.
 enum ManualPage {
   /// Returns roomtone(1).
@@ -113,7 +117,8 @@ extension Roff {
 enum ManCommand {
   /// Pages by the names that the command line calls them.
   static let pages: [(name: String, text: @Sendable () throws -> String)] = [
-    ("roomtone", { ManualPage.command(.roomtone) })
+    ("roomtone", { ManualPage.command(.roomtone) }),
+    ("roomtone-lua", { StandardLibrary.reference().manualPage(version: Product.version) }),
   ]
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
@@ -144,8 +149,11 @@ extension CommandSpec {
     notes: [
       """
       The page is printed in roff, the language of man: 'roomtone man | man -l -' shows it, and in \
-      ~/.local/share/man/man1/roomtone.1 'man roomtone' finds it.
+      ~/.local/share/man/man1/roomtone.1 'man roomtone' finds it; roomtone-lua.3 belongs in man3.
       """
     ],
-    examples: [ExampleSpec("roomtone man", "the page of the command, roomtone(1)")])
+    examples: [
+      ExampleSpec("roomtone man", "the page of the command, roomtone(1)"),
+      ExampleSpec("roomtone man roomtone-lua", "the page of the modules for scripts, roomtone-lua(3)"),
+    ])
 }
