@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import JSONText
 internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
@@ -11,7 +12,7 @@ enum DoctorCommand {
     let checks =
       SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject)] + CronChecks.table()
       + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
-    let isJSON = arguments.has(.jsonFindings)
+    let isJSON = arguments.has(.jsonChecks)
     let width = checks.flatMap(\.names).map { $0.onOneLine.count }.max() ?? 0
     let isColored = Terminal.showsProgress && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
     var all: [Finding] = []
@@ -91,7 +92,7 @@ extension CommandSpec {
     name: "doctor",
     summary: "says what works here, with a hint where something does not",
     operands: [],
-    options: [.offline, .jsonFindings, .config],
+    options: [.offline, .jsonChecks, .config],
     notes: [
       """
       Each line has a state: 'ok', 'warn' for what does not work and was not asked for, 'FAIL' for what the configuration \
@@ -109,6 +110,6 @@ extension CommandSpec {
 extension OptionSpec {
   // Of `doctor`.
   static let offline = OptionSpec("offline", .flag, "leaves the stations out")
-  static let jsonFindings = OptionSpec(
+  static let jsonChecks = OptionSpec(
     "json", .flag, "prints an array of {check, state, detail, hint} instead of lines")
 }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import JSONText
 internal import LuaRuntime
 internal import Roomtone
 
