@@ -99,7 +99,14 @@ public final class Prompt {
       return false
     }
     guard case .failure(let error) = compile(PromptBlock(text: text)) else { return false }
-    return error.message.hasSuffix("<eof>")
+    if error.message.hasSuffix("<eof>") { return true }
+    // An expression that is cut, such as `{ 1,`, is no beginning of a statement.
+    do {
+      _ = try script.state.load(Array("return \(text)".utf8), chunkName: "=(prompt)")
+      return false
+    } catch {
+      return error.message.hasSuffix("<eof>")
+    }
   }
 
   private func perform(_ action: PromptMachine.Action) {
