@@ -81,7 +81,10 @@ public final class JobTable {
 
   /// Ends all jobs of `owner`, nil: of all, with their process: those that are remembered continue in the next one.
   public func endAll(of owner: Int? = nil) {
-    for job in jobs(of: owner) { job.leave() }
+    let ending = jobs(of: owner)
+    // All at once: each would look for itself among the others.
+    jobs.removeAll { owner == nil || $0.owner == owner }
+    for job in ending { job.leave() }
   }
 
   private func freeName(_ base: String, owner: Int) -> String {
