@@ -35,7 +35,7 @@ local recordings = {}
 ---@field start number Time of the first frame, in seconds as `os.time` counts them.
 ---@field seconds number Length.
 ---@field bytes integer Size without the tag.
----@field codec string `"mp3"`, `"aac"`, `"wav"` and so on.
+---@field codec string `"mp3"`, `"aac"`, `"vorbis"`, `"opus"`, `"oggflac"`, `"wav"` and so on.
 ---@field sample_rate integer Sample rate in Hz.
 ---@field channels integer
 ---@field gaps { at: number, seconds: number }[] Missing sound: position, and approximate length, in seconds.
