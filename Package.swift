@@ -73,7 +73,8 @@ let package = Package(
         "AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CVorbis", "COpus", "CSoxr",
       ]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
+    library(
+      "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
     library("HeadsetKit", ["HeadsetLink", "EventLoop"]),
     library("HeadsetBoard", ["HeadsetLink", "EventLoop"]),
