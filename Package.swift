@@ -99,12 +99,14 @@ let package = Package(
       "Roomtone",
       [
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary", "JSONText",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary",
+        "JSONText",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
+        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
+        "HeadsetBoard",
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
         "Codecs", "Crypto", "Database", "HTTP", "JSONText",
       ],
@@ -167,7 +169,8 @@ let package = Package(
     tests(
       of: "Journey",
       [
-        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI", "Reference",
+        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI",
+        "Reference",
         "TestSupport", "TestTraits",
       ]),
   ],

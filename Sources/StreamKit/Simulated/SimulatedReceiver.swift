@@ -47,7 +47,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     case steps
     /// At the next step: what came in a rest has been looked for.
     case nextStep
-    /// When they are looked for in this buffer, and at the end of the rest.
+    /// At each read of this buffer, and at the end of the rest.
     case rests(StreamBuffer, until: Instant)
   }
 
