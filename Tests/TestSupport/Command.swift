@@ -26,14 +26,7 @@ public enum Command {
     posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
     posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
 
-    var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }  // freed below
-    words.append(nil)
-    defer { words.forEach { free($0) } }
-    var process = pid_t()
-    let failure = posix_spawnp(&process, program, &actions, nil, words, environ)
-    guard failure == 0 else {
-      throw TestFailure("cannot run \(program): \(String(cString: strerror(failure)))")
-    }
+    let process = try spawn(program, arguments, &actions)
     var status: CInt = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
@@ -50,6 +43,30 @@ public enum Command {
     }
     return result
   }
+}
+
+/// Starts `program`, found on PATH. It blocks no signal: the threads of tests block most, and a child inherits that.
+/// - Throws: `TestFailure` when the program does not exist.
+func spawn(
+  _ program: String, _ arguments: [String], _ actions: inout posix_spawn_file_actions_t
+) throws -> pid_t {
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+  var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }  // freed below
+  words.append(nil)
+  defer { words.forEach { free($0) } }
+  var process = pid_t()
+  let failure = posix_spawnp(&process, program, &actions, &attributes, words, environ)
+  guard failure == 0 else {
+    throw TestFailure("cannot run \(program): \(String(cString: strerror(failure)))")
+  }
+  return process
 }
 
 /// A file without a name for a program's output of any length, which is read at its end.

@@ -233,7 +233,10 @@ public struct PacketBuffer: Sendable {
   }
 
   private mutating func removeOldest() {
-    guard count > 0, let entry = entries[oldest] else { return }
+    guard count > 0, let entry = entries[oldest] else {
+      used = 0
+      return
+    }
     entries[oldest] = nil
     oldest = (oldest + 1) % entries.count
     count -= 1

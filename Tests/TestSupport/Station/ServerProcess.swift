@@ -14,15 +14,7 @@ public final class ServerProcess: Sendable {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }  // freed below
-    words.append(nil)
-    defer { words.forEach { free($0) } }
-    var process = pid_t()
-    let failure = posix_spawnp(&process, program, &actions, nil, words, environ)
-    guard failure == 0 else {
-      throw TestFailure("cannot run \(program): \(String(cString: strerror(failure)))")
-    }
-    (self.process, self.log) = (Lock(process), log)
+    (process, self.log) = (Lock(try spawn(program, arguments, &actions)), log)
   }
 
   deinit { end() }
