@@ -18,6 +18,16 @@ public enum LinuxFiles {
     return names
   }
 
+  /// Returns the bytes on the file system of `path` that are free for this user; `Int.max` when there are more.
+  /// - Throws: `SystemError` if nothing is at `path`, or its file system can't be read.
+  public static func freeBytes(at path: String) throws(SystemError) -> Int {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { throw SystemError(errno) }
+    let (bytes, isMore) = Int(clamping: status.f_bavail).multipliedReportingOverflow(
+      by: Int(clamping: status.f_frsize))
+    return isMore ? .max : bytes
+  }
+
   /// Renames the file at `path`, unless something has the new name.
   /// - Returns: 0, or an errno; `EEXIST` when the name is in use.
   public static func rename(_ path: String, toNew new: String) -> Int32 { file_rename_new(path, new) }

@@ -15,7 +15,10 @@ public func nearest(_ name: String, among known: [String]) -> String? {
   return
     known
     .map { (name: $0, distance: distance(wanted, letters($0))) }
-    .filter { $0.distance <= max(1, min(3, $0.name.utf8.count / 3)) }
+    .filter {
+      $0.distance <= max(1, min(3, $0.name.utf8.count / 3))
+        && $0.distance < min(wanted.count, $0.name.utf8.count)
+    }
     .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
 }
 

@@ -10,12 +10,16 @@ public final class History {
   public static let limit = 10_000
   /// The file is shortened to the limit when it has this many more.
   private static let slack = 1_000
+  /// The most bytes that are read of the file: its end.
+  private static let sizeLimit = 32 << 20
 
   /// The entries, the oldest first.
   public private(set) var entries: [String] = []
   private let path: String?
   /// The part of the file that has been read, and the number of the file, which changes when it is shortened.
   private var known: (file: UInt, size: Int, lines: Int) = (0, 0, 0)
+  /// `false` if the last line of that part has no end.
+  private var endsLine = true
 
   /// A history in the file at `path`, whose folder exists; nil for one in memory alone.
   public init(path: String?) { self.path = path }
@@ -41,8 +45,15 @@ public final class History {
     let file = try Self.openLocked(path)
     defer { close(file) }
     try read(file)
-    let line = Array((Self.escaped(entry) + "\n").utf8)
-    guard write(file, line, line.count) == line.count else { throw SystemError(errno) }
+    let line = Array(((endsLine ? "" : "\n") + Self.escaped(entry) + "\n").utf8)
+    let written = write(file, line, line.count)
+    guard written == line.count else {
+      let failure = SystemError(written < 0 ? errno : ENOSPC)
+      // No half of an entry stays for the next one to continue.
+      if written > 0 { _ = ftruncate(file, off_t(known.size)) }
+      throw failure
+    }
+    endsLine = true
     known.size += line.count
     known.lines += 1
     if known.lines > Self.limit + Self.slack { try shorten(file, path, adding: entry) }
@@ -62,6 +73,7 @@ public final class History {
       if known.file != 0 { entries = [] }
       known = (UInt(status.st_ino), 0, 0)
     }
+    known.size = max(known.size, Int(status.st_size) - Self.sizeLimit)
     var bytes = [UInt8](repeating: 0, count: max(0, Int(status.st_size) - known.size))
     guard !bytes.isEmpty else { return }
     let count = pread(file, &bytes, bytes.count, off_t(known.size))
@@ -69,6 +81,7 @@ public final class History {
     let lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
     known.size += count
     known.lines += lines.count
+    endsLine = count == 0 || bytes[count - 1] == UInt8(ascii: "\n")
     for line in lines.suffix(Self.limit) {
       let entry = Self.unescaped(line)
       if entry != entries.last { keep(entry) }

@@ -47,8 +47,10 @@ public final class LineEditor {
   private var decoder = KeyDecoder()
   /// The rows on the screen; nil while the editor rests.
   private var image: LineImage?
-  /// Keys that were read behind the end of a block.
-  private var early: [Key] = []
+  /// Keys that were read and not handled yet: behind the end of a block they wait for the next one.
+  private var pending: ArraySlice<Key> = []
+  /// `true` inside of `handlePending`: a block that begins there is handled by the same loop.
+  private var isHandling = false
   private var hasWarned = false
 
   /// An editor for the terminal at a descriptor.
@@ -71,9 +73,7 @@ public final class LineEditor {
     activate()
     line.buffer = EditBuffer()
     draw(behind: Self.startsPaste)
-    let keys = early
-    early = []
-    handle(keys)
+    handlePending()
   }
 
   /// Rests: the terminal collects lines and shows what is typed again. What was typed is dropped.
@@ -89,12 +89,13 @@ public final class LineEditor {
       leave(showing: "")
       return onEnd()
     }
-    handle(decoder.receive(bytes))
+    pending += decoder.receive(bytes)
+    handlePending()
   }
 
   /// Drops the block that is typed, and begins a new one.
   public func interrupt() {
-    early = []
+    pending = []
     guard isActive else { return }
     let erase = image?.erasing(columns: screen.size.columns) ?? ""
     let last = LineImage(
@@ -139,22 +140,21 @@ public final class LineEditor {
 
   // MARK: Keys
 
-  private func handle(_ keys: [Key]) {
-    var keys = keys[...]
+  /// Handles keys until the block is submitted; when the next one begins at once, those of that too.
+  private func handlePending() {
+    guard !isHandling else { return }
+    isHandling = true
+    defer { isHandling = false }
     var isStale = false
-    while let key = keys.popFirst() {
+    while isActive, let key = pending.popFirst() {
       let before = line.buffer
       let isNewRecall = machine.phase == .typing || machine.search?.query.isEmpty == true
       for action in machine.receive(key, before, history: recalled(isNewRecall)) {
-        switch perform(action, before) {
-        case .redraw: isStale = true
-        case .done:
-          early = Array(keys)
-          return
-        }
+        isStale = perform(action, before) == .redraw
+        guard isStale else { break }
       }
     }
-    if isStale { draw(behind: "") }
+    if isStale, isActive { draw(behind: "") }
   }
 
   /// Returns the entries of the history; for a new recall those too that other prompts have added meanwhile.

@@ -82,13 +82,17 @@ enum CheckCommand {
     return found
   }
 
-  /// Returns the Lua files in a folder; nil for what is no folder.
+  /// Returns the Lua files in a folder; nil for what is no folder. Links to folders are not followed: they may lead
+  /// back.
   private static func lua(in path: String, depth: Int) -> [String]? {
     guard depth < 16, let names = try? LinuxFiles.names(in: path) else { return nil }
     let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
     return names.sorted().filter { !$0.hasPrefix(".") }.flatMap { name -> [String] in
-      if name.hasSuffix(".lua") { return ["\(folder)/\(name)"] }
-      return lua(in: "\(folder)/\(name)", depth: depth + 1) ?? []
+      let place = "\(folder)/\(name)"
+      if name.hasSuffix(".lua") { return [place] }
+      var status = stat()
+      guard lstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return [] }
+      return lua(in: place, depth: depth + 1) ?? []
     }
   }
 

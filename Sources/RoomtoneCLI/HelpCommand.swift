@@ -56,7 +56,10 @@ enum Pager {
     setenv("LESS", "FRX", 0)
     setenv("LESSCHARSET", "utf-8", 0)
     guard let pipe = popen(chosen, "w") else { return Terminal.write(text) }
+    // Ctrl-C is the pager's, which stays until it is left.
+    let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     fputs(text, pipe)
     pclose(pipe)
+    for (number, handler) in former { signal(number, handler) }
   }
 }

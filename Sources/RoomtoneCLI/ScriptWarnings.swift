@@ -8,30 +8,36 @@ internal import Roomtone
 /// moment, or at the end of a shorter run, below its failures; those of lines that have failed are left out.
 final class ScriptWarnings {
   private let found = Lock<[String]?>(nil)
-  private var phase: Phase
+  /// The loop on which `finish` waits for the check. The thread is not joined: a forced end does not wait for it.
+  private let arrival = EventLoop(name: "check")
+  private var phase = Phase.checking
   /// The failures of the script so far.
   private var failures: [String] = []
 
-  private enum Phase { case checking(UInt), shown }
+  private enum Phase { case checking, shown }
 
   /// Time until the warnings appear: longer than a start takes.
   private static let delay = Duration.seconds(2)
 
   /// Starts the check on a thread of its own.
   init(about text: ScriptText, _ configuration: Configuration) {
-    let found = found
-    let thread = try? startThread("no check of the script") {
-      let lines = CheckCommand.warnings(about: text, configuration)
-      found.withLock { $0 = lines }
+    let (found, hold) = (found, arrival.hold("a script is checked"))
+    do {
+      try startDetachedThread("no check of the script") {
+        let lines = CheckCommand.warnings(about: text, configuration)
+        found.withLock { $0 = lines }
+        hold.release()
+      }
+    } catch {
+      found.withLock { $0 = [] }
     }
-    phase = thread.map { .checking($0) } ?? .shown
   }
 
   /// Shows the warnings during the run of an engine, as soon as they are known and the moment is over.
   func appear(during engine: Engine) {
     let report = engine.onFailure
     engine.onFailure = { [weak self] error in
-      if let self, case .checking = phase { failures.append(error.report) }
+      if let self, phase == .checking { failures.append(error.report) }
       report(error)
     }
     appear(on: engine.loop)
@@ -39,7 +45,7 @@ final class ScriptWarnings {
 
   private func appear(on loop: EventLoop) {
     loop.after(Self.delay, keepsAlive: false) { [weak self, unowned loop] in
-      guard let self, case .checking = phase else { return }
+      guard let self, phase == .checking else { return }
       if found.withLock({ $0 }) == nil { appear(on: loop) } else { finish() }
     }
   }
@@ -52,9 +58,10 @@ final class ScriptWarnings {
 
   /// Waits for the end of the check, and shows what it has found.
   func finish() {
-    guard case .checking(let thread) = phase else { return }
+    guard phase == .checking else { return }
     phase = .shown
-    pthread_join(thread, nil)
+    _ = arrival.run { [found] in found.withLock { $0 != nil } }
+    arrival.close()
     for line in found.withLock({ $0 }) ?? []
     where !failures.contains(where: { $0.contains(Self.place(line)) }) {
       Terminal.log(.warn, line, [])

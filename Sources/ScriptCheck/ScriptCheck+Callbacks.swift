@@ -117,14 +117,18 @@ extension ScriptCheck {
     var known: [LuaFunctionID: String?] = [:]
     for (function, reason) in unsuspendable {
       for call in directCalls(of: function) {
-        guard let name = suspending(call, &known) else { continue }
+        guard let name = suspending(call, &known, depth: 0) else { continue }
         complain(.suspension, at: tree.nameOffset(of: call), "\(name) suspends, and \(reason) can't")
       }
     }
   }
 
-  /// Returns the name of the function that a call calls if that suspends.
-  private func suspending(_ call: LuaExpressionID, _ known: inout [LuaFunctionID: String?]) -> String? {
+  /// Returns the name of the function that a call calls if that suspends. Functions that call each other more than
+  /// `greatestDepth` deep count as not suspending.
+  private func suspending(
+    _ call: LuaExpressionID, _ known: inout [LuaFunctionID: String?], depth: Int
+  ) -> String? {
+    guard depth < Self.greatestDepth else { return nil }
     if let (function, _) = callee(of: call) { return function.suspends ? "'\(function.name)'" : nil }
     guard case .call(let callee, _) = tree[call].kind, case .script(let function) = value(of: callee) else {
       return nil
@@ -133,7 +137,7 @@ extension ScriptCheck {
     known[function] = .some(nil)
     var name: String?
     for inner in directCalls(of: function) where name == nil {
-      if let cause = suspending(inner, &known) { name = cause }
+      if let cause = suspending(inner, &known, depth: depth + 1) { name = cause }
     }
     known[function] = .some(name)
     return name

@@ -118,8 +118,10 @@ extension ScriptCheck {
     return nearest(name, among: suggestedGlobals).map { "; did you mean '\($0)'?" } ?? ""
   }
 
-  /// `true` if the script replaces its globals.
-  private var usesEnvironment: Bool { globalUses["_ENV"] != nil || variableNames.contains("_ENV") }
+  /// `true` if the script may have globals that it does not declare.
+  private var usesEnvironment: Bool {
+    variableNames.contains("_ENV") || ["_ENV", "_G", "dofile"].contains { globalUses[$0] != nil }
+  }
 
   private func readsGlobal(_ name: String) -> Bool {
     globalUses[name, default: 0] > globalAssignments[name, default: 0]

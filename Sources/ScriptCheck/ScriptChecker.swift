@@ -195,18 +195,18 @@ final class ScriptCheck {
     checkSuspension()
   }
 
-  /// `true` for a configuration and for files of stations and triggers, which have globals of their own.
+  /// `true` for a configuration and for files of stations and triggers, which have globals of their own: of functions
+  /// that are called by a global name at the top level, they call those alone.
   private var isDeclarationFile: Bool {
     let words: Set<String> = [
       "station", "trigger", "house", "headset", "limits", "location", "log", "recordings", "stations",
     ]
-    let body = tree[LuaFunctionID.main].body
-    return !body.isEmpty
-      && body.contains { statement in
-        guard case .call(let call) = statement.kind, case .call(let function, _) = tree[call].kind,
-          case .global(let name) = tree[function].kind
-        else { return false }
-        return words.contains(name)
-      }
+    let names = tree[LuaFunctionID.main].body.flatMap { tree.expressions(of: $0) }.compactMap {
+      call -> String? in
+      guard case .call(let function, _) = tree[call].kind, case .global(let name) = tree[function].kind
+      else { return nil }
+      return name
+    }
+    return !names.isEmpty && words.isSuperset(of: names)
   }
 }

@@ -15,7 +15,11 @@ public struct OggPage: Sendable, Equatable {
   public var isLast: Bool { flags & 4 != 0 }
 
   private let flags: UInt8
-  /// The granule position at the end of the page: PCM frames in most codecs; −1 where no packet ends.
+  /// The greatest granule position that is believed: years of sound at any rate.
+  static let greatestGranule = 1 << 48
+
+  /// The granule position at the end of the page: PCM frames in most codecs; −1 where no packet ends, and for a position
+  /// that no stream can have.
   public let granule: Int
   /// The number of the logical stream.
   public let serial: UInt32
@@ -32,7 +36,8 @@ public struct OggPage: Sendable, Equatable {
     let segments = Int(bytes[26])
     guard bytes.count >= Self.headLength + segments else { return nil }
     flags = bytes[5]
-    granule = Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 6, as: Int64.self)))
+    let position = Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 6, as: Int64.self)))
+    granule = (0...Self.greatestGranule).contains(position) ? position : -1
     serial = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))
     sequence = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt32.self))
     checksum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 22, as: UInt32.self))

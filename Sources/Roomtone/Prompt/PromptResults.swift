@@ -52,7 +52,7 @@ enum ResultUnits {
     case "bytes" where value >= 0 && value < 1e15: return ByteSize.describe(Int(value))
     case "sample_rate": return "\(number(value)) Hz"
     case _ where seconds.contains(name) && value >= 0 && value < 1e9: return duration(value)
-    case _ where times.contains(name) && value > 1e8 && value < 1e11:
+    case _ where times.contains(name) && value > 1e8 && value < 9e9:
       return "\(zone.local(WallTime(inSeconds: value)))"
     default: return nil
     }
@@ -71,7 +71,7 @@ enum ResultUnits {
   }
 
   private static func number(_ value: Double) -> String {
-    value == value.rounded() ? "\(Int(value))" : "\((value * 10).rounded() / 10)"
+    Int(exactly: value).map { "\($0)" } ?? "\((value * 10).rounded() / 10)"
   }
 
   /// Returns seconds with their unit, from a minute on also as minutes: `185 s (3:05)`.

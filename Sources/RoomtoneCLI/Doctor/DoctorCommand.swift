@@ -13,8 +13,8 @@ enum DoctorCommand {
       SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject)] + CronChecks.table()
       + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
     let isJSON = arguments.has(.jsonChecks)
-    let width = checks.flatMap(\.names).map { $0.onOneLine.count }.max() ?? 0
-    let isColored = Terminal.showsProgress && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+    let width = checks.flatMap(\.names).map(\.onOneLine.columns).max() ?? 0
+    let isColored = Terminal.hasColor(STDOUT_FILENO)
     var all: [Finding] = []
     Check.run(checks) { findings in
       all += findings

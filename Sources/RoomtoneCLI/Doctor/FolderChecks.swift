@@ -99,11 +99,12 @@ enum FolderChecks {
         "can't write into \(place): \(reason)", hint: "change its owner or its rights, or name another folder"
       )
     }
-    var space = statvfs()
-    guard statvfs(place, &space) == 0 else {
-      return problem("\(path): its free space can't be read: \(SystemError(errno).text)", hint: nil)
+    let free: Int
+    do throws(SystemError) {
+      free = try LinuxFiles.freeBytes(at: place)
+    } catch {
+      return problem("\(path): its free space can't be read: \(error.text)", hint: nil)
     }
-    let free = Int(clamping: space.f_bavail) * Int(clamping: space.f_frsize)
     let detail = "\(path), \(ByteSize.describe(free)) free" + (isThere ? "" : ", is created when needed")
     guard free >= least else {
       return problem(

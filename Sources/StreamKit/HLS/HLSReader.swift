@@ -162,8 +162,10 @@ struct HLSReader {
       sequence: media.end, reference: reference, duration: duration ?? media.targetDuration, title: title)
     if let length {
       let start = length.offset ?? (rangeEnd?.reference == reference ? rangeEnd?.byte : nil) ?? 0
-      segment.range = start..<(start + length.count)
-      rangeEnd = (reference, start + length.count)
+      let (end, isBeyond) = start.addingReportingOverflow(length.count)
+      guard !isBeyond, start <= end, end <= 1 << 53 else { throw damage("a byte range has no end") }
+      segment.range = start..<end
+      rangeEnd = (reference, end)
     }
     (segment.encryption, segment.map) = (currentEncryption, map)
     (segment.isDiscontinuous, segment.isAbsent) = (isDiscontinuous, isAbsent)

@@ -86,6 +86,9 @@ struct TransportStream: Sendable {
 
   /// Ends a segment: a packet that was cut off is dropped, a tag without a stated length is complete.
   mutating func endSegment(_ body: (Item) -> Void) {
+    // Some packagers count from 0 in each segment.
+    sound?.counter = nil
+    tags?.counter = nil
     carry = []
     finishTag(body)
   }

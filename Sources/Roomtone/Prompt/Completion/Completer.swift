@@ -83,9 +83,13 @@ struct Completer {
   /// Returns a text as it stands between quotation marks, with the closing one; a folder's path is left open.
   private func escaped(_ text: String, _ quote: Character) -> String {
     var line = ""
-    for character in text {
-      if character == quote || character == "\\" { line += "\\" }
-      line.append(character)
+    for scalar in text.unicodeScalars {
+      if scalar.value < 0x20 || scalar.value == 0x7F {
+        line += "\\\(scalar.value < 10 ? "00" : scalar.value < 100 ? "0" : "")\(scalar.value)"
+        continue
+      }
+      if Character(scalar) == quote || scalar == "\\" { line += "\\" }
+      line.unicodeScalars.append(scalar)
     }
     return text.hasSuffix("/") ? line : line + String(quote)
   }

@@ -211,6 +211,7 @@ private struct ContextScanner {
       noteAssignment()
     case ",", ";":
       chain = nil
+      if character == ";" { assigned = nil }
       guard let last = frames.indices.last else { break }
       if frames[last].bracket == .call { frames[last].argument += 1 }
       frames[last].field = nil

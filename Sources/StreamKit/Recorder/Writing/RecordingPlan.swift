@@ -175,14 +175,10 @@ final class RecordingPlan {
     guard wanted > 0 else { return }
     var folder = template.expanded(
       .init(ext: "x", start: core.localTime(WallTime(seconds: 0))), number: 1)
-    var status = statvfs()
     repeat {
       let slash = folder.lastIndex(of: "/")
       folder = slash.map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
-      if statvfs(folder, &status) == 0 {
-        let free = Int(
-          clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-            .partialValue)
+      if let free = try? LinuxFiles.freeBytes(at: folder) {
         if free < wanted { throw RecordError.tooLittleRoom(at: folder, free: free, wanted: wanted) }
         return
       }
