@@ -41,7 +41,7 @@ public final class LineEditor {
   private let line: EditLine
   /// The settings that the terminal had; to be restored where the process ends at once.
   public let settings: TerminalSettings
-  private let screen: any LineScreen
+  private unowned let screen: any LineScreen
   private let history: History
   private var machine = EditMachine()
   private var decoder = KeyDecoder()

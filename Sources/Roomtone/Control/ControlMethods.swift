@@ -30,6 +30,9 @@ final class ControlMethods {
     ]
   }
 
+  /// Releases the methods, which retain this object. No request follows.
+  func close() { methods = [:] }
+
   /// Performs a request, and has it answered at once or later.
   func perform(_ request: ControlRequest) {
     do {

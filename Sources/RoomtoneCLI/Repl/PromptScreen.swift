@@ -27,16 +27,16 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     (self.prompt, self.loop) = (prompt, loop)
     guard let editor = LineEditor(terminal: STDIN_FILENO, screen: self, history: history) else { return nil }
     self.editor = editor
-    editor.onBlock = { [unowned self] text in
+    editor.onBlock = { [unowned self, unowned prompt] text in
       rest()
       prompt.receive(PromptBlock(text: text))
     }
-    editor.onEnd = { [unowned self] in
+    editor.onEnd = { [unowned self, unowned prompt] in
       rest()
       prompt.endInput()
     }
-    editor.isUnfinished = { prompt.isUnfinished($0) }
-    editor.complete = { text, cursor in
+    editor.isUnfinished = { [unowned prompt] in prompt.isUnfinished($0) }
+    editor.complete = { [unowned prompt] text, cursor in
       prompt.complete(text, cursor: cursor).map { LineCompletion(start: $0.start, candidates: $0.candidates) }
     }
     editor.onWarning = { Terminal.log(.warn, $0, []) }
