@@ -10,17 +10,18 @@ internal import SpeakerKit
 final class ControlMethods {
   private typealias Method = (ControlRequest) throws -> JSON?
   private unowned let daemon: Daemon
-  private var methods: [String: Method] = [:]
 
-  init(daemon: Daemon) {
-    self.daemon = daemon
-    methods = [
+  init(daemon: Daemon) { self.daemon = daemon }
+
+  /// The methods by name, made for one request: they retain this object.
+  private var methods: [String: Method] {
+    [
       "status": status, "scripts": scripts, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
       "devices": listing { $0.devices.map { HouseReport.device($0) } },
       "groups": listing { $0.groups.map { HouseReport.group($0) } },
-      "volume": volume, "mute": { [unowned self] in try mute($0, true) },
-      "unmute": { [unowned self] in try mute($0, false) },
+      "volume": volume, "mute": { [self] in try mute($0, true) },
+      "unmute": { [self] in try mute($0, false) },
       "now": house { actions, room in try actions.playing(in: room) },
       "pause": house { actions, room in try actions.pause(room) },
       "resume": house { actions, room in try actions.resume(room) },
@@ -30,11 +31,9 @@ final class ControlMethods {
     ]
   }
 
-  /// Releases the methods, which retain this object. No request follows.
-  func close() { methods = [:] }
-
   /// Performs a request, and has it answered at once or later.
   func perform(_ request: ControlRequest) {
+    let methods = methods
     do {
       guard let method = methods[request.method] else {
         let meant = nearest(request.method, among: methods.keys.sorted()).map { "did you mean \"\($0)\"?" }

@@ -39,7 +39,6 @@ public final class Daemon {
   private var phase = Phase.new
   private var folder: ScriptFolder?
   private var server: ControlServer?
-  private var methods: ControlMethods?
   private var watchdog: LoopTimer?
   private var status = ""
   private var settled: [() -> Void] = []
@@ -110,7 +109,6 @@ public final class Daemon {
     phase = .running
     if let path = options.socket {
       let methods = ControlMethods(daemon: self)
-      self.methods = methods
       server = try ControlServer(path: path, loop: engine.loop) { methods.perform($0) }
     }
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
@@ -150,8 +148,7 @@ public final class Daemon {
         await engine.headsets.close()
         await engine.house.close()
         engine.loop.next(turns: 3) { [self] in
-          methods?.close()
-          (server, folder, methods) = (nil, nil, nil)
+          (server, folder) = (nil, nil)
           phase = .ended
         }
       }
