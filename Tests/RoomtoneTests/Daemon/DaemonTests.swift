@@ -213,9 +213,8 @@ import Testing
         harness.pass(.milliseconds(500))
       }
     }
-    func counts() throws -> [String: Int] {
+    func counts() -> [String: Int] {
       [
-        "descriptors": try LinuxFiles.names(in: "/proc/self/fd").count,
         "jobs": harness.daemon.engine.scheduledJobs.count,
         "listeners": harness.daemon.engine.triggers.listenerCount("x"),
         "sessions": harness.daemon.engine.house.open?.sessions.count ?? -1,
@@ -223,13 +222,13 @@ import Testing
       ]
     }
     try reload(3)
-    let before = try counts()
+    let before = counts()
+    let descriptors = try LinuxFiles.names(in: "/proc/self/fd").count
     #expect(before["jobs"] == 2 && before["listeners"] == 2 && before["sessions"] == 3, "\(before)")
     try reload(100)
-    // Tests beside this one open and close files.
-    var after = try counts()
-    after["descriptors"] = min(after["descriptors"] ?? 0, before["descriptors"] ?? 0)
-    #expect(after == before)
+    #expect(counts() == before)
+    // Tests beside this one open and close some files; a leak of each reload is 100 or more.
+    #expect(try LinuxFiles.names(in: "/proc/self/fd").count < descriptors + 100)
     #expect(harness.states == ["a running", "b running"])
   }
 }
