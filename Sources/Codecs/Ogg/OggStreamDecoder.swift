@@ -78,6 +78,7 @@ public final class OggStreamDecoder: Decoder {
     var (number, expected) = (0, 0)
     for part in page.parts {
       if part.begins { begun = [] }
+      if let length = begun?.count, length + part.range.count > OggWriter.longestPacket { begun = nil }
       begun?.append(contentsOf: bytes[part.range])
       guard part.ends, let packet = begun else { continue }
       begun = nil

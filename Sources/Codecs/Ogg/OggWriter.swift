@@ -4,7 +4,7 @@
 /// The end is marked by `OggFileEnd`, when all is written.
 public struct OggWriter: Sendable {
   /// The limit in bytes of a packet; the longest of FLAC have some 100 KiB.
-  private static let longestPacket = 1 << 20
+  static let longestPacket = 1 << 20
   /// The number of pages that `cut` can remove.
   private static let recentLimit = 4096
 
