@@ -67,8 +67,10 @@ struct JSONReader {
   }
 
   private mutating func number() -> JSON? {
-    let signs = Set("+-.eE".utf8)
-    let digits = bytes[position...].prefix { signs.contains($0) || (0x30...0x39).contains($0) }
+    let digits = bytes[position...].prefix {
+      (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+")
+        || $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e")
+    }
     position += digits.count
     let text = String(decoding: digits, as: UTF8.self)
     guard digits.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
