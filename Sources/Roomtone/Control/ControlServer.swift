@@ -47,10 +47,17 @@ final class ControlServer {
   /// The most clients at a time.
   static let mostClients = 256
 
+  private enum Listening {
+    case open(FDWatch)
+    /// No descriptor was free for a client.
+    case paused(LoopTimer)
+    case closed
+  }
+
   private let loop: EventLoop
   private let socket: ControlSocket
   private let perform: (ControlRequest) -> Void
-  private var watch: FDWatch?
+  private var listening = Listening.closed
   private var clients: [ObjectIdentifier: Client] = [:]
 
   /// Listens at `path`.
@@ -61,10 +68,30 @@ final class ControlServer {
   ) throws(DaemonError) {
     (self.loop, self.perform) = (loop, perform)
     socket = try ControlSocket(path: path)
-    do throws(LoopError) {
-      // All that a daemon waits for when its scripts have nothing to do.
-      watch = try loop.watch(socket.fd, for: .readable) { [unowned self] _ in accept() }
-    } catch { throw DaemonError(.socket, error.message) }
+    do throws(LoopError) { try listen() } catch { throw DaemonError(.socket, error.message) }
+  }
+
+  /// Accepts clients from now on: all that a daemon waits for when its scripts have nothing to do.
+  private func listen() throws(LoopError) {
+    listening = .open(try loop.watch(socket.fd, for: .readable) { [unowned self] _ in accept() })
+  }
+
+  /// Accepts no client for a moment: without a free descriptor the one that waits would be reported again at once.
+  private func pause() {
+    stopListening()
+    listening = .paused(
+      loop.after(.milliseconds(100), keepsAlive: false) { [unowned self] in
+        do throws(LoopError) { try listen() } catch { pause() }
+      })
+  }
+
+  private func stopListening() {
+    switch listening {
+    case .open(let watch): watch.cancel()
+    case .paused(let timer): timer.cancel()
+    case .closed: break
+    }
+    listening = .closed
   }
 
   /// The number of clients.
@@ -72,15 +99,17 @@ final class ControlServer {
 
   /// Closes the socket and the connections. A second call does nothing.
   func close() {
-    watch?.cancel()
-    watch = nil
+    stopListening()
     for client in clients.values { client.close() }
     clients = [:]
   }
 
   private func accept() {
     let fd = Glibc.accept(socket.fd, nil, nil)
-    guard fd >= 0 else { return }
+    guard fd >= 0 else {
+      if errno == EMFILE || errno == ENFILE { pause() }
+      return
+    }
     _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
     _ = fcntl(fd, F_SETFL, O_NONBLOCK)
     guard let peer = LinuxSockets.peer(of: fd), peer.user == getuid() else {
