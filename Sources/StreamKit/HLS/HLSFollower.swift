@@ -296,18 +296,14 @@ struct HLSFollower: Sendable {
     }
   }
 
-  /// Returns true if a list has another segment under a number: the names of files are compared, as folders and
-  /// parameters may be a session's.
+  /// Returns true if a list has another segment under a number.
   private func isReplaced(_ media: HLSMedia) -> Bool {
     guard let known else { return false }
     let number = min(known.media.end, media.end) - 1
     guard let one = known.media.segment(number), let other = media.segment(number), one.range == nil else {
       return false
     }
-    func name(_ reference: String) -> Substring? {
-      reference.prefix { $0 != "?" }.split(separator: "/").last
-    }
-    return name(one.reference) != name(other.reference)
+    return one.fileName != other.fileName
   }
 
   private mutating func move(to number: Int, lost seconds: Double) {

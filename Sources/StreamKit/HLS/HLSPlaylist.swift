@@ -120,6 +120,14 @@ struct HLSSegment: Sendable, Equatable {
   var isDiscontinuous = false
   /// True if the server does not have it (`EXT-X-GAP`).
   var isAbsent = false
+
+  /// The name of its file: folders and parameters may be a session's.
+  var fileName: Substring? { reference.prefix { $0 != "?" }.split(separator: "/").last }
+
+  /// Returns `true` if the segment has the bytes of another one, from another copy of its list.
+  func isSame(as other: HLSSegment) -> Bool {
+    sequence == other.sequence && range == other.range && fileName == other.fileName
+  }
 }
 
 /// The initialization section of segments in MP4.

@@ -9,7 +9,7 @@ internal import HTTP
 final class HLSReception {
   /// The segment under way.
   private struct Segment {
-    let piece: HLSPiece
+    var piece: HLSPiece
     /// The sound in front of it, from which it can be read again.
     let start: HLSSound
     /// The frames of it that were delivered, before and now, and their length.
@@ -193,9 +193,9 @@ final class HLSReception {
   // MARK: Segments
 
   private func begin(_ piece: HLSPiece) {
-    if var old = segment, old.piece.segment == piece.segment, old.piece.version == piece.version {
+    if var old = segment, old.piece.segment.isSame(as: piece.segment), old.piece.version == piece.version {
       sound = old.start
-      (old.come, old.hasStarted) = (0, false)
+      (old.piece, old.come, old.hasStarted) = (piece, 0, false)
       segment = old
     } else {
       segment = Segment(
@@ -216,7 +216,12 @@ final class HLSReception {
   private func requestNext(of piece: HLSPiece) {
     let part: HLSSections.Part
     do throws(StreamError) { part = try sections.next(for: piece) } catch {
-      return segmentFailed(error, isAnswered: true, isFinal: true)
+      // In a turn of its own: a list may have thousands of segments that can't be requested.
+      receiver.loop.after(.zero) { [weak self] in
+        guard let self, segment?.piece.segment == piece.segment else { return }
+        segmentFailed(error, isAnswered: true, isFinal: true)
+      }
+      return
     }
     switch part {
     case .section(let section):
@@ -358,7 +363,8 @@ final class HLSReception {
         }
       } catch { obstacle = error }
     }
-    if isOpen, !receiver.isStopped { receiver.account(for: received) }
+    // Bytes without sound are no life: a station that sends nothing else is given up after `data_timeout`.
+    if isOpen, !receiver.isStopped, received > .zero { receiver.account(for: received) }
     return obstacle
   }
 

@@ -77,19 +77,53 @@ struct HLSSound: Sendable {
   /// Receives the next bytes of the segment.
   /// - Parameter body: returns false to get no more of these bytes.
   mutating func consume(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) throws(Obstacle) {
+    // Tags come in front of the sound, one behind the other.
+    var bytes = bytes[...]
+    while true {
+      switch container {
+      case .unknown(let start) where start.isEmpty:
+        guard bytes.count >= TimedTag.headerSize else {
+          container = .unknown(Array(bytes))
+          return
+        }
+        container = try Self.recognise(Array(bytes.prefix(TimedTag.headerSize)))
+      case .unknown(let start):
+        let missing = max(0, TimedTag.headerSize - start.count)
+        let known = start + bytes.prefix(missing)
+        guard known.count >= TimedTag.headerSize else {
+          container = .unknown(known)
+          return
+        }
+        bytes = bytes.dropFirst(missing)
+        container = try Self.recognise(known)
+        guard case .tag(_, let rest) = container else {
+          var failure: Obstacle?
+          known.withUnsafeBytes { bytes in
+            do throws(Obstacle) { try consumeSound(bytes, body) } catch { failure = error }
+          }
+          if let failure { throw failure }
+          continue
+        }
+        container = .tag(known, rest: rest - known.count)
+      case .tag(var tag, let rest):
+        let count = min(rest, bytes.count)
+        if tag.count < TimedTag.limit { tag += bytes.prefix(count) }
+        bytes = bytes.dropFirst(count)
+        container = .tag(tag, rest: rest - count)
+        guard rest == count else { return }
+        finishTag(tag)
+        container = .unknown([])
+      case .packed, .transport, .fragments:
+        return try consumeSound(UnsafeRawBufferPointer(rebasing: bytes), body)
+      }
+    }
+  }
+
+  private mutating func consumeSound(
+    _ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool
+  ) throws(Obstacle) {
     switch container {
-    case .unknown(let start):
-      let start = start + bytes
-      container = .unknown(start)
-      if start.count >= TimedTag.headerSize { try recognise(start, body) }
-    case .tag(var tag, let rest):
-      let count = min(rest, bytes.count)
-      if tag.count < TimedTag.limit { tag += bytes.prefix(count) }
-      container = .tag(tag, rest: rest - count)
-      guard rest == count else { return }
-      finishTag(tag)
-      container = .unknown([])
-      if count < bytes.count { try consume(UnsafeRawBufferPointer(rebasing: bytes[count...]), body) }
+    case .unknown, .tag: break
     case .packed:
       feed(bytes)
       try drain(body)
@@ -128,26 +162,15 @@ struct HLSSound: Sendable {
     }
   }
 
-  private mutating func recognise(_ start: [UInt8], _ body: (Item) -> Bool) throws(Obstacle) {
-    if let length = TimedTag.length(start) {
-      container = .tag([], rest: length)
-    } else if start[0] == 0x47 {
-      container = .transport
-    } else if start.dropFirst(4).starts(with: "ftyp".utf8) || start.dropFirst(4).starts(with: "styp".utf8)
-      || start.dropFirst(4).starts(with: "moof".utf8) || start.dropFirst(4).starts(with: "sidx".utf8)
-    {
+  /// Returns the container of a segment, or the tag, that begins with these bytes: as many as the header of a tag has.
+  private static func recognise(_ start: [UInt8]) throws(Obstacle) -> Container {
+    if let length = TimedTag.length(start) { return .tag([], rest: length) }
+    if start[0] == 0x47 { return .transport }
+    if ["ftyp", "styp", "moof", "sidx"].contains(where: { start.dropFirst(4).starts(with: $0.utf8) }) {
       throw Obstacle(found: "a segment of MP4 without an EXT-X-MAP")
-    } else if start.starts(with: "WEBVTT".utf8) {
-      throw Obstacle(found: "subtitles")
-    } else {
-      container = .packed
     }
-    let all = start
-    var failure: Obstacle?
-    all.withUnsafeBytes { bytes in
-      do throws(Obstacle) { try consume(bytes, body) } catch { failure = error }
-    }
-    if let failure { throw failure }
+    if start.starts(with: "WEBVTT".utf8) { throw Obstacle(found: "subtitles") }
+    return .packed
   }
 
   private mutating func finishTag(_ bytes: [UInt8]) {
