@@ -97,13 +97,17 @@ final class Home {
       "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
       "XDG_RUNTIME_DIR": path("runtime"), "TERM": "dumb", "TZ": "UTC",
     ]
-    let dropped: Set = ["NO_COLOR", "PAGER", "COLUMNS", "LINES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM"]
+    let dropped: Set = [
+      "NO_COLOR", "PAGER", "COLUMNS", "LINES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM",
+    ]
     var variables = own.map { "\($0.key)=\($0.value)" }
     var entry = environ
     while let variable = entry.pointee {
       let text = String(cString: variable)
       let name = String(text.prefix { $0 != "=" })
-      if own[name] == nil && !dropped.contains(name) && !name.hasPrefix("ROOMTONE_") { variables.append(text) }
+      if own[name] == nil && !dropped.contains(name) && !name.hasPrefix("ROOMTONE_") {
+        variables.append(text)
+      }
       entry += 1
     }
     return variables
