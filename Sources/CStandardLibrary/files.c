@@ -58,6 +58,9 @@ static const unsigned char meta_follow[] = {
 static const unsigned char meta_globals[] = {
 #embed "../../stdlib/meta/globals.lua"
 };
+static const unsigned char meta_prompt[] = {
+#embed "../../stdlib/meta/prompt.lua"
+};
 static const unsigned char meta_headset[] = {
 #embed "../../stdlib/meta/headset.lua"
 };
@@ -165,6 +168,7 @@ static const standard_library_file files[] = {
     {"meta/headset.lua", meta_headset, sizeof meta_headset},
     {"meta/log.lua", meta_log, sizeof meta_log},
     {"meta/party.lua", meta_party, sizeof meta_party},
+    {"meta/prompt.lua", meta_prompt, sizeof meta_prompt},
     {"meta/recorder.lua", meta_recorder, sizeof meta_recorder},
     {"meta/recordings.lua", meta_recordings, sizeof meta_recordings},
     {"meta/scene.lua", meta_scene, sizeof meta_scene},

@@ -93,6 +93,14 @@ public final class LineEditor {
     handlePending()
   }
 
+  /// Receives bytes while single keys are delivered: the first key is the caller's, the next block begins with those
+  /// behind it.
+  public func receiveBehindKey(_ bytes: [UInt8]) {
+    let keys = decoder.receive(bytes)
+    if keys.isEmpty { decoder.reset() }
+    pending += keys.dropFirst()
+  }
+
   /// Drops the block that is typed, and begins a new one.
   public func interrupt() {
     pending = []

@@ -32,6 +32,7 @@ struct MetaReader {
   private var file = ""
   private var number = 0
   private var module: String?
+  private var topic: String?
   private var owners: [Substring: String] = [:]
   // The comment that is read.
   private var text: [Substring] = []
@@ -48,9 +49,9 @@ struct MetaReader {
 
   /// Reads a file.
   mutating func read(_ content: String, file: String) {
-    (self.file, number, module, owners) = (file, 0, nil, [:])
+    (self.file, number, module, topic, owners) = (file, 0, nil, nil, [:])
     var header: [Substring] = []
-    var (isHeader, topic): (Bool, String?) = (true, nil)
+    var isHeader = true
     for bytes in content.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let line = Substring(bytes)
       number += 1
@@ -238,7 +239,8 @@ struct MetaReader {
         name: name, owner: Self.owner(name[...]), isMethod: isMethod, text: described, parameters: parameters,
         returns: returns, overloads: overloads, suspends: suspends, raisesText: sentence,
         raises: raises.codes,
-        raisesAs: raises.functions, deprecated: deprecated, location: location))
+        raisesAs: raises.functions, deprecated: deprecated, isOfPrompt: topic == "prompt", location: location)
+    )
   }
 
   private mutating func clear() {

@@ -55,6 +55,8 @@ public struct ReferenceFunction: Sendable {
   public let raisesAs: [String]
   /// Advice of a deprecated function; nil if it is not.
   public let deprecated: String?
+  /// True if only the prompt has it: a global described in the topic `prompt`.
+  public let isOfPrompt: Bool
   /// `speaker.lua:120`.
   public let location: String
 

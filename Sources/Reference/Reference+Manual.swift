@@ -19,11 +19,14 @@ extension Reference {
     for module in modules { add(module, to: &page) }
     page.section("LUA'S OWN LIBRARY")
     if let topic = topic("globals") { page.blocks(topic.text) }
-    for function in globals { add(function, to: &page) }
+    for function in globals where !function.isOfPrompt { add(function, to: &page) }
     for type in classes where type.isObject && !type.name.contains(".") { add(type, to: &page) }
     for topic in topics where topic.name != "globals" {
       page.section(topic.name.uppercased())
       page.blocks(topic.text)
+      if topic.name == "prompt" {
+        for function in globals where function.isOfPrompt { add(function, to: &page) }
+      }
     }
     add(fields(of: "Error"), to: &page)
     page.section("ERRORS")

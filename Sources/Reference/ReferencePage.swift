@@ -50,10 +50,13 @@ extension Reference {
     case .module(let module): add(module, to: &page)
     case .topic(let topic):
       page.add(topic.text)
-      if topic.name == "globals" {
+      let own = globals.filter {
+        topic.name == "globals" && !$0.isOfPrompt || topic.name == "prompt" && $0.isOfPrompt
+      }
+      if !own.isEmpty {
         page.add(
           "Functions",
-          table: globals.map { (Self.call(of: $0.name, $0.parameters), MetaReader.firstSentence($0.summary)) }
+          table: own.map { (Self.call(of: $0.name, $0.parameters), MetaReader.firstSentence($0.summary)) }
         )
       }
       if topic.name == "error" { add(fields(of: "Error"), "Fields", to: &page) }

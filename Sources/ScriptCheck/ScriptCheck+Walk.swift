@@ -99,7 +99,9 @@ extension ScriptCheck {
 
   private func isGlobal(_ name: String) -> Bool {
     LuaLibrary.hasGlobal(name) || declaredGlobals[name] != nil || isSpec && Self.specGlobals.contains(name)
-      || reference.function(name)?.owner == "" || name == "_ENV"
+      || reference.function(name).map { $0.owner.isEmpty && (!$0.isOfPrompt || checker.hasModuleGlobals) }
+        == true
+      || name == "_ENV"
       || checker.hasModuleGlobals && reference.module(name) != nil
       || reference.values(of: "").contains { $0.name == name }
   }

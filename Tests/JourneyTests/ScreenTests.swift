@@ -209,6 +209,25 @@ import Testing
     }
   }
 
+  @Test("dofile shows what a check finds in the file, then runs it")
+  func checks() throws {
+    let home = try Home()
+    try home.write(Array("local t = {}\nif t.x then print(kitchn) end\nprint 'ran'\n".utf8), to: "party.lua")
+    let screen = try prompt(home)
+    try screen.enter("dofile 'party.lua'")
+    try screen.expect(row: "party.lua:2:19: undefined global 'kitchn'")
+    try screen.expect("ran", ">")
+    try screen.enter("dofile 'absent.lua'")
+    try screen.expect(row: "absent.lua: No such file or directory")
+    // Of keys that come together, the first ends the view and the others are typed.
+    try screen.enter("live()")
+    try screen.expect("records  nothing")
+    try screen.type("q6 * 7")
+    try screen.expect("> 6 * 7")
+    try screen.press("Enter")
+    try screen.expect("42", ">")
+  }
+
   @Test("TERM=dumb reads lines without an editor")
   func dumb() throws {
     let screen = try prompt(Home(), variables: ["TERM=dumb"])

@@ -40,6 +40,14 @@ import Testing
     name.lastIndex { $0 == "." || $0 == ":" }.map { String(name[..<$0]) } ?? ""
   }
 
+  @Test("have the same functions of the prompt") func ofPrompt() throws {
+    let engine = try EngineHarness().engine()
+    let prompt = try Prompt(engine: engine, isInteractive: true)
+    let plain = try engine.makeScript("test.lua", isFile: false, global: true)
+    let names = Set(prompt.script.state.globalNames).subtracting(plain.state.globalNames)
+    #expect(names == Set(reference.functions.filter(\.isOfPrompt).map(\.name)))
+  }
+
   @Test("have the same number of arguments") func arity() throws {
     for (name, arity) in try registered().sorted(by: { $0.key < $1.key }) {
       guard let function = reference.function(name) else { continue }

@@ -10,6 +10,8 @@ public final class Prompt {
   public var show: (String) -> Void = { _ in }
   /// Receives the error of a block.
   public var showError: (LuaError) -> Void = { _ in }
+  /// Shows what a check finds in a script file that a block runs; the path as it was given.
+  public var check: (_ path: String) -> Void = { _ in }
   /// Returns the columns that results may take.
   public var width: () -> Int = { 80 }
   /// The source of blocks; standard input without a terminal by default.
@@ -40,6 +42,19 @@ public final class Prompt {
     script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
     first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
     defineLive()
+    if isInteractive { try checkFiles() }
+  }
+
+  /// Replaces the global `dofile` by one that checks the file first.
+  private func checkFiles() throws {
+    let check = LuaFunction("dofile", arity: 1) { [unowned self] call in
+      if case .string(let path) = call.value(1) { self.check(path) }
+      return .none
+    }
+    let text = "local check, run = ...; function dofile(path) check(path); return run(path) end"
+    let replacement = try script.state.load(Array(text.utf8), chunkName: "=dofile")
+    script.state.start(
+      replacement, arguments: [script.state.value(of: check), script.state[global: "dofile"]], name: "prompt")
   }
 
   /// Lines that scripts have read from standard input.

@@ -121,13 +121,15 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     drawLive()
   }
 
-  // MARK: The view of what goes on
+  // MARK: The live view
 
   func beginKeys(_ onKey: @escaping () -> Void) -> Bool {
     guard let editor, !editor.isActive, live == nil else { return false }
     let watch = try? loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in
       var bytes = [UInt8](repeating: 0, count: 4096)
-      _ = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+      let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+      if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
+      self.editor?.receiveBehindKey(Array(bytes[..<max(0, count)]))
       live?.onKey()
     }
     guard let watch else { return false }

@@ -26,6 +26,11 @@ enum ReplCommand {
     prompt.showError = isInteractive ? { fail($0) } : { Terminal.failure($0) }
     guard isInteractive else { return prompt.evaluateInput().status }
     engine.onFailure = fail
+    prompt.check = { path in
+      // One that can't be read is refused by `dofile` itself.
+      guard let text = try? ScriptText(path: path) else { return }
+      CheckCommand.warn(about: text, configuration, atPrompt: true)
+    }
     prompt.width = { Terminal.columns - 1 }
     let greeting = ["Roomtone \(Command.version).", "Ctrl-C cancels what runs, Ctrl-D leaves."]
     Terminal.print(greeting.joined(separator: Terminal.columns < 60 ? "\n" : " "))

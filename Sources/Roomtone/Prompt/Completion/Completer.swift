@@ -221,7 +221,7 @@ struct Completer {
       }
     }
     if path == ["require"] { return Self.matching(word, names.modules) }
-    if ["io.open", "io.lines", "dofile", "loadfile", "load_script"].contains(path.joined(separator: ".")) {
+    if ["io.open", "io.lines", "dofile", "loadfile"].contains(path.joined(separator: ".")) {
       return names.files(word)
     }
     let (name, types, function) = types(of: call, context)
