@@ -16,7 +16,8 @@ struct Figure {
 /// the figures.
 enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
-    ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
+    ("start", StartBench.run), ("prompt", PromptBench.run), ("calls", CallBench.run),
+    ("events", EventBench.run),
     ("timers", TimerBench.run),
     ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
     ("streams", StreamBench.run), ("recordings", RecordingBench.run), ("simulation", SimulationBench.run),

@@ -5,8 +5,6 @@ enum StartBench {
   static func run() throws -> [Figure] {
     let folder = executableFolder()
     let ours = try sample("\(folder)/roomtone", ["run", "--output", "null", "/dev/null"])
-    let preloaded = try sample(
-      "\(folder)/roomtone", ["run", "--output", "null", "/dev/null"], preload: otherLibraries())
     let peer = try? sample("/usr/bin/lua5.4", ["/dev/null"])
     let against = peer.map { "lua5.4: \(Bench.rounded($0.milliseconds)) ms" } ?? "lua5.4 is not installed"
     return [
@@ -16,22 +14,7 @@ enum StartBench {
       Figure(
         name: "start, memory", value: ours.megabytes, unit: "MB", against: "", goal: "<= 30 MB",
         isReached: ours.megabytes <= 30),
-      Figure(
-        name: "start with the libraries to come", value: preloaded.milliseconds, unit: "ms", against: against,
-        goal: "<= 20 ms", isReached: preloaded.milliseconds <= 20),
-      Figure(
-        name: "start with the libraries to come, memory", value: preloaded.megabytes, unit: "MB", against: "",
-        goal: "<= 30 MB", isReached: preloaded.megabytes <= 30),
     ]
-  }
-
-  /// Returns libraries of the design without a user yet, to be preloaded.
-  private static func otherLibraries() -> String {
-    [
-      "libcurl.so.4", "libsqlite3.so.0", "libedit.so.2", "libtag_c.so.0", "libxml2.so.2", "libcrypto.so.3",
-      "libfaad.so.2",
-    ]
-    .joined(separator: ":")
   }
 
   static func executableFolder() -> String {
@@ -45,20 +28,19 @@ enum StartBench {
 
   /// Returns the medians of 21 runs: wall time and peak memory.
   private static func sample(
-    _ program: String, _ arguments: [String], preload: String? = nil
+    _ program: String, _ arguments: [String]
   ) throws -> (milliseconds: Double, megabytes: Double) {
-    let runs = try (0..<21).map { _ in try once(program, arguments, preload) }
+    let runs = try (0..<21).map { _ in try once(program, arguments) }
     return (
       runs.map(\.0).sorted()[10], runs.map(\.1).sorted()[10]
     )
   }
 
-  private static func once(_ program: String, _ arguments: [String], _ preload: String?) throws -> (
+  private static func once(_ program: String, _ arguments: [String]) throws -> (
     Double, Double
   ) {
     let words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { (word: String) in strdup(word) }
-    let variables =
-      ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + (preload.map { ["LD_PRELOAD=\($0)"] } ?? [])
+    let variables = ["PATH=/usr/bin:/bin", "HOME=/nonexistent"]
     let environment: [UnsafeMutablePointer<CChar>?] = variables.map { (word: String) in strdup(word) }
     defer { for text in words + environment { free(text) } }
     var process = pid_t()
