@@ -113,6 +113,9 @@ extension ScriptCheck {
   private func checkRequire(_ arguments: [LuaExpressionID]) {
     guard let first = arguments.first, case .string(let name) = tree[first].kind else { return }
     guard file(name) == nil, reference.module(name) == nil, !checker.modules.isInternal(name) else { return }
+    guard !checker.modules.names.contains(name) else {
+      return complain(.module, at: tree[first].offset, "the file of the module '\(name)' can't be read")
+    }
     let known = reference.modules.map(\.name) + checker.modules.names
     let hint =
       nearest(name, among: known).map { "did you mean '\($0)'?" }

@@ -108,7 +108,7 @@ extension ScriptCheck {
 
   private func checkGlobal(_ name: String, at offset: Int) {
     if let known = globalComplaints[name] { return complain(.global, at: offset, known) }
-    guard !isGlobal(name), !usesEnvironment else { return }
+    guard !isGlobal(name), !usesEnvironment, !foreignGlobals.contains(name) else { return }
     let message = "undefined global '\(name)'" + hint(forGlobal: name)
     globalComplaints[name] = message
     complain(.global, at: offset, message)
@@ -122,7 +122,8 @@ extension ScriptCheck {
 
   /// `true` if the script may have globals that it does not declare.
   private var usesEnvironment: Bool {
-    variableNames.contains("_ENV") || ["_ENV", "_G", "dofile"].contains { globalUses[$0] != nil }
+    variableNames.contains("_ENV")
+      || ["_ENV", "_G", "dofile"].contains { globalUses[$0] != nil || foreignGlobals.contains($0) }
   }
 
   private func readsGlobal(_ name: String) -> Bool {
@@ -144,7 +145,10 @@ extension ScriptCheck {
   }
 
   private func assignGlobal(_ name: String, at offset: Int) {
-    guard !isGlobal(name) || declaredGlobals[name] == offset, !usesEnvironment else { return }
+    guard !isGlobal(name) || declaredGlobals[name] == offset, !usesEnvironment, !foreignGlobals.contains(name)
+    else {
+      return
+    }
     let near = nearest(name, among: variableNames.filter { $0 != name }.sorted())
     if declaredGlobals[name] == nil {
       let hint = near.map { "did you mean '\($0)'?" } ?? "write 'local \(name)' where it belongs"

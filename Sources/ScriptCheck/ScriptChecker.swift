@@ -99,6 +99,8 @@ final class ScriptCheck {
   private(set) lazy var globalUses: [String: Int] = tree.expressionIDs.reduce(into: [:]) { uses, id in
     if case .global(let name) = tree[id].kind { uses[name, default: 0] += 1 }
   }
+  /// Globals of the modules that the script requires: read or assigned there.
+  private(set) lazy var foreignGlobals = globalsOfModules()
   /// Names that the script itself gives to speakers, groups, zones and presets.
   var ownNames: [String] = []
   /// Values of parameters of callbacks.
@@ -117,7 +119,7 @@ final class ScriptCheck {
   private(set) lazy var variableNames = Set(tree.variableIDs.map { tree[$0].name })
   /// Names that an undefined global may have been meant to be.
   private(set) lazy var suggestedGlobals =
-    (LuaLibrary.globals + variableNames + declaredGlobals.keys + reference.modules.map(\.name)).sorted()
+    (LuaLibrary.globals + variableNames + declaredGlobals.keys + foreignGlobals + reference.modules.map(\.name)).sorted()
   /// Complaints about undefined globals by their names.
   var globalComplaints: [String: String] = [:]
   var files: [String: ScriptFile?] = [:]

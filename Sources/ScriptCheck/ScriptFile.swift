@@ -4,13 +4,21 @@ internal import LuaSyntax
 struct ScriptFile {
   /// Names of the fields; nil if they are not known.
   let names: Set<String>?
+  /// Names of all globals in it, read or assigned.
+  let globals: Set<String>
+  /// Names of the modules that it requires.
+  let required: Set<String>
 
   /// Reads the text of a module.
   init(_ text: [UInt8]) {
-    guard let tree = try? LuaTree(parsing: text),
-      case .return(let values)? = tree[LuaFunctionID.main].body.last?.kind,
-      values.count == 1
-    else {
+    guard let tree = try? LuaTree(parsing: text) else {
+      (names, globals, required) = (nil, [], [])
+      return
+    }
+    globals = Set(
+      tree.expressionIDs.compactMap { if case .global(let name) = tree[$0].kind { name } else { nil } })
+    required = tree.required
+    guard case .return(let values)? = tree[LuaFunctionID.main].body.last?.kind, values.count == 1 else {
       names = nil
       return
     }
@@ -70,5 +78,31 @@ extension ScriptCheck {
     let file = checker.modules.text(of: module).map { ScriptFile($0) }
     files[module] = .some(file)
     return file
+  }
+
+  /// Returns the globals of the modules that the script requires, and of those that these require.
+  func globalsOfModules() -> Set<String> {
+    var (globals, seen): (Set<String>, Set<String>) = ([], [])
+    var waiting = Array(tree.required)
+    while let name = waiting.popLast() {
+      guard seen.insert(name).inserted, let file = file(name) else { continue }
+      globals.formUnion(file.globals)
+      waiting += file.required
+    }
+    return globals
+  }
+}
+
+extension LuaTree {
+  /// The names in `require "name"`.
+  fileprivate var required: Set<String> {
+    Set(
+      expressionIDs.compactMap { id in
+        guard case .call(let callee, let arguments) = self[id].kind,
+          case .global("require") = self[callee].kind,
+          let first = arguments.first, case .string(let name) = self[first].kind
+        else { return nil }
+        return name
+      })
   }
 }

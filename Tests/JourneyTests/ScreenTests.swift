@@ -49,7 +49,7 @@ import Testing
     try screen.press("C-u")
     try screen.type("speaker.session { pri")
     try screen.press("Tab")
-    try screen.expect("> speaker.session { pri")
+    try screen.expect("> speaker.session { priority =")
   }
 
   @Test("a block is continued, comes back whole, and is edited as one")

@@ -9,10 +9,21 @@ import Testing
     let page = reference.manualPage(version: "0.1.0")
     let folder = try TemporaryFolder()
     let path = try folder.write(Array(page.utf8), to: "roomtone-lua.3")
+    let code = Set(
+      ((reference.modules + reference.topics).flatMap(\.text).compactMap(\.code).flatMap { $0 }
+        + reference.functions.compactMap(\.example).flatMap { $0 }).map { String($0.drop { $0 == " " }) })
     for columns in [40, 80, 132] {
       let result = try Command.run(
         "env", ["LC_ALL=C.UTF-8", "MANWIDTH=\(columns)", "man", "--warnings", "-l", "-Tutf8", path])
       #expect(result.status == 0 && String(decoding: result.errors, as: UTF8.self) == "")
+      let plain = try Command.run(
+        "env", ["LC_ALL=C.UTF-8", "MANWIDTH=\(columns)", "MANROFFOPT=-c", "man", "-l", path]
+      ).text
+      let long = plain.split(separator: "\n").filter {
+        $0.count > columns && !code.contains(String($0.drop { $0 == " " }))
+      }
+      #expect(
+        long.allSatisfy { $0.split(separator: " ").count == 1 }, "\(columns): \(long.map { String($0) })")
     }
     let plain = try Command.run(
       "env", ["LC_ALL=C.UTF-8", "MANWIDTH=500", "MANROFFOPT=-c", "man", "-l", path]

@@ -231,6 +231,29 @@ struct ComplaintCase: CustomTestStringConvertible {
     #expect(complaints("require \"mien\"").first?.contains("did you mean 'mine'") == true)
   }
 
+  @Test("globals of required modules are known, also of those that these require")
+  func foreignGlobals() {
+    let texts = [
+      "helper": "require \"deeper\" function greet() print(level) end",
+      "deeper": "require \"helper\" local function set() settings = { volume = 1 } end set()",
+      "open": "_G[\"any\" .. \"thing\"] = 1",
+    ]
+    func complaints(_ script: String) -> [String] { findings(script, modules: texts) }
+    #expect(complaints("level = 1 require \"helper\" greet() print(settings.volume)") == [])
+    #expect(complaints("require \"open\" print(anything)") == [])
+    #expect(
+      complaints("require \"helper\" greed()")
+        == ["1:18: undefined global 'greed'; did you mean 'greet'? (check.global)"])
+  }
+
+  @Test("a module that can't be read is no misspelt one")
+  func unreadable() {
+    let checker = ScriptChecker(reference: reference, house: house, modules: UnreadableModules())
+    #expect(
+      checker.check(Array("require \"secret\"".utf8), name: "script.lua").map(\.message)
+        == ["the file of the module 'secret' can't be read"])
+  }
+
   @Test("in specs, mistakes that are expected have no complaint")
   func specs() {
     let spec = """
@@ -256,4 +279,11 @@ struct ComplaintCase: CustomTestStringConvertible {
     #expect(findings("#!/usr/bin/env roomtone\nx()").first?.hasPrefix("2:1: ") == true)
     #expect(findings("print(1)\r\nprint(2)\r\n x()").first?.hasPrefix("3:2: ") == true)
   }
+}
+
+/// A folder with a file that the user has no right to read.
+private struct UnreadableModules: ModuleSource {
+  func text(of module: String) -> [UInt8]? { nil }
+  func isInternal(_ module: String) -> Bool { false }
+  let names = ["secret"]
 }

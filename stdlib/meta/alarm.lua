@@ -5,9 +5,12 @@
 --   local alarm = require "alarm"
 --   local wake = alarm.set {
 --     at = "06:45", days = "mon-fri", rooms = { "Bedroom" },
---     sources = { "http://127.0.0.1:8000/morning.mp3", "wake_up.mp3" }, volume = 20, fade = "5m",
+--     sources = { "http://127.0.0.1:8000/morning.mp3", "wake_up.mp3" },
+--     volume = 20, fade = "5m",
 --   }
---   wake:on("ringing", function(event) print("good morning, with", event.source) end)
+--   wake:on("ringing", function(event)
+--     print("good morning, with", event.source)
+--   end)
 --
 -- At its time an alarm interrupts what its rooms play, and rises to its volume. A station counts as sounding when
 -- `sustain` seconds of sound above -60 dBFS have been heard; one that can't be reached or falls silent is replaced by

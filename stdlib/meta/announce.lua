@@ -6,7 +6,8 @@
 --   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
 --   announce.say { "Das Essen ist fertig", voice = "de" }
 --   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
---   announce.say { "Five more minutes", duck = 12 }          -- the music goes on, 12 dB lower
+--   -- the music continues, 12 dB lower
+--   announce.say { "Five more minutes", duck = 12 }
 --
 -- What plays in the rooms pauses, and continues exactly where it was, at its volume; so does an alarm. With `duck` in dB
 -- it goes on under the announcement, in step with rooms that have none, and is at its level again afterwards.

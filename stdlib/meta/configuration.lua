@@ -8,17 +8,22 @@
 --
 --   -- config.lua
 --   house { output = "alsa",  -- or "alsa:DEVICE", "wav:DIR", "null"
---           speakers = { { name = "Kitchen", group = "Kitchen", role = "mono", volume = 20 },
+--           speakers = { { name = "Kitchen", role = "mono", volume = 20 },
 --                        { name = "Bed left", group = "Bedroom", role = "left" },
---                        { name = "Bed right", group = "Bedroom", role = "right" } } }
---   limits { memory = 256, run = "2s", objects = 10000 }  -- MB; time without suspending; objects at once
+--                        { name = "Bed right", group = "Bedroom",
+--                          role = "right" } } }
+--   -- MB; time without suspending; objects at once
+--   limits { memory = 256, run = "2s", objects = 10000 }
 --   log { level = "info" }
 --   location { latitude = 52.5, longitude = 13.4 }        -- for times by the sun
---   stations { morning = "http://127.0.0.1:8000/morning.mp3" }  -- a name is valid wherever a URL is
---   recordings { folder = "~/Radio", template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
---                keep = "60d",       -- older finished recordings are deleted (default: none)
---                min_free = "2GB" }  -- recordings leave this much of the disk free
---   headset { transport = "unix:/run/user/1000/headset.sock" }  -- or "tcp:127.0.0.1:PORT", "serial:PATH"
+--   -- a name is valid wherever a URL is
+--   stations { morning = "http://127.0.0.1:8000/morning.mp3" }
+--   recordings { folder = "~/Radio",
+--                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
+--                keep = "60d",         -- then they are deleted (default: never)
+--                min_free = "2GB" }    -- of the disk stays free
+--   -- or "tcp:127.0.0.1:PORT", "serial:PATH"
+--   headset { transport = "unix:/run/user/1000/headset.sock" }
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

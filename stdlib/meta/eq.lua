@@ -3,7 +3,8 @@
 -- Named equalizer presets, for sessions and for headsets.
 --
 --   local eq = require "eq"
---   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is redefined
+--   -- kept until it is redefined
+--   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })
 --   eq.apply(speaker.default_session(), "kitchen")
 --   headset.on("connected", function(event)
 --     eq.apply(event.headset, "train", { fit = true })

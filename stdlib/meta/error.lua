@@ -4,7 +4,9 @@
 --
 --   local kitchen, err = task.try(speaker.device, "Kitchn")
 --   if not kitchen then
---     print(err) --> wake.lua:1: no speaker is called "Kitchn" (speaker.unknown); did you mean "Kitchen"?
+--     print(err)
+--     --> wake.lua:1: no speaker is called "Kitchn" (speaker.unknown);
+--     --> did you mean "Kitchen"?
 --     kitchen = speaker.device(err.suggestion)
 --   end
 --   kitchen:join()

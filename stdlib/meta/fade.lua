@@ -4,8 +4,11 @@
 --
 --   local fade = require "fade"
 --   local evening = fade.volume { "Living Room", to = 8, over = "20m" }
---   evening:on("done", function(event) print(#event.devices, "speakers are quiet now") end)
---   fade.volume { speaker.default_session(), to = 30, over = "10s", curve = "equal_power" }
+--   evening:on("done", function(event)
+--     print(#event.devices, "speakers are quiet now")
+--   end)
+--   local session = speaker.default_session()
+--   fade.volume { session, to = 30, over = "10s", curve = "equal_power" }
 --
 -- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: of two fades the later one
 -- wins. A speaker that can't be reached, or that an interruption uses at a volume of its own, is left out, and receives

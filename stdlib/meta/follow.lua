@@ -3,7 +3,7 @@
 -- Music that moves with people from room to room.
 --
 --   local follow = require "follow"
---   follow.to { "Kitchen" }                                -- the default session moves to the kitchen
+--   follow.to { "Kitchen" }  -- the default session moves to the kitchen
 --   follow.to { "Bathroom", overlap = "3s" }
 --   schedule.at("22:30", { days = "daily" }, function()
 --     follow.to { "Bedroom" }

@@ -4,7 +4,8 @@
 -- Roomtone's changes to Lua's own library; everything else is as in the Lua 5.4 manual.
 --
 --   local ok, err = pcall(function()
---     speaker.play("wake_up.mp3") -- suspends inside pcall, and inside a coroutine of the script's own
+--     -- suspends inside pcall, and inside a coroutine of the script's own
+--     speaker.play("wake_up.mp3")
 --     speaker.finish()
 --   end)
 --   if not ok then log.error(tostring(err)) end

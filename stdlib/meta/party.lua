@@ -6,7 +6,7 @@
 --   local birthday = party.start { volume = 30 }
 --   speaker.play_stream "http://127.0.0.1:8000/dance.mp3"
 --   task.sleep "4h"
---   birthday:stop()                                       -- every room as it was before
+--   birthday:stop()  -- every room as it was before
 --
 -- All speakers join one session, and so does one that is added to the house during the party. Other sessions stop, and
 -- continue after the party from the positions that they had. The session of the party continues after it, with what

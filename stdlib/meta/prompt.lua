@@ -3,7 +3,7 @@
 
 -- The prompt, `roomtone repl`: Lua line by line, in which all modules are globals and functions that suspend just work.
 --
---   kitchen = speaker.device "kitchen" -- shows the speaker; modules are globals here
+--   kitchen = speaker.device "kitchen"  -- modules are globals here
 --   kitchen:set_volume(20)
 --   help(kitchen)
 --

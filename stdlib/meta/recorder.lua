@@ -4,8 +4,10 @@
 --
 --   local recorder = require "recorder"
 --   local show = recorder.schedule {
---     url = "http://127.0.0.1:8000/live.mp3", template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}",
---     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", name = "saturday", keep = "60d",
+--     name = "saturday", url = "http://127.0.0.1:8000/live.mp3",
+--     template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}", keep = "60d",
+--     cron = "0 20 * * sat", duration = "2h",
+--     pad_before = "2m", pad_after = "5m",
 --   }
 --   show:on("finished", function(event) print(event.path, event.seconds) end)
 --

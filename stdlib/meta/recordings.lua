@@ -4,9 +4,12 @@
 --
 --   local recordings = require "recordings"
 --   for _, entry in ipairs(recordings.list { station = "morning", limit = 10 }) do
---     print(os.date("%d.%m. %H:%M", entry.start // 1), entry.path, entry.seconds, #entry.gaps)
+--     local start = os.date("%d.%m. %H:%M", entry.start // 1)
+--     print(start, entry.path, entry.seconds, #entry.gaps)
 --   end
---   for _, entry in ipairs(recordings.list()) do print(recordings.verify(entry.path).good) end
+--   for _, entry in ipairs(recordings.list()) do
+--     print(recordings.verify(entry.path).good)
+--   end
 --
 -- A recording is in the catalogue from its first frame on. The functions suspend the routine while they use the disk.
 

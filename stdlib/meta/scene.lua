@@ -3,8 +3,9 @@
 -- Named states of the house, for the store.
 --
 --   local scene = require "scene"
---   scene.save "dinner"                                   -- the house as it is now
---   scene.apply("dinner", { fade = "10s" })               -- on another day, also after a restart
+--   scene.save "dinner"  -- the house as it is now
+--   -- on another day, also after a restart
+--   scene.apply("dinner", { fade = "10s" })
 --   for _, name in ipairs(scene.list()) do print(name) end
 --   scene.delete "dinner"
 --

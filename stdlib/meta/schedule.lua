@@ -6,9 +6,15 @@
 --   schedule.at("06:45", { days = "mon-fri", name = "alarm" }, function()
 --     speaker.play("wake_up.mp3")
 --   end)
---   schedule.cron("30 20 * * sat", { timezone = "Europe/Berlin" }, function() print "the show begins" end)
---   schedule.every("15m", { align = true }, function() print("a quarter", os.date()) end)
---   schedule.at("sunset-20m", { days = "daily" }, function() speaker.play("evening.mp3") end)
+--   schedule.cron("30 20 * * sat", { timezone = "Europe/Berlin" }, function()
+--     print "the show begins"
+--   end)
+--   schedule.every("15m", { align = true }, function()
+--     print("a quarter", os.date())
+--   end)
+--   schedule.at("sunset-20m", { days = "daily" }, function()
+--     speaker.play("evening.mp3")
+--   end)
 --   for _, job in ipairs(schedule.jobs()) do print(job) end
 --
 -- A job lives until it is cancelled, has no further run, or its script ends; a script with jobs keeps running. Each run

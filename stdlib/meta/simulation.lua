@@ -14,10 +14,14 @@
 --
 --   -- stations.lua
 --   station("http://127.0.0.1:8000/morning.mp3", {
---     file = "show.mp3", name = "Morning FM",     -- MP3, AAC in ADTS, or Ogg, repeated
---     titles = { { at = 0, title = "Artist - One" }, { at = "4m", title = "Artist - Two" } },
---     drops = { { at = "10m", outage = "2s" },    -- joined without a gap: the burst covers the outage
---               { at = "20m", outage = "1m", status = 503 }, { at = "40m", outage = "8s", silent = true } },
+--     name = "Morning FM",
+--     file = "show.mp3",  -- MP3, AAC in ADTS, or Ogg, repeated
+--     titles = { { at = 0, title = "Artist - One" },
+--                { at = "4m", title = "Artist - Two" } },
+--     -- joined without a gap: the burst covers the outage
+--     drops = { { at = "10m", outage = "2s" },
+--               { at = "20m", outage = "1m", status = 503 },
+--               { at = "40m", outage = "8s", silent = true } },
 --   })
 --   station("http://127.0.0.1:8000/gone.mp3", { file = "show.mp3", status = 404 })
 --

@@ -3,10 +3,11 @@
 -- Music that fades out and stops after a time.
 --
 --   local sleep_timer = require "sleep_timer"
---   local timer = sleep_timer.start { after = "30m", fade = "5m", rooms = "Bedroom" }
+--   local timer = sleep_timer.start {
+--     after = "30m", fade = "5m", rooms = "Bedroom" }
 --   timer:on("done", function() print "good night" end)
---   timer:extend "10m"                                          -- one more song; also during the fade
---   print(timer.remaining)                                      -- seconds until the music stops
+--   timer:extend "10m"  -- one more song; also during the fade
+--   print(timer.remaining)  -- seconds until the music stops
 --
 -- After `after` the music fades out for `fade`, and stops: the default session as a whole if only these rooms play it,
 -- so that they remain its members; else the rooms leave their sessions, which continue for others. Then the volumes

@@ -4,7 +4,9 @@
 --
 --   local speaker = require "speaker"
 --   local kitchen = speaker.device "kitchen"
---   speaker.on("ended", function(event) print(event.source.title, event.reason) end)
+--   speaker.on("ended", function(event)
+--     print(event.source.title, event.reason)
+--   end)
 --   kitchen:set_volume(20)
 --   speaker.play("wake_up.mp3", { title = "the morning tune" })
 --   speaker.finish()

@@ -9,9 +9,11 @@
 --   local speaker, task = require "speaker", require "task"
 --
 --   describe("bedtime", function()
---     it("plays in the bedroom, and is over at eleven", { from = "2026-01-05T22:00" }, function()
---       arg = { "22:30" }                           -- what `roomtone run` would pass
---       dofile "scripts/bedtime.lua"                -- its jobs run in the virtual time of the test
+--     local night = { from = "2026-01-05T22:00" }
+--     it("plays in the bedroom, and is over at eleven", night, function()
+--       arg = { "22:30" }  -- what `roomtone run` would pass
+--       -- its jobs run in the virtual time of the test
+--       dofile "scripts/bedtime.lua"
 --       task.sleep "45m"
 --       expect(speaker.device("Bedroom Left").is_playing):to_be_true()
 --       expect(speaker.device("Kitchen").active):to_be_false()
@@ -21,7 +23,9 @@
 --
 --     it("names a room that does not exist", function()
 --       arg = { "22:30", "Attic" }
---       expect(function() dofile "scripts/bedtime.lua" end):to_raise "speaker.unknown"
+--       expect(function()
+--         dofile "scripts/bedtime.lua"
+--       end):to_raise "speaker.unknown"
 --     end)
 --   end)
 --

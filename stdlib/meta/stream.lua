@@ -5,12 +5,15 @@
 --
 --   local stream = require "stream"
 --   local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
---   radio:on("metadata", function(event) print(event.artist, event.title_without_artist) end)
+--   radio:on("metadata", function(event)
+--     print(event.artist, event.title_without_artist)
+--   end)
 --   speaker.play_stream(radio)
 --   task.sleep "10m"
 --   radio:pause()
 --   task.sleep "2m"
---   radio:start()    -- resumes at the same position; radio:go_live() skips what was missed
+--   -- resumes at the same position; radio:go_live() skips what was missed
+--   radio:start()
 --
 -- Nothing is connected before `start`, `record` or `speaker.play_stream`. A lost connection is restored, with no limit
 -- of attempts, and what the server still has of the missed part is joined frame by frame. URLs may lead to playlists
@@ -258,7 +261,8 @@ function Stream:go_live() end
 ---`argument`.
 ---
 ---    local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
----    radio:audiovault { url = "http://127.0.0.1/now.xml", timezone = "EST", elements = { event = "cut" } }
+---    radio:audiovault { url = "http://127.0.0.1/now.xml",
+---                       timezone = "EST", elements = { event = "cut" } }
 ---@param options stream.AudioVaultOptions|false
 function Stream:audiovault(options) end
 

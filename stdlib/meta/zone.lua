@@ -3,10 +3,11 @@
 -- Named sets of speakers with one volume that keeps the balance between them.
 --
 --   local zone = require "zone"
---   zone.define("downstairs", { "Kitchen", "Living Room" })     -- kept until it is redefined
+--   -- kept until it is redefined
+--   zone.define("downstairs", { "Kitchen", "Living Room" })
 --   local downstairs = zone.get "downstairs"
 --   downstairs:set_volume(50)
---   downstairs:set_volume(20)                                    -- each as far from the others as before
+--   downstairs:set_volume(20)  -- each as far from the others as before
 --   downstairs:play("http://127.0.0.1:8000/jazz.mp3")
 --
 -- Each speaker has an offset from the zone's volume, which is kept where it can't be heard: at 0, where all are silent,
