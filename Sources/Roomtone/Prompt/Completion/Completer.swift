@@ -53,10 +53,10 @@ struct Completer {
     case .name(let call):
       let options = call.map { keys(of: $0, context) } ?? []
       let named = Self.matching(word, options.map { "\($0) = " })
-      if word.isEmpty && !named.isEmpty { return named }
+      if !named.isEmpty { return named }
       let variables = Array(context.variables.keys)
       let keywords = word.count < 2 ? [] : Self.keywords
-      return named + Self.matching(word, Set(names.globals + variables + keywords).sorted())
+      return Self.matching(word, Set(names.globals + variables + keywords).sorted())
     case .member(let chain, let isMethod):
       let target = resolve(chain, context)
       return Self.matching(word, members(of: target, isMethod: isMethod))
