@@ -28,12 +28,28 @@ extension Engine {
     return LoadedScript(script: script, main: main, arguments: arguments)
   }
 
-  /// Runs a loaded script, as `run(_:_:arguments:limit:handlesSignals:)` does.
+  /// Runs loaded scripts in one house, each until it has nothing left to do, then ends everything tidily. Blocks the
+  /// calling thread.
+  /// - Parameters:
+  ///   - limit: ends the scripts after this time, which is no failure.
+  ///   - handlesSignals: true if SIGINT, SIGTERM and SIGHUP end them.
   public func run(
-    _ loaded: LoadedScript, limit: Duration? = nil, handlesSignals: Bool = false
+    _ loaded: LoadedScript..., limit: Duration? = nil, handlesSignals: Bool = false
+  ) -> RunResult { run(loaded, limit: limit, handlesSignals: handlesSignals) }
+
+  /// Runs several loaded scripts, as `run(_:limit:handlesSignals:)` does.
+  public func run(
+    _ loaded: [LoadedScript], limit: Duration? = nil, handlesSignals: Bool = false
   ) -> RunResult {
-    run(
-      loaded.script, loaded.main, arguments: loaded.arguments, limit: limit, handlesSignals: handlesSignals)
+    let run = ScriptRun(engine: self, scripts: loaded.map(\.script))
+    if handlesSignals { run.watchSignals() }
+    if let limit { run.limit(to: limit) }
+    for (script, main, arguments) in loaded.map({ ($0.script, $0.main, $0.arguments) }) {
+      // A routine that failed has said what it had to say: what it started ends with it.
+      script.call(
+        main, arguments.map { .string($0) }, name: script.name, onFailure: { run.stop(script) })
+    }
+    return run.finish()
   }
 
   /// Runs a script until it has nothing left to do, then ends everything tidily. Blocks the calling thread.
@@ -47,77 +63,94 @@ extension Engine {
     _ script: Script, _ main: LuaReference, arguments: [String] = [], limit: Duration? = nil,
     handlesSignals: Bool = false
   ) -> RunResult {
-    let run = ScriptRun(engine: self, script: script)
-    if handlesSignals { run.watchSignals() }
-    if let limit { run.limit(to: limit) }
-    // A routine that failed has said what it had to say: what it started ends with it.
-    script.call(main, arguments.map { .string($0) }, name: script.name, onFailure: { run.stop() })
-    return run.finish()
+    run(
+      [LoadedScript(script: script, main: main, arguments: arguments)], limit: limit,
+      handlesSignals: handlesSignals)
   }
 }
 
-/// A run of a script from its start to its tidy end. Confined to the loop.
+/// A run of scripts in one house from their start to the tidy end of the last one. Confined to the loop.
 final class ScriptRun {
   private let engine: Engine
-  private let script: Script
   private let loop: EventLoop
+  private let scripts: [Script]
   private var signals: EndSignals?
   private var timer: LoopTimer?
-  private var isStopping = false
-  private var isProbing = false
-  private var phase = Phase.running
+  private var phase: Phase
   private var headway: Headway
+  /// `true` while a turn or two may still bring an event to a script that has nothing to do.
+  private var isProbing = false
+  /// The ends of scripts that ended before the last one.
+  private var endings: [Task<Void, Never>] = []
 
-  private enum Phase { case running, ending, ended }
+  private enum Phase {
+    /// These scripts run; those that were stopped end.
+    case running([Script], stopped: [Script])
+    case ending
+    case ended
+  }
 
-  init(engine: Engine, script: Script) {
-    self.engine = engine
-    self.script = script
+  init(engine: Engine, scripts: [Script]) {
+    (self.engine, self.scripts) = (engine, scripts)
+    phase = .running(scripts, stopped: [])
     loop = engine.loop
     headway = Headway(longestStandstill: engine.options.longestStandstill)
   }
 
-  /// Lets these signals end the script, as `EndSignals` says.
+  /// Lets these signals end the scripts, as `EndSignals` says.
   func watchSignals(_ numbers: [Int32] = EndSignals.usual) {
     signals = EndSignals(numbers, of: engine) { [unowned self] in stop() }
   }
 
-  /// Ends the script after `time`.
+  /// Ends the scripts after `time`.
   func limit(to time: Duration) {
     timer = loop.after(time, keepsAlive: false) { [unowned self] in stop() }
   }
 
-  /// Ends the script.
+  /// Ends a script.
+  func stop(_ script: Script) {
+    guard case .running(let running, let stopped) = phase else { return }
+    phase = .running(running, stopped: stopped + [script])
+    settle()
+  }
+
+  /// Ends all scripts.
   func stop() {
-    isStopping = true
+    guard case .running(let running, _) = phase else { return }
+    phase = .running(running, stopped: running)
     settle()
   }
 
   /// Runs the loop to the end.
   func finish() -> RunResult {
-    while phase != .ended {
+    while !hasEnded {
       let result = loop.run(until: { [unowned self] in
         if loop.isVirtual { countTurn() }
-        if phase == .running && !isProbing && shouldEnd { settle() }
-        return phase == .ended
+        if !isProbing, !due.isEmpty { settle() }
+        return hasEnded
       })
-      if phase == .ended { break }
+      if hasEnded { break }
       if result == .idle { failDeadlocked() } else if result == .stopped { break }
     }
     timer?.cancel()
     engine.closeServices()
     signals?.cancel()
     loop.close()
-    return RunResult(
-      status: signals?.status ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
-        ?? (script.failures > 0 ? 1 : 0))
+    let requested = scripts.compactMap(\.requestedExit).first { $0 != 0 }
+    return RunResult(status: signals?.status ?? requested ?? (scripts.contains { $0.failures > 0 } ? 1 : 0))
   }
 
-  private var shouldEnd: Bool {
-    isStopping || script.requestedExit != nil || script.isFlooded || !script.isAlive
+  private var hasEnded: Bool { if case .ended = phase { true } else { false } }
+
+  /// The scripts that have nothing left to do, or are to end.
+  private var due: [Script] {
+    guard case .running(let running, let stopped) = phase else { return [] }
+    return running.filter { script in
+      script.requestedExit != nil || script.isFlooded || !script.isAlive || stopped.contains { $0 === script }
+    }
   }
 
-  /// Ends the script when it still has nothing to do after what is ready now has run: an event that is on its way
+  /// Ends scripts that still have nothing to do after what is ready now has run: an event that is on its way
   /// may start a routine.
   private func settle() {
     isProbing = true
@@ -126,21 +159,27 @@ final class ScriptRun {
 
   private func probe(turns: Int) {
     loop.next { [self] in
-      guard phase == .running, shouldEnd else {
-        isProbing = false
-        return
-      }
-      if turns > 0 { probe(turns: turns - 1) } else { end() }
+      let due = due
+      if turns > 0, !due.isEmpty { return probe(turns: turns - 1) }
+      isProbing = false
+      end(due)
     }
   }
 
-  private func end() {
-    guard phase == .running else { return }
+  private func end(_ ending: [Script]) {
+    guard case .running(let running, let stopped) = phase, !ending.isEmpty else { return }
+    let rest = running.filter { script in !ending.contains { $0 === script } }
+    guard rest.isEmpty else {
+      phase = .running(rest, stopped: stopped)
+      endings += ending.map { script in loop.start { await script.end() } }
+      return
+    }
     phase = .ending
     engine.onEnding()
-    let (engine, script) = (engine, script)
+    let (engine, endings) = (engine, endings)
     loop.start { [self] in
-      await script.end()
+      for earlier in endings { await earlier.value }
+      for script in ending { await script.end() }
       await engine.headsets.close()
       await engine.house.close()
       loop.next(turns: 3) { [self] in phase = .ended }
@@ -151,25 +190,28 @@ final class ScriptRun {
   /// limit's and that of the last grace too.
   private func countTurn() {
     guard headway.isLostByTurn(at: loop.now) else { return }
-    if phase == .ending { return script.giveUp() }
-    script.report(
-      LuaError(
-        code: "simulate.stuck", message: "\(script.name) is busy and lets next to no time pass",
-        hint: "sleep longer between steps", location: script.state.lastLocation))
-    end()
+    guard case .running(let running, _) = phase else {
+      return scripts.forEach { $0.giveUp() }
+    }
+    for script in running {
+      script.report(
+        LuaError(
+          code: "simulate.stuck", message: "\(script.name) is busy and lets next to no time pass",
+          hint: "sleep longer between steps", location: script.state.lastLocation))
+    }
+    end(running)
   }
 
-  /// Fails a script that waits for what can't happen any more.
+  /// Fails scripts that wait for what can't happen any more.
   private func failDeadlocked() {
-    if phase == .running {
+    guard case .running(let running, _) = phase else { return phase = .ended }
+    for script in running {
       script.report(
         LuaError(
           code: "script.stuck", message: "\(script.name): waits for something that can't happen any more",
           hint: "give wait() a timeout, or let something play, a timer or a job bring the event"))
-      end()
-    } else {
-      phase = .ended
     }
+    end(running)
   }
 }
 

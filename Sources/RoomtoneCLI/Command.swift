@@ -100,6 +100,7 @@ enum Command {
     return try SimulateCommand.run(
       SimulateCommand.Options(
         text: text, arguments: arguments.scriptArguments,
+        companions: try arguments.texts(.companions).map { try ScriptText(path: $0) },
         from: try now ?? arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
         limit: limit, zone: zone,
         stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
@@ -117,7 +118,8 @@ enum Command {
         help: "roomtone simulate")
     }
     let read: [OptionSpec] = [.stations, .triggers, .config]
-    let files = ([arguments.script] + read.map(arguments.text)).compactMap { $0 }
+    let files =
+      ([arguments.script] + read.map(arguments.text)).compactMap { $0 } + arguments.texts(.companions)
     if let file = files.first(where: { OutputFile.areSame($0, path) }) {
       throw UsageError(
         .value, "--html would replace \(file.onOneLine), which is read", help: "roomtone simulate")

@@ -11,6 +11,8 @@ enum SimulateCommand {
   struct Options {
     var text: ScriptText
     var arguments: [String]
+    /// Further scripts in the same house, without arguments.
+    var companions: [ScriptText] = []
     var from: LocalDateTime
     var limit: Duration
     var zone: any LocalZone
@@ -65,8 +67,10 @@ enum SimulateCommand {
       error.context = "\(timeline.now)" + (error.context.map { ", \($0)" } ?? "")
       onFailure(error)
     }
-    let script = try engine.load(options.text, arguments: options.arguments)
-    let result = engine.run(script, limit: options.limit, handlesSignals: true)
+    let scripts =
+      [try engine.load(options.text, arguments: options.arguments)]
+      + (try options.companions.map { try engine.load($0) })
+    let result = engine.run(scripts, limit: options.limit, handlesSignals: true)
     timeline.finish()
     // Ends the reference cycle of engine and time line.
     engine.onPrint = { _ in }
@@ -75,7 +79,8 @@ enum SimulateCommand {
     engine.onFailure = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
     if let page, let recorder {
-      try page.write(Array(WeekPage(recorder.week(title: options.text.name, until: end)).text.utf8))
+      let title = ([options.text] + options.companions).map(\.name).joined(separator: ", ")
+      try page.write(Array(WeekPage(recorder.week(title: title, until: end)).text.utf8))
     }
     return result.status
   }

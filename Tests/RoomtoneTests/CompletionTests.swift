@@ -83,7 +83,7 @@ import Testing
       ("speaker.session { na", ["name = "]), ("speaker.session({ dev", ["devices = "]),
       ("speaker.session { name = 'x', ", ["devices = ", "priority = "]),
       ("speaker.play('x', { loo", ["loop = "]),
-      ("local s = speaker.session { pri", ["print", "priority = "].reversed()),
+      ("local s = speaker.session { pri", ["priority = "]),
       ("radio:record('x', { spl", ["split = "]), ("speaker.session { name = pri", ["print"]),
     ])
   func options(text: String, expected: [String]) { #expect(candidates(text) == expected) }

@@ -70,7 +70,7 @@ public final class Prompt {
 
   /// Reads the input to its end, then ends the script. Blocks the calling thread.
   public func evaluateInput() -> RunResult {
-    let run = ScriptRun(engine: engine, script: script)
+    let run = ScriptRun(engine: engine, scripts: [script])
     self.run = run
     script.staysAlive { true }
     // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.

@@ -74,7 +74,9 @@ extension CommandSpec {
     name: "simulate",
     summary: "shows what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
-    options: [.from, .span, .timezone, .stations, .triggers, .render, .json, .html, .seed, .config],
+    options: [
+      .companions, .from, .span, .timezone, .stations, .triggers, .render, .json, .html, .seed, .config,
+    ],
     notes: [
       """
       Time jumps from one event to the next, so a week takes less than a second. No hardware and no network is \
@@ -82,7 +84,7 @@ extension CommandSpec {
       the end, with a catalogue of its own.
       """,
       """
-      A line with ! is a failure, one with ? a warning: two routines change a room within a minute. The summary at the \
+      A line with ! is a failure, one with ? a warning: two routines, also of two scripts, change a room within a minute. The summary at the \
       end counts runs and failures, and names jobs that never ran and sources that were never heard.
       """,
       """
@@ -108,6 +110,9 @@ extension CommandSpec {
         "through the night in which the clocks are put forward"),
       ExampleSpec(
         "roomtone simulate radio.lua --stations stations.lua", "with stations that drop, or are not there"),
+      ExampleSpec(
+        "roomtone simulate wake_up.lua --with bedtime.lua --with party.lua",
+        "do they get in each other's way?"),
       ExampleSpec("roomtone simulate wake_up.lua --html week.html", "with a page to look at or to print"),
       ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
     ])
@@ -309,6 +314,9 @@ extension OptionSpec {
   static let stations = OptionSpec(
     "stations", .file, sources: [.luaFiles],
     "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
+  static let companions = OptionSpec(
+    "with", .file, isRepeated: true, sources: [.luaFiles],
+    "another script that lives in the same house; may be given several times")
   static let triggers = OptionSpec(
     "triggers", .file, sources: [.luaFiles],
     "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
