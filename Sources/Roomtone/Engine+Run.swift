@@ -84,7 +84,7 @@ final class ScriptRun {
   private var endings: [Task<Void, Never>] = []
 
   private enum Phase {
-    /// These scripts run; those that were stopped end.
+    /// The scripts that run, and those that were stopped and end next.
     case running([Script], stopped: [Script])
     case ending
     case ended

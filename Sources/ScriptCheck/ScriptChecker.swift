@@ -119,7 +119,8 @@ final class ScriptCheck {
   private(set) lazy var variableNames = Set(tree.variableIDs.map { tree[$0].name })
   /// Names that an undefined global may have been meant to be.
   private(set) lazy var suggestedGlobals =
-    (LuaLibrary.globals + variableNames + declaredGlobals.keys + foreignGlobals + reference.modules.map(\.name)).sorted()
+    (LuaLibrary.globals + variableNames + declaredGlobals.keys + foreignGlobals
+    + reference.modules.map(\.name)).sorted()
   /// Complaints about undefined globals by their names.
   var globalComplaints: [String: String] = [:]
   var files: [String: ScriptFile?] = [:]
