@@ -126,7 +126,7 @@ final class ScriptRun {
     while !hasEnded {
       let result = loop.run(until: { [unowned self] in
         if loop.isVirtual { countTurn() }
-        if !isProbing, !due.isEmpty { settle() }
+        if !isProbing, hasDue { settle() }
         return hasEnded
       })
       if hasEnded { break }
@@ -145,9 +145,17 @@ final class ScriptRun {
   /// The scripts that have nothing left to do, or are to end.
   private var due: [Script] {
     guard case .running(let running, let stopped) = phase else { return [] }
-    return running.filter { script in
-      script.requestedExit != nil || script.isFlooded || !script.isAlive || stopped.contains { $0 === script }
-    }
+    return running.filter { Self.isDue($0, stopped) }
+  }
+
+  /// `true` if there are such scripts; asked in every turn of the loop.
+  private var hasDue: Bool {
+    guard case .running(let running, let stopped) = phase else { return false }
+    return running.contains { Self.isDue($0, stopped) }
+  }
+
+  private static func isDue(_ script: Script, _ stopped: [Script]) -> Bool {
+    script.requestedExit != nil || script.isFlooded || stopped.contains { $0 === script } || !script.isAlive
   }
 
   /// Ends scripts that still have nothing to do after what is ready now has run: an event that is on its way

@@ -74,6 +74,9 @@ public final class JobTable {
   /// Returns the jobs of `owner`, nil: of all, in the order in which they were added.
   public func jobs(of owner: Int? = nil) -> [Job] { jobs.filter { owner == nil || $0.owner == owner } }
 
+  /// Returns true if `owner` has a job.
+  public func hasJobs(of owner: Int) -> Bool { jobs.contains { $0.owner == owner } }
+
   /// Returns the job called `name`, nil when there is none.
   public func job(named name: String, owner: Int = 0) -> Job? {
     jobs.first { $0.owner == owner && $0.name == name }

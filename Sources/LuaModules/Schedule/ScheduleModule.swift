@@ -30,7 +30,7 @@ final class ScheduleModule {
           call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
         },
       ])
-    script.staysAlive { !table.jobs(of: number).isEmpty }
+    script.staysAlive { table.hasJobs(of: number) }
     script.root { table.endAll(of: number) }
   }
 
