@@ -69,11 +69,15 @@ local function is_curve(kept)
   return true
 end
 
--- Returns the gains of a preset that the script has defined, nil if there is none.
+-- Returns the gains of a preset that the script has defined, nil if there is none. Raises at the script's
+-- line for a value that is no preset.
 local function defined(name, where)
   local is_name = #name <= options.LONGEST_NAME and utf8.len(name)
   local kept = is_name and at(where, store.get, PREFIX .. name) or nil
-  return is_curve(kept) and kept or nil
+  if kept ~= nil and not is_curve(kept) then
+    misuse(("the store's value '%s%s' is no preset"):format(PREFIX, name), nil, "define the preset again")
+  end
+  return kept
 end
 
 local function presets(where)
@@ -81,10 +85,8 @@ local function presets(where)
   for _, preset in ipairs(BUILT_IN) do
     table.insert(list, preset[1])
   end
-  for _, key in ipairs(at(where, store.keys)) do
-    if key:sub(1, #PREFIX) == PREFIX then
-      table.insert(list, key:sub(#PREFIX + 1))
-    end
+  for _, key in ipairs(at(where, store.keys, PREFIX)) do
+    table.insert(list, key:sub(#PREFIX + 1))
   end
   return list
 end

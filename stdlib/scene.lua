@@ -50,10 +50,8 @@ end
 -- Returns the names of the scenes, sorted.
 local function names(where)
   local list = {}
-  for _, key in ipairs(at(where, store.keys)) do
-    if key:sub(1, #PREFIX) == PREFIX then
-      list[#list + 1] = key:sub(#PREFIX + 1)
-    end
+  for _, key in ipairs(at(where, store.keys, PREFIX)) do
+    list[#list + 1] = key:sub(#PREFIX + 1)
   end
   return list
 end

@@ -225,10 +225,9 @@ function zone.get(name)
   local where, known = checks.where(), {}
   local kept = at(where, store.get, PREFIX .. name)
   if kept == nil then
-    for _, key in ipairs(at(where, store.keys)) do
-      known[key:match "^zone%.(.*)" or 1] = true
+    for _, key in ipairs(at(where, store.keys, PREFIX)) do
+      known[key:sub(#PREFIX + 1)] = true
     end
-    known[1] = nil
     local message = next(known) and checks.unknown("zone", name, known)
       or ("no zone is called '%s', as no zone is defined"):format(name)
     misuse(message, "zone.unknown")

@@ -63,13 +63,16 @@ public final class ScriptStore {
     }
   }
 
-  /// Returns the keys of a script, sorted by their bytes.
-  public func keys(of script: String) throws -> [String] {
+  /// Returns the keys of a script that begin with a prefix, sorted by their bytes.
+  public func keys(of script: String, prefix: String = "") throws -> [String] {
     try perform {
-      try $0.query("SELECT key FROM value WHERE script = ? ORDER BY key", [.text(script)]).map {
-        try $0.text(0)
-      }
-    }
+      // Sorted by bytes, the keys with the prefix follow each other from the prefix itself on.
+      try $0.query(
+        "SELECT key FROM value WHERE script = ? AND key >= ? ORDER BY key", [.text(script), .text(prefix)]
+      )
+      .map { try $0.text(0) }
+      .prefix { $0.utf8.starts(with: prefix.utf8) }
+    }.map { $0 }
   }
 
   /// The error for a text at `key` that is no JSON.

@@ -55,6 +55,35 @@ struct InterruptionTests {
       lines == ["suspending 0.0 interruption", "suspended 0.5 interruption", "resumed 3.5 interruption"])
   }
 
+  @Test("plays a list of files as a queue; what can't be played interrupts nothing")
+  func queue() throws {
+    let lines = try EngineHarness.printed(
+      """
+      speaker.on("suspended", function() print "suspended" end)
+      speaker.on("track", function(event) print(event.session.name, event.source.title) end)
+      speaker.play "long.wav"
+      task.sleep(1)
+      local begin = task.now()
+      speaker.interrupt { play = { "tone.wav", "absent.wav", "tone.wav" } }
+      print(string.format("%.1f", task.now() - begin), speaker.state())
+      speaker.interrupt { play = { "tone.wav", "tone.wav" }, duck = 10 }
+      print(string.format("%.1f", task.now() - begin), speaker.state())
+      for _, wrong in ipairs { { "absent.wav", "absent.mp3" }, {}, { 1 }, 5 } do
+        print(select(2, pcall(speaker.interrupt, { play = wrong })))
+      end
+      speaker.stop()
+      """)
+    #expect(
+      lines == [
+        "suspended", "interruption\ttone.wav", "interruption\ttone.wav", "6.0\tplaying",
+        "interruption\ttone.wav", "interruption\ttone.wav", "12.0\tplaying",
+        "test.lua:11: cannot open absent.wav: no such file or directory (audio.not_found)",
+        "test.lua:11: bad argument #1 to 'interrupt' (option 'play': the list has no files)",
+        "test.lua:11: bad argument #1 to 'interrupt' (option 'play': [1]: the path of a file expected)",
+        "test.lua:11: bad argument #1 to 'interrupt' (option 'play': a file, a list of files or a function expected)",
+      ])
+  }
+
   @Test("it comes back to a paused session paused, at its position")
   func paused() throws {
     let lines = try EngineHarness.printed(

@@ -111,10 +111,14 @@ struct StoreTests {
       print(store.delete "b", store.delete "b", store.get "b")
       store.set("B", nil)
       print(#store.keys(), store.get("B", "gone"), store.get("B", print) == print)
+      print(table.concat(store.keys "a", "|"), #store.keys "a'; ", #store.keys "absent", #store.keys "é", #store.keys "")
+      print(select(2, pcall(store.keys, 5)))
       """)
     #expect(
       lines == [
         "7\ttrue\tB\ta b\ta'; DROP TABLE value; --\tb\t1024\té", "true\tfalse\tnil", "5\tgone\ttrue",
+        "a b|a'; DROP TABLE value; --\t1\t0\t1\t5",
+        "test.lua:8: bad argument #1 to 'keys' (string expected, got number)",
       ])
   }
 

@@ -303,7 +303,7 @@ function speaker.watch(on) end
 function speaker.session(options) end
 
 ---@class speaker.InterruptOptions
----@field play string|fun(session: speaker.Session) Path of a file, or a function that is called with the session of the interrupted speakers.
+---@field play string|string[]|fun(session: speaker.Session) Path of a file, a folder, a playlist, or a list of such, as in `speaker.play`; or a function that is called with the session of the interrupted speakers.
 ---@field devices? speaker.Target|speaker.Target[] Speakers to interrupt, all or none (default: those of the default session).
 ---@field priority? integer 0 to 1000 (default: 100). Speakers in a session of higher priority can't be interrupted.
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).

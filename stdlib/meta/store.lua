@@ -48,8 +48,9 @@ function store.set(key, value) end
 ---@return boolean deleted `true` if there was a value.
 function store.delete(key) end
 
----Returns the keys of the stored values, sorted by their bytes.
+---Returns the keys of the stored values, sorted by their bytes. Raises `argument`.
+---@param prefix? string Beginning of the keys (default: all keys).
 ---@return string[]
-function store.keys() end
+function store.keys(prefix) end
 
 return store

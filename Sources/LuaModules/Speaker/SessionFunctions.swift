@@ -171,21 +171,30 @@ struct SessionFunctions {
     }
   }
 
-  /// The paths of files, folders and playlists: one, or a list of them.
   private static func paths(
     _ call: LuaCall, _ first: Int, _ script: Script
   ) throws -> (paths: [String], isList: Bool) {
-    guard let list = call.state.list(call.value(first)) else {
-      let given = try checkedPath(try call.string(first, .path)) { call.problem(first, $0, hint: $1) }
-      return ([script.path(of: given)], false)
+    let given = call.value(first)
+    // An argument of another type has the message of all arguments that are text.
+    if call.state.list(given) == nil { _ = try call.string(first, .path) }
+    return try paths(given, call.state, script) { call.problem(first, $0, hint: $1) }
+  }
+
+  /// Returns the paths of files, folders and playlists: one, or a list of them.
+  /// - Parameter problem: makes the error of a message and a hint.
+  static func paths(
+    _ given: LuaValue, _ state: LuaState, _ script: Script, problem: (String, String?) -> any Error
+  ) throws -> (paths: [String], isList: Bool) {
+    if case .string(let path) = given {
+      return ([script.path(of: try checkedPath(path, problem))], false)
     }
-    guard !list.isEmpty else { throw call.problem(first, "the list has no files") }
+    guard let list = state.list(given) else { throw problem("a file or a list of files expected", nil) }
+    guard !list.isEmpty else { throw problem("the list has no files", nil) }
     let paths = try list.enumerated().map { index, value in
-      guard case .string(let given) = value else {
-        throw call.problem(first, "[\(index + 1)]: the path of a file expected")
+      guard case .string(let path) = value else {
+        throw problem("[\(index + 1)]: the path of a file expected", nil)
       }
-      return script.path(
-        of: try checkedPath(given) { call.problem(first, "[\(index + 1)]: \($0)", hint: $1) })
+      return script.path(of: try checkedPath(path) { problem("[\(index + 1)]: \($0)", $1) })
     }
     return (paths, true)
   }

@@ -29,8 +29,8 @@ extension SpeakerModule {
     return call.return(sessions(session))
   }
 
-  /// `interrupt{devices=, duck=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is a file, or a function that is
-  /// given the session of the speakers.
+  /// `interrupt{devices=, duck=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is what `speaker.play`
+  /// accepts, or a function that is given the session of the speakers.
   private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(
       1, ["devices", "duck", "fade", "name", "play", "priority", "restore", "volume"])
@@ -44,24 +44,10 @@ extension SpeakerModule {
       throw options.problem("restore", "what plays goes on under a sound with 'duck': leave one of them out")
     }
     let name = try options.string("name", .name) ?? "interruption"
-    let work: (Session) async throws -> Void
-    var file: String?
-    switch options["play"] {
-    case .string(let given)?:
-      let path = script.path(
-        of: try checkedPath(options.checked(given, .path, "play")) { options.problem("play", $0, hint: $1) })
-      file = path
-      work = { session in
-        try await session.play(path)
-        _ = try await session.finish()
-      }
-    case .reference(let function)? where call.state.typeName(.reference(function)) == "function":
-      work = { [unowned self] session in try await run(function, with: session) }
-    default: throw options.problem("play", "a file or a function expected")
-    }
-    return try call.suspend {
+    let sound = try interruptionSound(options, call)
+    return try call.suspend { [unowned self] in
       // What can't be played interrupts nothing.
-      if let file { try await house.check(file: file) }
+      let work = try await work(of: sound, in: house)
       let devices = members ?? house.speakers(of: house.session)
       if let duck {
         try await house.playOver(
@@ -74,6 +60,64 @@ extension SpeakerModule {
       }
       return []
     }
+  }
+
+  /// The sound of an interruption.
+  private enum InterruptionSound {
+    /// Paths of files, folders or playlists.
+    case files([String], isList: Bool)
+    case function(LuaReference)
+  }
+
+  private func interruptionSound(_ options: LuaOptions, _ call: LuaCall) throws -> InterruptionSound {
+    let expected = "a file, a list of files or a function expected"
+    guard let given = options["play"] else { throw options.problem("play", expected) }
+    switch given {
+    case .string(let path): _ = try options.checked(path, .path, "play")
+    case .reference(let function) where call.state.typeName(.reference(function)) == "function":
+      return .function(function)
+    default: if call.state.list(given) == nil { throw options.problem("play", expected) }
+    }
+    let (paths, isList) = try SessionFunctions.paths(given, call.state, script) {
+      options.problem("play", $0, hint: $1)
+    }
+    return .files(paths, isList: isList)
+  }
+
+  /// Returns the work of an interruption, after a check that something of it can be played.
+  private func work(
+    of sound: InterruptionSound, in house: House
+  ) async throws -> (Session) async throws -> Void {
+    switch sound {
+    case .function(let function):
+      return { [unowned self] session in try await run(function, with: session) }
+    case .files(let paths, let isList) where isList || MusicFiles.isCollection(paths[0]):
+      let files = try await MusicFiles.find(paths, on: script.loop)
+      try await Self.checkAny(of: files, in: house)
+      guard let queue = FileQueue(files, loops: false, seed: nil) else { return { _ in } }
+      return { session in
+        try await session.play(queue)
+        _ = try await session.finish()
+      }
+    case .files(let paths, _):
+      try await house.check(file: paths[0])
+      return { session in
+        try await session.play(paths[0])
+        _ = try await session.finish()
+      }
+    }
+  }
+
+  /// Checks that one of the files can be played.
+  /// - Throws: the error of the first.
+  private static func checkAny(of files: [QueueEntry], in house: House) async throws {
+    var first: (any Error)?
+    for file in files {
+      do { return try await house.check(file: file.path) } catch let error as CancellationError {
+        throw error
+      } catch { first = first ?? error }
+    }
+    if let first { throw first }
   }
 
   /// Runs a function of the script's to its end; cancelled with the task.

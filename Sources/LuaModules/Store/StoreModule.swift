@@ -20,7 +20,7 @@ struct StoreModule {
       [
         LuaFunction("get", arity: 2, module.get), LuaFunction("set", arity: 2, module.set),
         LuaFunction("delete", arity: 1, module.delete),
-        LuaFunction("keys", arity: 0, module.keys),
+        LuaFunction("keys", arity: 1, module.keys),
       ])
   }
 
@@ -63,7 +63,8 @@ struct StoreModule {
   }
 
   private func keys(_ call: LuaCall) throws -> LuaReturn {
-    call.return(.list(try store.keys(of: script).map { .string($0) }))
+    let prefix = call.isNil(1) ? "" : try key(call)
+    return call.return(.list(try store.keys(of: script, prefix: prefix).map { .string($0) }))
   }
 
   private func key(_ call: LuaCall) throws -> String {
