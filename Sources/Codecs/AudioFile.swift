@@ -25,7 +25,7 @@ public enum AudioFile {
     case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
     case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
     case .soundFile, .oggFLAC:
-      if OggChainDecoder.isChained(file) { return try OggChainDecoder(file, path: path) }
+      if OggChainDecoder.isNeeded(for: file) { return try OggChainDecoder(file, path: path) }
       if case .oggFLAC = kind { return try OggFLACDecoder(file, path: path) }
       return try SoundFileDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)

@@ -17,15 +17,16 @@ final class OggChainDecoder: Decoder {
   /// The position by granule from which the decoder's sound is wanted; nil when it is all wanted.
   private var target: Int?
 
-  /// Returns `true` if a file ends with another logical stream than it begins with.
-  static func isChained(_ file: borrowing FileDescriptor) -> Bool {
+  /// Returns `true` if a file ends with another logical stream than it begins with, or with a position that no stream
+  /// can have, which libsndfile believes.
+  static func isNeeded(for _ file: borrowing FileDescriptor) -> Bool {
     guard let first = file.bytes(at: 0, count: 512).withUnsafeBytes({ OggPage($0) }) else { return false }
     let length = min(file.size, OggPage.longest)
     let tail = file.bytes(at: file.size - length, count: length)
     var index = tail.count
     while let found = tail[..<index].lastIndex(of: UInt8(ascii: "O")) {
       if let page = tail[found...].withUnsafeBytes({ OggPage($0) }), found + page.length <= tail.count {
-        return page.serial != first.serial
+        return page.serial != first.serial || page.granule < 0 && page.endsPacket
       }
       index = found
     }

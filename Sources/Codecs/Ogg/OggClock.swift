@@ -15,7 +15,7 @@ public struct OggClock: Sendable {
   private var last: (serial: UInt32, sequence: UInt32)?
   /// The block size of the last packet, in Vorbis; 0 behind a gap.
   private var blockSize = 0
-  /// The first bytes of the packet that goes on in the next page.
+  /// The first bytes of the packet that continues in the next page.
   private var begun: [UInt8]?
 
   /// Creates a clock for the sound behind `headers`.

@@ -135,6 +135,48 @@ public struct OggPage: Sendable, Equatable {
   }
 }
 
+/// Joins the parts of packets that continue over pages. Memory: one packet, 1 MiB at most.
+struct OggPacketParts: Sendable {
+  /// The limit in bytes of a packet; the longest of FLAC have some 100 KiB.
+  private static let longest = 1 << 20
+
+  private enum State {
+    /// No packet continues, or its beginning is missing.
+    case none
+    case begun([UInt8])
+    case tooLong
+  }
+
+  private var state = State.none
+
+  /// The bytes of the packet that continues.
+  var heldBytes: Int { if case .begun(let packet) = state { packet.count } else { 0 } }
+
+  /// Forgets the packet that continues: a page is missing.
+  mutating func reset() { state = .none }
+
+  /// Adds a part of a page.
+  /// - Returns: the packet that ends with it, without bytes when it was longer than the limit; nil when none ends, or its
+  ///   beginning is missing.
+  mutating func add(_ part: OggPage.Part, of page: UnsafeRawBufferPointer) -> [UInt8]? {
+    if part.begins { state = .begun([]) }
+    if case .begun(var packet) = state {
+      state = .tooLong  // so that the packet is not copied
+      if packet.count + part.range.count <= Self.longest {
+        packet.append(contentsOf: page[part.range])
+        state = .begun(packet)
+      }
+    }
+    guard part.ends else { return nil }
+    defer { state = .none }
+    switch state {
+    case .none: return nil
+    case .begun(let packet): return packet
+    case .tooLong: return []
+    }
+  }
+}
+
 /// Finds the pages of a physical stream of Ogg: bytes in, whole pages with a right checksum out.
 ///
 /// Other bytes are skipped, wherever they are. Memory: the last input, and one page, 64 KiB at most.

@@ -14,8 +14,7 @@ public final class OggStreamDecoder: Decoder {
   private let source: any FrameSource
   private let decoder: any OggPacketDecoder
   private var clock: OggClock
-  /// The packet that goes on in the next page.
-  private var begun: [UInt8]?
+  private var packets = OggPacketParts()
   private var samples: [Float] = []
   private var start = 0
   /// The granule position of the first frame that is delivered; nil before a page has one.
@@ -24,6 +23,9 @@ public final class OggStreamDecoder: Decoder {
   private(set) var delivered = 0
   /// The number of frames that the first page with sound gives: in the midst of a stream a packet less than it has.
   public private(set) var lead: Int?
+
+  /// The bytes of the packet that continues in the next page.
+  var heldBytes: Int { packets.heldBytes }
 
   /// A decoder of the pages of `source`, the first of which is requested by the first `read`.
   /// - Parameter headers: the headers of the stream, as whole pages.
@@ -72,20 +74,16 @@ public final class OggStreamDecoder: Decoder {
     let isFirst = clock.position == 0
     let effect = clock.advance(page, bytes)
     if effect.isBroken {
-      begun = nil
+      packets.reset()
       if !isFirst { decoder.reset() }
     }
     var (number, expected) = (0, 0)
     for part in page.parts {
-      if part.begins { begun = [] }
-      if let length = begun?.count, length + part.range.count > OggWriter.longestPacket { begun = nil }
-      begun?.append(contentsOf: bytes[part.range])
-      guard part.ends, let packet = begun else { continue }
-      begun = nil
+      guard let packet = packets.add(part, of: bytes) else { continue }
       let count = number < effect.packets.count ? effect.packets[number] : 0
       number += 1
       expected += count
-      decoder.decode(packet, into: &samples)
+      if !packet.isEmpty { decoder.decode(packet, into: &samples) }
       // A damaged packet is as long as its header says.
       let (length, wanted) = (samples.count, expected * format.channels)
       if length < wanted { samples += [Float](repeating: 0, count: wanted - length) }

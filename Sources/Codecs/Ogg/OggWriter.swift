@@ -3,8 +3,6 @@
 ///
 /// The end is marked by `OggFileEnd`, when all is written.
 public struct OggWriter: Sendable {
-  /// The limit in bytes of a packet; the longest of FLAC have some 100 KiB.
-  static let longestPacket = 1 << 20
   /// The number of pages that `cut` can remove.
   private static let recentLimit = 4096
 
@@ -12,13 +10,15 @@ public struct OggWriter: Sendable {
   private let serial: UInt32
   private var clock: OggClock
   private var sequence: UInt32 = 0
-  /// The packet that goes on in the next page; nil for none, and where its beginning is missing.
-  private var begun: [UInt8]?
+  private var parts = OggPacketParts()
   private var recent: [(bytes: Int, samples: Int)] = []
   /// The bytes of the pages of sound that were returned.
   public private(set) var bytes = 0
   /// The PCM frames that these pages sound.
   public private(set) var samples = 0
+
+  /// The bytes of the packet that continues in the next page.
+  var heldBytes: Int { parts.heldBytes }
 
   /// Creates a writer of a stream that has the number `serial`, and begins with `headers`.
   public init(_ headers: OggHeaders, serial: UInt32) {
@@ -30,14 +30,15 @@ public struct OggWriter: Sendable {
     guard let page = OggPage(source), source.count >= page.length else { return [] }
     let before = clock.position
     let effect = clock.advance(page, source, isJoined: true)
-    if effect.isBroken { begun = nil }
-    var packets: [[UInt8]] = []
+    if effect.isBroken { parts.reset() }
+    var (packets, lengths) = ([[UInt8]](), effect.packets[...])
+    var packetLengths: [Int] = []
     for part in page.parts {
-      if part.begins { begun = [] }
-      begun?.append(contentsOf: source[part.range])
-      if let length = begun?.count, length > Self.longestPacket { begun = nil }
-      if part.ends, let packet = begun { packets.append(packet) }
-      if part.ends { begun = nil }
+      guard let packet = parts.add(part, of: source) else { continue }
+      let length = lengths.popFirst() ?? 0
+      if packet.isEmpty { continue }
+      packets.append(packet)
+      packetLengths.append(length)
     }
     guard !packets.isEmpty else { return [] }
     var result: [UInt8] = []
@@ -45,7 +46,7 @@ public struct OggWriter: Sendable {
       let (bytes, count) = headers.pages(serial: serial, preSkip: clock.isWhole ? nil : 0)
       (result, sequence) = (bytes, UInt32(count))
     }
-    let pages = pages(of: packets, effect.packets, from: before)
+    let pages = pages(of: packets, packetLengths, from: before)
     bytes += pages.count
     samples += effect.heard
     recent.append((pages.count, effect.heard))

@@ -23,7 +23,7 @@ struct HLSFollower: Sendable {
     case file(seconds: Double)
     /// The list has new segments.
     case grown
-    /// A segment is left out.
+    /// A segment is left out, the first one since a segment came.
     case report(StreamError)
     /// The connection can't continue.
     case fail(StreamError)
@@ -79,6 +79,8 @@ struct HLSFollower: Sendable {
   /// Seconds of that segment that were received before it failed.
   private var received = 0.0
   private var attempts = 0
+  /// True if a segment was reported as left out, and none has come since.
+  private var hasReported = false
   /// Seconds that are missing in front of the next segment.
   private var lost = 0.0
   /// The version of the last segment that was received whole; nil if the next one does not follow from it.
@@ -346,6 +348,7 @@ struct HLSFollower: Sendable {
     list.fetch = .none
     phase = .following(list)
     (next, received, attempts, joined) = (number + 1, 0, 0, candidates[current])
+    hasReported = false
     return rise(at: now) ?? proceed(at: now)
   }
 
@@ -372,7 +375,8 @@ struct HLSFollower: Sendable {
     guard hasSound else { return fail(error) }
     let length = list.media.segment(number)?.duration ?? 0
     move(to: number + 1, lost: max(0, length - seconds))
-    return [.report(error)] + proceed(at: now)
+    defer { hasReported = true }
+    return (hasReported ? [] : [.report(error)]) + proceed(at: now)
   }
 
   // MARK: Time

@@ -63,7 +63,7 @@ import Testing
     #expect(follower.deadline == at(1.5))
   }
 
-  @Test("after an outage it goes on with the segment under way; what the list has lost is a gap")
+  @Test("after an outage it continues with the segment under way; what the list has lost is a gap")
   func outage() {
     var follower = HLSFollower(rateLimit: 320_000)
     _ = follower.open(list(10..<16), at: url, at: at(0))

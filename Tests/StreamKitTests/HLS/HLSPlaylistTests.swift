@@ -64,6 +64,11 @@ import Testing
       "#EXT-X-MEDIA-SEQUENCE:99999999999999999999\n", "#EXT-X-MEDIA-SEQUENCE:-1\n",
       "#EXT-X-TARGETDURATION:1\n#EXT-X-BYTERANGE:0\nx", "#EXT-X-KEY:METHOD=AES-128\n",
       "#EXT-X-KEY:METHOD=AES-128,URI=\"k\",IV=12\n", "#EXT-X-MAP:BYTERANGE=\"1@2\"\n",
+      "#EXTINF:1,\n#EXT-X-BYTERANGE:9223372036854775807@9223372036854775807\nx",
+      "#EXTINF:1,\n#EXT-X-BYTERANGE:1@9223372036854775807\nx", "#EXTINF:1,\n#EXT-X-BYTERANGE:1@-1\nx",
+      "#EXTINF:1,\n#EXT-X-BYTERANGE:18446744073709551616@0\nx",
+      "#EXT-X-MAP:URI=\"i\",BYTERANGE=\"1@9223372036854775807\"\n",
+      String(repeating: "#EXTINF:1,\n#EXT-X-BYTERANGE:1125899906842623\nx\n", count: 9000),
     ])
   func damage(_ text: String) {
     let error = #expect(throws: StreamError.self) { try media("#EXTM3U\n" + text) }

@@ -161,8 +161,12 @@ final class HLSStation: Sendable {
     var isEnded = false
     /// Added to the numbers of segments.
     var shift = 0
-    /// Tags in front of all.
+    /// Seconds, as the list states them.
     var targetDuration = 1
+    /// Segments of addresses that do not work here, in front of the last three.
+    var unusable = 0
+    /// True if each answer names segments of a session of its own.
+    var hasSessions = false
   }
 
   let station: Station
@@ -172,8 +176,8 @@ final class HLSStation: Sendable {
   init(_ kind: HLSProgramme.Kind, window: Window = Window()) throws {
     (station, programme) = (try Station(), try HLSProgramme.of(kind))
     self.window = Lock(window)
-    for segment in programme.segments {
-      station.answer("/live/\(segment.name)", with: .file(segment.bytes, type: "video/mp2t"))
+    for (index, segment) in programme.segments.enumerated() {
+      answer(index, with: .file(segment.bytes, type: "video/mp2t"))
     }
     for (name, bytes) in programme.files {
       station.answer("/live/\(name)", with: .file(bytes, type: "video/mp4"))
@@ -187,25 +191,50 @@ final class HLSStation: Sendable {
   /// Changes the window.
   func change(_ body: (inout Window) -> Void) { window.withLock { body(&$0) } }
 
+  /// The number of folders in which sessions have the segments.
+  static let sessions = 12
+
   private static func list(_ window: Lock<Window>, _ programme: HLSProgramme) -> @Sendable () -> String {
-    {
+    let asked = Lock(0)
+    return {
       let now = window.withLock { $0 }
       var lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:\(now.targetDuration)"]
       lines.append("#EXT-X-MEDIA-SEQUENCE:\(now.first + now.shift)")
       lines += programme.tags
-      for segment in programme.segments[now.first..<min(programme.segments.count, now.first + now.count)] {
-        lines += ["#EXTINF:\(segment.duration),", segment.name]
+      let end = min(programme.segments.count, now.first + now.count)
+      let session = asked.withLock { number in
+        number += 1
+        return now.hasSessions ? ("s\(number % sessions)/", "?token=\(number)") : ("", "")
+      }
+      for index in now.first..<end {
+        if index == end - 3 {
+          lines += repeatElement("#EXTINF:1,\nftp://x/x.ts", count: now.unusable)
+        }
+        let segment = programme.segments[index]
+        lines += ["#EXTINF:\(segment.duration),", session.0 + segment.name + session.1]
       }
       if now.isEnded { lines.append("#EXT-X-ENDLIST") }
       return lines.joined(separator: "\n") + "\n"
     }
   }
 
+  /// Sets the answers for a segment, in these sessions: each list begins one, the first is 1.
+  func answer(_ segment: Int, in chosen: some Sequence<Int> = 0..<sessions, with answers: Answer...) {
+    let name = programme.segments[segment].name
+    station.answer("/live/\(name)", with: answers)
+    for session in chosen { station.answer("/live/s\(session)/\(name)", with: answers) }
+  }
+
+  /// Returns the requests for a segment.
+  func visits(to segment: Int) -> [Visit] {
+    let name = programme.segments[segment].name
+    return station.visits.filter { $0.target.contains(name) }
+  }
+
   /// Waits until a listener has asked for a segment.
   func wait(for segment: Int) -> Bool {
-    let path = "/live/\(programme.segments[segment].name)"
     for _ in 0..<3_000 {
-      if station.visits.contains(where: { $0.target == path && !$0.isOpen }) { return true }
+      if visits(to: segment).contains(where: { !$0.isOpen }) { return true }
       usleep(10_000)
     }
     return false

@@ -7,10 +7,12 @@ import Testing
 
 /// HLS stations of tests, with ffmpeg's segments, received ten times as fast as they would be heard.
 @Suite("HLS stations") struct HLSReceiverTests {
-  private func receive(_ station: HLSStation, timeout: Duration = .seconds(20)) throws -> Receiver {
+  private func receive(
+    _ station: HLSStation, timeout: Duration = .seconds(20), clock: ReceiverClock = .faster(10)
+  ) throws -> Receiver {
     var options = ReceiverOptions()
     options.dataTimeout = timeout
-    return try Receiver(url: station.url, options: options, blocks: 400, clock: .faster(10))
+    return try Receiver(url: station.url, options: options, blocks: 400, clock: clock)
   }
 
   /// Ends a receiver; the frames by their numbers in the programme.
@@ -41,7 +43,7 @@ import Testing
     #expect(receiver.events.contains("file without parts"))
   }
 
-  @Test("a live list begins three target durations before its end, and goes on as it grows")
+  @Test("a live list begins three target durations before its end, and continues as it grows")
   func live() throws {
     let station = try HLSStation(.transport)
     let receiver = try receive(station)
@@ -117,7 +119,53 @@ import Testing
     #expect(receiver.events.contains("reconnected stitched"))
   }
 
-  @Test("a segment that the server does not have is a gap, and told")
+  @Test("a list whose addresses change with each answer loses no frame, also within a segment")
+  func sessions() throws {
+    let station = try HLSStation(.transport, window: .init(hasSessions: true))
+    let bytes = station.programme.segments[4].bytes
+    let whole = Answer.file(bytes, type: "video/mp2t")
+    station.answer(4, in: 1...2, with: whole.dropping(at: bytes.count / 2 + 77, by: .reset))
+    // In real time: the segment is to be of the first list, or the second.
+    let receiver = try receive(station, clock: .loop)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    station.change { $0.first += 2 }
+    #expect(station.wait(for: 7), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(Set(station.visits(to: 4).map(\.target)).count > 1)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[8] - 2)], "\(receiver.events)")
+    #expect(receiver.events.contains("reconnected stitched"))
+  }
+
+  @Test("30,000 segments that can't be requested are a gap, reported once") func unusable() throws {
+    let station = try HLSStation(.transport, window: .init(count: 3))
+    let receiver = try receive(station)
+    #expect(station.wait(for: 2), "\(receiver.events)")
+    station.change { ($0.count, $0.unusable) = (6, 30_000) }
+    #expect(station.wait(for: 5), "\(receiver.events.prefix(20))")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[0]...(borders[6] - 2)], "\(receiver.events.prefix(20))")
+    #expect(receiver.events.filter { $0.hasPrefix("failed") } == ["failed stream.unsupported"])
+    #expect(receiver.gaps == [30_000])
+  }
+
+  @Test("bytes without sound are no life: packets of nothing time out") func nothing() throws {
+    let station = try HLSStation(.transport)
+    let null: [UInt8] = [0x47, 0x1F, 0xFF, 0x10] + [UInt8](repeating: 0xFF, count: 184)
+    var live = Live(Programme(repeating: null, bytesPerSecond: 50_000))
+    live.pace = .realTime(1)
+    station.answer(4, with: .live(live, type: "video/mp2t"))
+    let receiver = try receive(station, timeout: .seconds(3))
+    #expect(receiver.wait(for: "failed stream.timeout"), "\(receiver.events)")
+    #expect(station.visits(to: 4).first.map { $0.sent > 188 } == true)
+    let numbers = end(receiver, station)
+    #expect(runs(numbers).count == 1)
+  }
+
+  @Test("a segment that the server does not have is a gap, and reported")
   func missing() throws {
     let station = try HLSStation(.transport)
     station.station.answer("/live/\(station.programme.segments[4].name)", with: .status("404 Not Found"))
@@ -165,7 +213,7 @@ import Testing
     #expect(other.end() == [])
   }
 
-  @Test("numbers that jump are a gap, and numbers that begin anew go on with what is new")
+  @Test("numbers that jump are a gap, and numbers that begin anew continue with what is new")
   func numbers() throws {
     let station = try HLSStation(.transport)
     let receiver = try receive(station)

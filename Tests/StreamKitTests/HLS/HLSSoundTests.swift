@@ -84,6 +84,50 @@ import Testing
     #expect(found == ["0 list 0", "\(borders[1]) A - T1", "\(borders[2]) A - T2"])
   }
 
+  @Test("thousands of empty tags in front of packed audio are read one by one", arguments: [1 << 20, 7])
+  func manyTags(piece: Int) throws {
+    let programme = try HLSProgramme.of(.packed)
+    let segment = programme.segments[0].bytes
+    let tags = Array(repeatElement(Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 0], count: 100_000).joined())
+    func frames(_ bytes: [UInt8]) throws -> [UInt64] {
+      var (sound, hashes) = (HLSSound(), [UInt64]())
+      func receive(_ item: HLSSound.Item) -> Bool {
+        if case .frame(let frame, _, _) = item { hashes.append(frame.hash) }
+        return true
+      }
+      try sound.begin(title: nil, initialization: nil, isContinuous: true) { receive($0) }
+      for start in stride(from: 0, to: bytes.count, by: piece) {
+        try bytes[start..<min(bytes.count, start + piece)].withUnsafeBytes {
+          try sound.consume($0) { receive($0) }
+        }
+      }
+      try sound.endSegment { receive($0) }
+      return hashes
+    }
+    let found = try frames(tags + segment)
+    #expect(try found == frames(segment) && found.count > 30)
+  }
+
+  @Test("counters of MPEG-TS that begin anew in each segment lose no packet") func counters() throws {
+    let programme = try HLSProgramme.of(.transport)
+    var last: [Int: UInt8] = [:]
+    var (sound, count) = (HLSSound(), 0)
+    for segment in programme.segments.prefix(6) {
+      var bytes = segment.bytes
+      var counters: [Int: UInt8] = [:]
+      for packet in stride(from: 0, to: bytes.count, by: 188) where bytes[packet + 3] & 0x10 != 0 {
+        let id = Int(bytes[packet + 1] & 0x1F) << 8 | Int(bytes[packet + 2])
+        // The first one looks like the last one of the segment in front, sent twice.
+        let counter = counters[id].map { ($0 + 1) & 15 } ?? last[id] ?? 0
+        bytes[packet + 3] = bytes[packet + 3] & 0xF0 | counter
+        counters[id] = counter
+      }
+      last = counters
+      try programme.feed(bytes, to: &sound) { count += 1 }
+    }
+    #expect(try count == programme.borders()[6] - 1)
+  }
+
   @Test("a transport stream of another kind is refused by name")
   func foreign() throws {
     let folder = try TemporaryFolder()

@@ -1,10 +1,10 @@
 import AudioCore
-import Codecs
 import EventLoop
 import TestSupport
 import TestTraits
 import Testing
 
+@testable import Codecs
 @testable import StreamKit
 
 @Suite("Ogg is decoded as it comes", .waiting) struct OggDecodingTests {
@@ -63,5 +63,44 @@ import Testing
     let rest = reference.frameCount - sound.frameCount
     #expect(sound.frameCount > 5 * 44_100 && rest > 2 * 44_100)
     #expect(sound.errorToSignal(against: reference[rest..<reference.frameCount]) <= -40)
+  }
+
+  /// Pages, as a decoder requests them.
+  private final class Pages: FrameSource {
+    private var rest: ArraySlice<[UInt8]>
+
+    init(_ pages: [[UInt8]]) { rest = pages[...] }
+
+    func nextFrame() -> [UInt8]? { rest.popFirst() }
+  }
+
+  @Test("a packet without an end takes no memory, and those behind it sound") func endlessPacket() throws {
+    let programme = try OggProgramme(.opus, seconds: 3)
+    let (headers, sound) = (programme.frames[0].bytes, programme.frames.dropFirst().map(\.bytes))
+    // 20 MB in pages that continue each other, then its end with a packet of 20 ms.
+    let endless = (0...300).map { number in
+      OggProgramme.page(
+        flags: number == 0 ? 0 : 1, granule: number == 300 ? 1_000_000 : -1, sequence: 1000 + number,
+        lacing: number == 300 ? [3, 3] : [UInt8](repeating: 255, count: 255),
+        number == 300
+          ? [0xFC, 0xFF, 0xFE, 0xFC, 0xFF, 0xFE] : [0xFC] + [UInt8](repeating: 1, count: 65_024))
+    }
+    let decoder = try OggStreamDecoder(Pages(sound + endless), headers: headers)
+    var buffer = [Float](repeating: 0, count: 8192)
+    var (frames, held) = (0, 0)
+    while case let count = try buffer.withUnsafeMutableBufferPointer({ try decoder.read(into: $0) }), count > 0 {
+      frames += count
+      held = max(held, decoder.heldBytes)
+    }
+    // The endless packet is as long as its header says, 20 ms.
+    #expect(frames == 3 * 48_000 + 2 * 960)
+
+    var writer = OggWriter(try #require(OggHeaders(pages: headers)), serial: 1)
+    for page in endless {
+      _ = page.withUnsafeBytes { writer.add($0) }
+      held = max(held, writer.heldBytes)
+    }
+    #expect((500_000...1_048_576).contains(held))
+    #expect(writer.bytes < 1_000 && writer.samples > 0)
   }
 }

@@ -82,6 +82,36 @@ import Testing
     }
   }
 
+  @Test(
+    "positions near the end of all numbers are none, on a disk and at a server",
+    arguments: OggProgramme.Kind.allCases, [Int.max, .max - 1, 1 << 62, .min])
+  func positions(kind: OggProgramme.Kind, granule: Int) throws {
+    // Of a stream whose beginning is not known, the padding in front sounds.
+    let most = 3 * kind.sampleRate + 2 * 4096
+    for titles in [["A - One"], ["A - One", "A - Two"]] {
+      let programme = try OggProgramme(kind, seconds: 1.5, titles: titles)
+      for index in [1, programme.frames.count - 1] {
+        let page = programme.frames[index].frame
+        var bytes = programme.bytes
+        OggProgramme.move(page.offset..<(page.offset + page.length), of: &bytes, to: granule)
+        let path = try folder.write(bytes, to: "moved")
+        if let decoder = try? AudioFile.open(path) {
+          let length = decoder.frameCount ?? 0
+          #expect((0...most).contains(length), "\(length) frames, page \(index)")
+          _ = try? Sound(decoding: decoder)
+          try? decoder.seek(toFrame: length / 2)
+          _ = try? Sound(decoding: decoder)
+        }
+        var parser = try FileKind.parser(for: Array(bytes.prefix(12)), contentType: nil, size: bytes.count)
+          .get()
+        _ = frames(&parser, of: bytes, from: 0, limit: 3)
+        if let from = parser.seek(to: StreamTime(seconds: 1)) { _ = frames(&parser, of: bytes, from: from) }
+        #expect((parser.duration ?? 0) < 4, "\(parser.duration ?? 0) s, page \(index)")
+        #expect(try FrameFile.walk(path).samples <= most)
+      }
+    }
+  }
+
   @Test("a chain of a server plays to its end, without a length") func remoteChain() throws {
     let programme = try OggProgramme(.vorbis, seconds: 12, titles: ["A - One", "A - Two"])
     let bytes = programme.bytes

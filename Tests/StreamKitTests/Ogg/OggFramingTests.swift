@@ -135,7 +135,7 @@ import Testing
     #expect(found == .notAudio(found: "Ogg whose headers have no end") && size < 20_000_000)
   }
 
-  @Test("positions that are none, or absurd, do not count", arguments: [-1, 0, .max, 1 << 50])
+  @Test("positions that are none, or absurd, do not count", arguments: [-1, 0, .max, .max - 959, .min, 1 << 62, 1 << 50])
   func positions(granule: Int) {
     var bytes = head(7) + tags(7)
     for sequence in 2..<20 {
@@ -150,7 +150,7 @@ import Testing
       flags: 2, lacing: [80], Array("Speex   ".utf8) + [UInt8](repeating: 0, count: 72))
     let next = OggProgramme.page(sequence: 1, lacing: [4], [1, 2, 3, 4])
     #expect(items(speex + next) == [.notAudio(found: "Speex in Ogg")])
-    // A stream of a kind that tells about others is passed over.
+    // A stream of a kind that describes others is passed over.
     let skeleton = OggProgramme.page(
       flags: 2, serial: 9, lacing: [64], Array("fishead".utf8) + [UInt8](repeating: 0, count: 57))
     let sound = head(7) + OggProgramme.page(serial: 9, sequence: 1, lacing: [4], [1, 2, 3, 4]) + tags(7)

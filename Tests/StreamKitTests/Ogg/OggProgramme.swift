@@ -80,13 +80,27 @@ struct OggProgramme: Sendable {
     }
     var bytes = Array("OggS".utf8) + [0, flags] + little(granule, 8) + little(Int(serial), 4)
     bytes += little(sequence, 4) + [0, 0, 0, 0, UInt8(lacing.count)] + lacing + content
+    seal(&bytes, 0..<bytes.count)
+    return bytes
+  }
+
+  /// Sets the granule position of a page.
+  static func move(_ page: Range<Int>, of bytes: inout [UInt8], to granule: Int) {
+    let range = (page.lowerBound + 6)..<(page.lowerBound + 14)
+    bytes.replaceSubrange(range, with: (0..<8).map { UInt8(truncatingIfNeeded: granule >> (8 * $0)) })
+    seal(&bytes, page)
+  }
+
+  /// Sets the checksum of a page.
+  private static func seal(_ bytes: inout [UInt8], _ page: Range<Int>) {
+    let range = (page.lowerBound + 22)..<(page.lowerBound + 26)
+    bytes.replaceSubrange(range, with: [0, 0, 0, 0])
     var sum: UInt32 = 0
-    for byte in bytes {
+    for byte in bytes[page] {
       sum ^= UInt32(byte) << 24
       for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
     }
-    bytes.replaceSubrange(22..<26, with: little(Int(sum), 4))
-    return bytes
+    bytes.replaceSubrange(range, with: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) })
   }
 }
 

@@ -56,7 +56,7 @@ import Testing
     #expect(line.delivered == frames.map(\.frame.hash))
   }
 
-  @Test("a gap is as long as the positions say, and told at once") func gap() throws {
+  @Test("a gap is as long as the positions say, and reported at once") func gap() throws {
     let frames = try Self.vorbis.get()
     var line = Line()
     line.receive(frames[..<20], at: 10)

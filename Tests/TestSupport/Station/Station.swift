@@ -33,6 +33,11 @@ public final class Station: Sendable {
     core.state.withLock { $0.mounts[path] = StationCore.Mount(answers: answers) }
   }
 
+  /// Responds to requests for all other paths with the files of a folder, as they are then.
+  public func answer(withFilesIn folder: String) {
+    core.state.withLock { $0.folder = StationCore.Folder(path: folder) }
+  }
+
   /// The requests so far, in the order of their arrival.
   public var visits: [Visit] { core.state.withLock { $0.visits } }
 
@@ -131,8 +136,27 @@ final class StationCore: Sendable {
     }
   }
 
+  /// A folder whose files are sent by their names.
+  struct Folder: Sendable {
+    let path: String
+
+    /// Returns the response with a file; nil without one.
+    func answer(_ name: String) -> Answer? {
+      guard !name.contains(".."), let bytes = try? readBytes(path + name) else { return nil }
+      let type = Self.types.first { name.hasSuffix($0.end) }?.type ?? "application/octet-stream"
+      return .file(bytes, type: type)
+    }
+
+    private static let types: [(end: String, type: String)] = [
+      (".m3u8", "application/vnd.apple.mpegurl"), (".ts", "video/mp2t"), (".m4s", "video/iso.segment"),
+      (".mp4", "video/mp4"), (".aac", "audio/aac"), (".mp3", "audio/mpeg"),
+    ]
+  }
+
   struct State: Sendable {
     var mounts: [String: Mount] = [:]
+    /// The folder for paths that have no responses of their own.
+    var folder: Folder?
     var visits: [Visit] = []
     var connections = 0
     /// The endings of past cuts; each applies to all connections that were open then.

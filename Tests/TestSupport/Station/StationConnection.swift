@@ -32,8 +32,10 @@ struct StationConnection {
     var visit = visit
     if !state.keepsHeaders { visit.headers = [] }
     defer { state.visits.append(visit) }
+    let bare = String(path.prefix { $0 != "?" })
+    let path = state.mounts[path] == nil ? bare : path
     guard var mount = state.mounts[path] else {
-      return (.status("404 Not Found"), state.visits.count, 0)
+      return (state.folder?.answer(bare) ?? .status("404 Not Found"), state.visits.count, 0)
     }
     let answer = mount.answers.count > 1 ? mount.answers.removeFirst() : mount.answers[0]
     if case .live(let live) = answer.body {
