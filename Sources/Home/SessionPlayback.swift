@@ -53,7 +53,7 @@ final class SessionPlayback {
     sound = try owner.stream.attach(heard: { position.heard }, moved: { position.playback?.moved() })
     position.playback = self
     owner.stream.suspend(session.isSuspended)
-    subscription = events.on(takesSeconds: false) { [weak self] event in self?.follow(event) }
+    subscription = events.on(wantsSeconds: false) { [weak self] event in self?.follow(event) }
   }
 
   private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {

@@ -50,7 +50,7 @@ struct EventHubTests {
     let hub = EventHub(loop: loop)
     var wanted = 0
     hub.onSecondsWanted = { wanted += 1 }
-    hub.on(takesSeconds: false) { _ in }
+    hub.on(wantsSeconds: false) { _ in }
     hub.on(.error) { _ in }
     #expect(!hub.wantsSeconds && wanted == 0)
     let first = hub.on(.time) { _ in }

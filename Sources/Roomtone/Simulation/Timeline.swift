@@ -119,7 +119,7 @@ public final class Timeline {
       levels[device.id] = (device.volume, device.isMuted)
       groups[device.id] = device.groupName
     }
-    house.events.on(takesSeconds: false) { [unowned self] event in receive(event) }
+    house.events.on(wantsSeconds: false) { [unowned self] event in receive(event) }
     house.onCommand = { [unowned self] in receive($0) }
     house.onSessionChange = { [unowned self] in receive($0, $1) }
   }

@@ -10,16 +10,16 @@ public final class EventHub {
   public final class Subscription {
     fileprivate let kind: HouseEvent.Kind?
     /// `true` if events of kind `time` are among all kinds.
-    fileprivate let takesSeconds: Bool
+    fileprivate let wantsSeconds: Bool
     fileprivate let isConcerned: (HouseEvent) -> Bool
     fileprivate var listener: ((HouseEvent) -> Void)?
 
     fileprivate init(
-      _ kind: HouseEvent.Kind?, _ takesSeconds: Bool, _ isConcerned: @escaping (HouseEvent) -> Bool,
+      _ kind: HouseEvent.Kind?, _ wantsSeconds: Bool, _ isConcerned: @escaping (HouseEvent) -> Bool,
       _ listener: @escaping (HouseEvent) -> Void
     ) {
       self.kind = kind
-      self.takesSeconds = takesSeconds
+      self.wantsSeconds = wantsSeconds
       self.isConcerned = isConcerned
       self.listener = listener
     }
@@ -32,7 +32,7 @@ public final class EventHub {
     public func cancel() { listener = nil }
 
     /// `true` if it is for events of kind `time`.
-    fileprivate var isForSeconds: Bool { isActive && (kind == nil ? takesSeconds : kind == .time) }
+    fileprivate var isForSeconds: Bool { isActive && (kind == nil ? wantsSeconds : kind == .time) }
 
     fileprivate func wants(_ event: HouseEvent) -> Bool {
       isActive && (kind == nil || kind == event.kind) && isConcerned(event)
@@ -59,17 +59,17 @@ public final class EventHub {
 
   /// Calls `listener` with every event of `kind`, nil for all, that occurs from now on.
   /// - Parameters:
-  ///   - takesSeconds: `false` for a listener to all kinds that needs none of kind `time`: sessions need not wake every
+  ///   - wantsSeconds: `false` for a listener to all kinds that needs none of kind `time`: sessions need not wake every
   ///     second for it.
   ///   - isConcerned: `true` if the listener receives the event. Called in the middle of the event's cause, when the
   ///     house has the state of that moment: may only read, and change nothing.
   @discardableResult
   public func on(
-    _ kind: HouseEvent.Kind? = nil, takesSeconds: Bool = true,
+    _ kind: HouseEvent.Kind? = nil, wantsSeconds: Bool = true,
     where isConcerned: @escaping (HouseEvent) -> Bool = { _ in true },
     _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
-    let subscription = Subscription(kind, takesSeconds, isConcerned, listener)
+    let subscription = Subscription(kind, wantsSeconds, isConcerned, listener)
     let wantedSeconds = wantsSeconds
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
     if !wantedSeconds, subscription.isForSeconds { onSecondsWanted() }

@@ -92,7 +92,7 @@ public final class WeekRecorder {
   private func follow(_ house: House) {
     self.house = house
     readPlaces()
-    house.events.on(takesSeconds: false) { [unowned self] event in
+    house.events.on(wantsSeconds: false) { [unowned self] event in
       switch event {
       case .time: break
       case .volume(let device, _, _, _, _): read(rooms: [Self.room(of: device)])
