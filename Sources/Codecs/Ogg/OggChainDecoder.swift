@@ -19,7 +19,7 @@ final class OggChainDecoder: Decoder {
 
   /// Returns `true` if a file ends with another logical stream than it begins with, or with a position that no stream
   /// can have, which libsndfile believes.
-  static func isNeeded(for _ file: borrowing FileDescriptor) -> Bool {
+  static func isNeeded(for file: borrowing FileDescriptor) -> Bool {
     guard let first = file.bytes(at: 0, count: 512).withUnsafeBytes({ OggPage($0) }) else { return false }
     let length = min(file.size, OggPage.longest)
     let tail = file.bytes(at: file.size - length, count: length)
