@@ -52,6 +52,9 @@ public struct MP4Fragments: Sendable {
   private var frames: ArraySlice<Range<Int>> = []
   private var frame: [UInt8] = []
 
+  /// The bytes that are held.
+  public var pendingBytes: Int { kept.count + frame.count }
+
   /// Reads an initialization section: `ftyp` and `moov`.
   public init(initialization: [UInt8]) throws(MP4Obstacle) {
     let all = MP4Bytes(bytes: initialization[...], offset: 0)

@@ -43,8 +43,15 @@ struct HLSSound: Sendable {
   /// Bytes of sound that went to the framer.
   private var position = 0
 
-  /// Bytes of sound so far, which no frame has yet.
-  var pendingBytes: Int { framer.pendingBytes }
+  /// The bytes that are held, which no frame has yet.
+  var pendingBytes: Int {
+    let start =
+      switch container {
+      case .unknown(let bytes), .tag(let bytes, _): bytes.count
+      case .packed, .transport, .fragments: 0
+      }
+    return start + framer.pendingBytes + transport.pendingBytes + (fragments?.pendingBytes ?? 0)
+  }
 
   /// Begins a segment.
   /// - Parameters:
@@ -132,7 +139,7 @@ struct HLSSound: Sendable {
       transport = TransportStream()  // so that its memory is not copied
       defer { transport = demuxer }
       do throws(TransportStream.Obstacle) { try demuxer.feed(bytes) { receive($0) } } catch {
-        throw Obstacle(found: error.found, isUnsupported: true)
+        throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
       }
       try drain(body)
     case .fragments:

@@ -20,12 +20,16 @@ struct TransportStream: Sendable {
   /// A reason why the stream brings no sound, in words.
   struct Obstacle: Error, Equatable {
     let found: String
+    /// True for sound of a kind that does not work here; false for damage.
+    var isUnsupported = true
   }
 
   static let packetSize = 188
   private static let sync: UInt8 = 0x47
   private static let longestTable = 1024 + 3
   private static let longestTag = 64 * 1024
+  /// The bytes between packets after which a stream is given up: those behind a false packet count on.
+  private static let lossLimit = 64 * 1024
 
   /// A table that comes in several packets.
   private struct Table {
@@ -46,6 +50,10 @@ struct TransportStream: Sendable {
   }
 
   private var carry: [UInt8] = []
+  /// Bytes in no packet since the last packet that followed another one.
+  private var lost = 0
+  /// True if the byte in front was the last of a packet.
+  private var isInSync = false
   private var programmes = Table(id: 0)
   private var map: Table?
   private var sound: Packets?
@@ -54,6 +62,12 @@ struct TransportStream: Sendable {
 
   /// True if the table of contents has named a sound.
   var hasSound: Bool { sound != nil }
+
+  /// The bytes that are held.
+  var pendingBytes: Int {
+    carry.count + tag.count + programmes.bytes.count + (map?.bytes.count ?? 0) + (sound?.header?.count ?? 0)
+      + (tags?.header?.count ?? 0)
+  }
 
   /// Receives the next bytes of the stream.
   mutating func feed(
@@ -68,6 +82,11 @@ struct TransportStream: Sendable {
       }
       if carry.isEmpty, bytes[index] != Self.sync {
         index += 1
+        (lost, isInSync) = (lost + 1, false)
+        guard lost <= Self.lossLimit else {
+          throw Obstacle(
+            found: "MPEG-TS with \(Self.lossLimit / 1024) KiB in no packet", isUnsupported: false)
+        }
         continue
       }
       let count = min(Self.packetSize - carry.count, bytes.count - index)
@@ -89,13 +108,15 @@ struct TransportStream: Sendable {
     // Some packagers count from 0 in each segment.
     sound?.counter = nil
     tags?.counter = nil
-    carry = []
+    (carry, lost, isInSync) = ([], 0, false)
     finishTag(body)
   }
 
   private mutating func read(
     _ packet: UnsafeRawBufferPointer, _ body: (Item) -> Void
   ) throws(Obstacle) {
+    if isInSync { lost = 0 }
+    isInSync = true
     let starts = packet[1] & 0x40 != 0
     guard packet[1] & 0x80 == 0 else { return }
     let id = Int(packet[1] & 0x1F) << 8 | Int(packet[2])

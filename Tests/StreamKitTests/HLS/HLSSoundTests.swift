@@ -128,6 +128,92 @@ import Testing
     #expect(try count == programme.borders()[6] - 1)
   }
 
+  @Test("a transport stream without packets is given up after 64 KiB, one with damage is not") func lostSync()
+    throws
+  {
+    let programme = try HLSProgramme.of(.transport)
+    var random = SeededRandom(seed: 5)
+    var sound = HLSSound()
+    try sound.begin(title: nil, initialization: nil, isContinuous: true) { _ in true }
+    let bytes = programme.segments[0].bytes
+    var frames = 0
+    func consume(_ bytes: [UInt8]) throws {
+      try bytes.withUnsafeBytes { bytes in
+        try sound.consume(bytes) { item in
+          if case .frame = item { frames += 1 }
+          return true
+        }
+      }
+    }
+    // Packets of 188 bytes between damage of 20 KB each: as much as the limit, all in all.
+    for start in stride(from: 0, to: bytes.count / 188 / 4 * 188, by: 188 * 20) {
+      try consume(Array(bytes[start..<(start + 188 * 20)]) + random.bytes(20_000))
+    }
+    #expect(frames > 5)
+    var fed = 0
+    let error = #expect(throws: HLSSound.Obstacle.self) {
+      while fed < 10_000_000 {
+        try consume(random.bytes(1_000))
+        fed += 1_000
+      }
+    }
+    #expect(error?.isUnsupported == false && fed < 300_000, "\(fed)")
+  }
+
+  /// Segments that end never, of which no frame comes.
+  enum Endless: CaseIterable {
+    case packetsOfNothing, table, tag, timedTag, box, header, noise
+  }
+
+  @Test("an endless segment is read in bounded memory", arguments: Endless.allCases)
+  func endless(kind: Endless) throws {
+    let programme = try HLSProgramme.of(.fragments)
+    let transport = try HLSProgramme.of(.transport).segments[0].bytes
+    var random = SeededRandom(seed: 6)
+    func packet(_ id: Int, isStart: Bool = false, _ payload: [UInt8] = []) -> [UInt8] {
+      let head = [0x47, UInt8(id >> 8) | (isStart ? 0x40 : 0), UInt8(id & 255), 0x10]
+      return head + payload + [UInt8](repeating: 0xFF, count: 184 - payload.count)
+    }
+    var (start, piece) = ([UInt8](), [UInt8]())
+    switch kind {
+    case .packetsOfNothing: piece = Array(repeatElement(packet(0x1FFF), count: 50).joined())
+    case .table:
+      start = packet(0, isStart: true, [0, 0, 0xB3, 0xFF])
+      piece = Array(repeatElement(packet(0), count: 50).joined())
+    case .tag:
+      start = Array("ID3".utf8) + [4, 0, 0, 0x7F, 0x7F, 0x7F, 0x7F]
+      piece = [UInt8](repeating: 0, count: 10_000)
+    case .timedTag:
+      // The sound's own packets without an end, behind the tables.
+      start = Array(transport[..<(188 * 3)])
+      let id = Int(transport[188 * 3 + 1] & 0x1F) << 8 | Int(transport[188 * 3 + 2])
+      piece = packet(id, isStart: true, [0, 0, 1, 0xC0, 0, 0, 0x80, 0x80, 0xFF])
+    case .box:
+      (start, piece) = ([0xFF, 0xFF, 0xFF, 0xFF] + Array("mdat".utf8), [UInt8](repeating: 0, count: 10_000))
+    case .header:
+      (start, piece) = ([0, 0x0F, 0xFF, 0xFF] + Array("moof".utf8), [UInt8](repeating: 0, count: 10_000))
+    case .noise: piece = random.bytes(10_000).map { $0 & 0x7F }
+    }
+    let isFragments = kind == .box || kind == .header
+    var (sound, held, fed) = (HLSSound(), 0, 0)
+    do {
+      try sound.begin(
+        title: nil, initialization: isFragments ? programme.files["init.mp4"] : nil, isContinuous: true
+      ) { _ in true }
+      try start.withUnsafeBytes { try sound.consume($0) { _ in true } }
+      while fed < 20_000_000 {
+        try piece.withUnsafeBytes { try sound.consume($0) { _ in true } }
+        fed += piece.count
+        held = max(held, sound.pendingBytes)
+      }
+    } catch let error as HLSSound.Obstacle {
+      #expect(!error.found.isEmpty)
+    }
+    // A header of 1 MiB is the most.
+    #expect(held <= (kind == .header ? 1 << 20 : 300_000), "\(held) bytes of \(fed)")
+    #expect(fed > 100_000 || kind == .noise || kind == .timedTag, "\(fed)")
+  }
+
   @Test("a transport stream of another kind is refused by name")
   func foreign() throws {
     let folder = try TemporaryFolder()

@@ -88,7 +88,9 @@ import Testing
     let decoder = try OggStreamDecoder(Pages(sound + endless), headers: headers)
     var buffer = [Float](repeating: 0, count: 8192)
     var (frames, held) = (0, 0)
-    while case let count = try buffer.withUnsafeMutableBufferPointer({ try decoder.read(into: $0) }), count > 0 {
+    while case let count = try buffer.withUnsafeMutableBufferPointer({ try decoder.read(into: $0) }),
+      count > 0
+    {
       frames += count
       held = max(held, decoder.heldBytes)
     }

@@ -135,7 +135,9 @@ import Testing
     #expect(found == .notAudio(found: "Ogg whose headers have no end") && size < 20_000_000)
   }
 
-  @Test("positions that are none, or absurd, do not count", arguments: [-1, 0, .max, .max - 959, .min, 1 << 62, 1 << 50])
+  @Test(
+    "positions that are none, or absurd, do not count",
+    arguments: [-1, 0, .max, .max - 959, .min, 1 << 62, 1 << 50])
   func positions(granule: Int) {
     var bytes = head(7) + tags(7)
     for sequence in 2..<20 {
