@@ -20,12 +20,12 @@ final class Receiver: Sendable {
   /// Receives a stream until the buffer is full.
   init(
     url: String, options: ReceiverOptions = .init(), blocks: Int = 150, network: NetworkThread? = nil,
-    clock: ReceiverClock = .loop
+    clock: ReceiverClock = .loop, lead: StreamTime? = nil
   ) throws {
     var options = options
     options.clock = clock
-    // Tests have stations that send all they have.
-    options.liveLead = nil
+    // Tests have stations that send all they have, unless they measure that.
+    options.liveLead = lead
     ownsNetwork = network == nil
     let network = try network ?? NetworkThread()
     self.network = network

@@ -4,14 +4,16 @@ internal import EventLoop
 /// its time, and returns actions.
 ///
 /// Segments are requested one after the other by their numbers, also after an outage: those that the list has lost by
-/// then are a gap. A version whose list or segment fails is left for the next one down for `leaveTime`. A list that
-/// was complete from the first is a file; a live one that ends has ended as a connection does.
+/// then are a gap. A segment of a live list that the server does not have yet, or not at the moment, is requested again
+/// while the list has it, for three target durations at most. A version whose list or segment fails is left for the next
+/// one down for a minute; the list of a better one is requested beside the segments of the present one. A list that was
+/// complete from the first is a file; a live one that ends has ended as a connection does.
 ///
 /// Source: RFC 8216 §6.3.
 struct HLSFollower: Sendable {
   /// An action of the receiver; they are performed in the order given.
   enum Action: Sendable, Equatable {
-    /// Request the list at an address.
+    /// Request the list at an address, in place of one that is requested.
     case load(StreamAddress)
     /// Request a segment.
     case fetch(HLSPiece)
@@ -25,95 +27,70 @@ struct HLSFollower: Sendable {
     case grown
     /// A segment is left out, the first one since a segment came.
     case report(StreamError)
-    /// The connection can't continue.
-    case fail(StreamError)
+    /// The connection can't continue. The next one is wanted after the time that the server asked for.
+    case fail(StreamError, retryAfter: Duration)
     /// The file is received.
     case complete
-  }
-
-  private enum Load: Sendable {
-    /// The list is complete.
-    case over
-    case due(Instant)
-    case loading(since: Instant)
-  }
-
-  private enum Fetch: Sendable {
-    case none
-    /// A segment is requested again then.
-    case waiting(until: Instant)
-    case fetching(since: Instant)
-  }
-
-  /// A list that is followed.
-  private struct List: Sendable {
-    var media: HLSMedia
-    /// The address of its answer, to which its references are relative.
-    var base: StreamAddress
-    var load: Load
-    var fetch = Fetch.none
   }
 
   private enum Phase: Sendable {
     case idle
     /// The list of a version is awaited, of which nothing is known.
     case opening(since: Instant)
-    case following(List)
+    case following(HLSList)
   }
 
-  /// The time for which a version that has failed is left.
-  static let leaveTime = Duration.seconds(60)
-  /// The attempts for a segment.
+  /// The attempts for a segment of a file, and for the first of a stream.
   static let attemptLimit = 3
+  /// The longest wait for a segment that a live list has, and the longest that a server may ask for.
+  static let longestWait = Duration.seconds(30)
+  /// The time for which the list of a version may be awaited while nothing comes, if there is another version.
+  static let openTime = Duration.seconds(5)
 
   /// The highest rate of a version in bit/s; from the next master list on.
   var rateLimit: Int
   private var phase = Phase.idle
-  private var candidates: [StreamAddress] = []
-  private var current = 0
-  /// The versions that have failed, and until when they are left.
-  private var left: [StreamAddress: Instant] = [:]
-
-  /// The number of the next segment; nil before the first.
-  private var next: Int?
-  /// Seconds of that segment that were received before it failed.
-  private var received = 0.0
-  private var attempts = 0
-  /// True if a segment was reported as left out, and none has come since.
-  private var hasReported = false
-  /// Seconds that are missing in front of the next segment.
-  private var lost = 0.0
-  /// The version of the last segment that was received whole; nil if the next one does not follow from it.
-  private var joined: StreamAddress?
-  /// The newest list, and when it came; of which version it is.
-  private var known: (media: HLSMedia, at: Instant, of: StreamAddress)?
+  private var versions: HLSVersions?
+  private var position = HLSPosition()
+  /// The end of the newest list, and its version.
+  private var newest: (end: Int, isEnded: Bool, of: StreamAddress)?
   /// Lists that ended in front of the next segment, one after the other.
   private var backwards = 0
   private var isFile = false
+  /// True if a segment was reported as left out, and none has come since.
+  private var hasReported = false
 
   init(rateLimit: Int) { self.rateLimit = rateLimit }
 
   /// Seconds of the longest segment, as the list states; zero while unknown.
-  var targetDuration: Double { known?.media.targetDuration ?? 0 }
+  var targetDuration: Double {
+    if case .following(let list) = phase { return list.media.targetDuration }
+    return position.known?.media.targetDuration ?? 0
+  }
 
   /// The moment at which `deadlinePassed` is due; nil if none is.
   var deadline: Instant? {
-    guard case .following(let list) = phase else { return nil }
-    var moments: [Instant] = []
-    if case .due(let moment) = list.load { moments.append(moment) }
-    switch list.fetch {
-    case .none: break
-    case .waiting(let moment): moments.append(moment)
-    case .fetching(let since): if let slow = slowMoment(since) { moments.append(slow) }
+    switch phase {
+    case .idle: return nil
+    case .opening(let since): return openEnd(since)
+    case .following(let list):
+      let slow = slowMoment(of: list)
+      return [list.load.deadline, list.fetch.deadline, slow].compactMap(\.self).min()
     }
-    return moments.min()
   }
 
-  /// The moment at which a segment that does not end is too slow; nil if no other version is left.
-  private func slowMoment(_ since: Instant) -> Instant? {
-    guard candidates.count > 1, current < candidates.count - 1, let next else { return nil }
-    let seconds = known?.media.segment(next)?.duration ?? 0
-    return since.advanced(by: max(.seconds(4), Duration(inSeconds: min(seconds, 3600) * 2)))
+  /// The moment at which the list of another version is requested in place of one that does not come; nil if there is
+  /// no other one.
+  private func openEnd(_ since: Instant) -> Instant? {
+    versions?.canLeave(at: since) == true ? since.advanced(by: Self.openTime) : nil
+  }
+
+  /// The moment at which a segment that does not end is too slow; nil if no lower version is left.
+  private func slowMoment(of list: HLSList) -> Instant? {
+    guard case .fetching(let piece, let since) = list.fetch, piece.version == list.version,
+      versions?.hasLower == true
+    else { return nil }
+    return since.advanced(by: max(.seconds(4), Duration(inSeconds: min(piece.segment.duration, 3600) * 2)))
   }
 
   // MARK: Connections
@@ -121,72 +98,65 @@ struct HLSFollower: Sendable {
   /// A connection has brought its list.
   /// - Parameter url: the address of the answer.
   mutating func open(_ playlist: HLSPlaylist, at url: StreamAddress, at now: Instant) -> [Action] {
-    switch playlist {
-    case .media(let media):
-      (candidates, current) = ([url], 0)
-      return accept(media, at: url, since: now, at: now)
-    case .master(let master):
-      candidates = master.candidates(limit: rateLimit).compactMap { variant in
+    var addresses = [url]
+    if case .master(let master) = playlist {
+      addresses = master.candidates(limit: rateLimit).compactMap { variant in
         if case .address(let address)? = url.resolving(variant.reference) { address } else { nil }
       }
-      guard !candidates.isEmpty else {
+      guard !addresses.isEmpty else {
         return fail(
           StreamError(
             .notFound, "the playlist \(url) lists no address that works here",
             hint: "open it in a text editor to see what it holds",
             facts: [.init("url", .string(url.description))]))
       }
-      if candidates.allSatisfy({ isLeft($0, at: now) }) { left = [:] }
-      current = candidates.firstIndex { !isLeft($0, at: now) } ?? 0
-      return begin(at: now)
     }
+    var versions = versions ?? HLSVersions(url)
+    versions.replace(by: addresses, at: now)
+    self.versions = versions
+    guard case .media(let media) = playlist else { return begin(at: now) }
+    return accept(media, of: url, at: url, since: now, at: now)
   }
 
   /// The connection has been closed.
   /// - Parameter seconds: the sound that was received of the segment under way.
   mutating func close(received seconds: Double) {
-    received = seconds
+    interrupt(received: seconds)
     phase = .idle
   }
 
-  /// The connection has brought nothing for too long: another version is tried next.
-  mutating func silent(at now: Instant) {
-    if candidates.indices.contains(current) { left[candidates[current]] = now.advanced(by: Self.leaveTime) }
+  private mutating func interrupt(received seconds: Double) {
+    if case .following(let list) = phase, case .fetching = list.fetch {
+      position.interrupt(received: seconds)
+    }
+  }
+
+  /// The connection has brought nothing for too long, and will be closed: another version is tried next, and a segment
+  /// that has brought nothing three times is left out.
+  /// - Parameter seconds: the sound that was received of the segment under way.
+  mutating func silent(received seconds: Double, at now: Instant) {
+    if let versions { self.versions?.avoid(versions.current, at: now) }
+    if case .following(let list) = phase, case .fetching(let piece, _) = list.fetch {
+      position.interrupt(received: seconds)
+      if position.fail(at: now).count >= Self.attemptLimit { position.skip(piece.segment.duration) }
+    }
+    phase = .idle
   }
 
   private mutating func begin(at now: Instant) -> [Action] {
+    guard let versions else { return [] }
     phase = .opening(since: now)
-    return [.load(candidates[current])]
+    return [.load(versions.current)]
   }
 
-  private mutating func fail(_ error: StreamError) -> [Action] {
+  private mutating func fail(_ error: StreamError, retryAfter: Duration = .zero) -> [Action] {
     phase = .idle
-    return [.fail(error)]
-  }
-
-  // MARK: Versions
-
-  private func isLeft(_ address: StreamAddress, at now: Instant) -> Bool {
-    left[address].map { now < $0 } ?? false
+    return [.fail(error, retryAfter: retryAfter)]
   }
 
   /// Leaves the version, if there is another one.
   private mutating func leave(at now: Instant) -> [Action]? {
-    guard candidates.count > 1 else { return nil }
-    left[candidates[current]] = now.advanced(by: Self.leaveTime)
-    let below = candidates.indices.first { $0 > current && !isLeft(candidates[$0], at: now) }
-    guard let other = below ?? candidates.indices.first(where: { !isLeft(candidates[$0], at: now) }) else {
-      return nil
-    }
-    current = other
-    return begin(at: now)
-  }
-
-  /// Returns to a better version whose time is over.
-  private mutating func rise(at now: Instant) -> [Action]? {
-    guard let better = candidates.indices.first(where: { !isLeft(candidates[$0], at: now) }), better < current
-    else { return nil }
-    current = better
+    guard versions?.leave(at: now) == true else { return nil }
     return begin(at: now)
   }
 
@@ -198,21 +168,28 @@ struct HLSFollower: Sendable {
       return loadFailed(
         StreamError(
           .content, "\(url) leads to lists of lists", hint: "report it to the station",
-          facts: [.init("url", .string(url.description))]), at: now)
+          facts: [.init("url", .string(url.description))]), .content, at: now)
     }
     switch phase {
-    case .opening(let since): return accept(media, at: url, since: since, at: now)
-    case .following(let list):
-      guard case .loading(let since) = list.load else { return [] }
-      return accept(media, at: url, since: since, at: now)
     case .idle: return []
+    case .opening(let since):
+      guard let versions else { return [] }
+      return accept(media, of: versions.current, at: url, since: since, at: now)
+    case .following(let list):
+      switch list.load {
+      case .over, .due: return []
+      case .loading(let since): return accept(media, of: list.version, at: url, since: since, at: now)
+      case .rising(let version, let since):
+        versions?.move(to: version)
+        return accept(media, of: version, at: url, since: since, at: now)
+      }
     }
   }
 
   /// The list that was requested is still the same.
   mutating func unchanged(at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .loading(let since) = list.load else { return [] }
-    list.load = .due(max(now, since.advanced(by: Self.wait(list.media, isNew: false))))
+    list.load = .next(of: list.media, isNew: false, since: since, at: now)
     phase = .following(list)
     return []
   }
@@ -220,196 +197,191 @@ struct HLSFollower: Sendable {
   /// The list that was requested has not come, or is damaged.
   /// - Parameter seconds: the sound that was received of the segment under way.
   mutating func loadFailed(
-    _ error: StreamError, received seconds: Double = 0, at now: Instant
+    _ error: StreamError, _ failure: HLSFailure, received seconds: Double = 0, at now: Instant
   ) -> [Action] {
     switch phase {
     case .idle: return []
-    case .opening: return leave(at: now) ?? fail(error)
-    case .following:
-      received = seconds
-      guard let actions = leave(at: now) else { return fail(error) }
-      return [.cancelFetch] + actions
+    case .opening: return leave(at: now) ?? fail(error, retryAfter: failure.retryAfter)
+    case .following(let list):
+      switch list.load {
+      case .over, .due: return []
+      case .rising(let version, _): return fallBack(from: version, at: now)
+      case .loading:
+        interrupt(received: seconds)
+        guard let actions = leave(at: now) else { return fail(error, retryAfter: failure.retryAfter) }
+        return [.cancelFetch] + actions
+      }
     }
   }
 
-  private static func wait(_ media: HLSMedia, isNew: Bool) -> Duration {
-    let target = min(media.targetDuration, 3600)
-    return Duration(inSeconds: isNew ? max(1, target) : max(0.5, target / 2))
+  /// Continues with the list of the present version, as that of a better one has not come.
+  private mutating func fallBack(from version: StreamAddress, at now: Instant) -> [Action] {
+    guard case .following(var list) = phase else { return [] }
+    versions?.avoid(version, at: now)
+    list.load = .loading(since: now)
+    phase = .following(list)
+    return [.load(list.version)]
   }
 
   private mutating func accept(
-    _ media: HLSMedia, at base: StreamAddress, since: Instant, at now: Instant
+    _ media: HLSMedia, of version: StreamAddress, at base: StreamAddress, since: Instant, at now: Instant
   ) -> [Action] {
-    var fetch = Fetch.none
-    if case .following(let list) = phase { fetch = list.fetch }
-    let version = candidates[current]
-    let old = known?.of == version ? known : nil
-    let isNew = old.map { $0.media.end != media.end || $0.media.isEnded != media.isEnded } ?? true
-    let load = media.isEnded ? Load.over : .due(max(now, since.advanced(by: Self.wait(media, isNew: isNew))))
-    if let number = next, media.end < number, old != nil, !isRestart(media) {
+    var (fetch, held) = (HLSList.Fetch.none, HLSMedia?.none)
+    if case .following(let list) = phase { (fetch, held) = (list.fetch, list.media) }
+    let old = newest.flatMap { $0.of == version ? $0 : nil }
+    if let number = position.number, media.end < number, old != nil, !position.isRestart(media) {
       // An older copy of the list.
       backwards += 1
       guard backwards >= Self.attemptLimit else {
-        let held = old?.media ?? media
-        phase = .following(List(media: held, base: base, load: load, fetch: fetch))
+        let load = HLSList.Load.next(of: media, isNew: false, since: since, at: now)
+        let media = held ?? position.known?.media ?? media
+        phase = .following(
+          HLSList(version: version, media: media, base: base, came: now, load: load, fetch: fetch))
         return []
       }
     }
-    var actions: [Action] = isNew ? [.grown] : []
-    adjust(to: media, isSame: old != nil, at: now)
     backwards = 0
-    if next == nil {
+    let isNew = old.map { $0.end != media.end || $0.isEnded != media.isEnded } ?? true
+    newest = (media.end, media.isEnded, version)
+    let load = media.isEnded ? HLSList.Load.over : .next(of: media, isNew: isNew, since: since, at: now)
+    var actions: [Action] = isNew ? [.grown] : []
+    if position.number == nil {
       isFile = media.isEnded
       if isFile { actions.append(.file(seconds: media.duration)) }
     }
-    known = (media, now, version)
-    phase = .following(List(media: media, base: base, load: load, fetch: fetch))
+    // A segment that is under way is received to its end, whatever the list has by then.
+    if case .waiting = fetch, position.adjust(to: media, of: version, came: now) { fetch = .none }
+    phase = .following(
+      HLSList(version: version, media: media, base: base, came: now, load: load, fetch: fetch))
     return actions + proceed(at: now)
-  }
-
-  /// Returns true if the numbers of a list began anew: it ends in front of all that the last one had.
-  private func isRestart(_ media: HLSMedia) -> Bool {
-    guard let known else { return false }
-    return media.end <= known.media.sequence || known.media.isEnded
-  }
-
-  /// Moves the next segment to where a list has it, and measures what is lost.
-  private mutating func adjust(to media: HLSMedia, isSame: Bool, at now: Instant) {
-    guard let number = next, let known else { return }
-    let elapsed = known.at.duration(to: now).inSeconds
-    if number < media.sequence {
-      var seconds = -received
-      let last = min(media.sequence, max(number, known.media.end))
-      for lost in number..<last { seconds += known.media.segment(lost)?.duration ?? 0 }
-      if media.sequence > last {
-        let average = media.segments.isEmpty ? 0 : media.duration / Double(media.segments.count)
-        // Numbers that jump are no sound.
-        seconds += min(Double(media.sequence - last) * average, elapsed + media.targetDuration)
-      }
-      move(to: media.sequence, lost: max(0, seconds))
-    } else if number > media.end || isSame && isReplaced(media) {
-      // All that came since then is new.
-      var (held, start) = (0.0, media.end)
-      while start > media.sequence, held < elapsed + 3 * media.targetDuration {
-        start -= 1
-        held += media.segment(start)?.duration ?? 0
-      }
-      move(to: start, lost: max(0, elapsed - held))
-    }
-  }
-
-  /// Returns true if a list has another segment under a number.
-  private func isReplaced(_ media: HLSMedia) -> Bool {
-    guard let known else { return false }
-    let number = min(known.media.end, media.end) - 1
-    guard let one = known.media.segment(number), let other = media.segment(number), one.range == nil else {
-      return false
-    }
-    return one.fileName != other.fileName
-  }
-
-  private mutating func move(to number: Int, lost seconds: Double) {
-    (next, received, attempts, joined) = (number, 0, 0, nil)
-    lost += seconds
   }
 
   // MARK: Segments
 
   private mutating func proceed(at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .none = list.fetch else { return [] }
+    _ = position.adjust(to: list.media, of: list.version, came: list.came)
     while true {
-      let number = next ?? list.media.start
-      next = number
+      let number = position.begin(at: list.media.start)
       guard let segment = list.media.segment(number) else {
         guard list.media.isEnded else { return [] }
         if isFile { return [.complete] }
         return fail(.ended(list.base.description))
       }
       if segment.isAbsent {
-        move(to: number + 1, lost: max(0, segment.duration - received))
+        position.skip(segment.duration)
         continue
       }
-      var actions: [Action] = []
-      if lost > 0 { actions.append(.lost(seconds: lost)) }
-      lost = 0
-      let version = candidates[current]
+      let lost = position.drainLost()
       let piece = HLSPiece(
-        segment: segment, base: list.base, version: version,
-        isContinuous: joined == version && !segment.isDiscontinuous, received: received)
-      list.fetch = .fetching(since: now)
+        segment: segment, base: list.base, version: list.version,
+        isContinuous: position.joined == list.version && !segment.isDiscontinuous, received: position.received
+      )
+      list.fetch = .fetching(piece, since: now)
       phase = .following(list)
-      return actions + [.fetch(piece)]
+      return (lost > 0 ? [.lost(seconds: lost)] : []) + [.fetch(piece)]
     }
   }
 
   /// A segment has come whole.
   mutating func segmentReceived(at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, let number = next else { return [] }
-    list.fetch = .none
-    phase = .following(list)
-    (next, received, attempts, joined) = (number + 1, 0, 0, candidates[current])
+    guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
+    position.finish(of: piece.version)
     hasReported = false
-    return rise(at: now) ?? proceed(at: now)
+    list.fetch = .none
+    var actions: [Action] = []
+    if let better = versions?.better(at: now) {
+      switch list.load {
+      case .loading, .rising: break
+      case .due, .over:
+        list.load = .rising(to: better, since: now)
+        actions.append(.load(better))
+      }
+    }
+    phase = .following(list)
+    return actions + proceed(at: now)
   }
 
   /// A segment has not come, or not whole.
-  /// - Parameters:
-  ///   - seconds: the sound that was received of it.
-  ///   - isAnswered: true if the server has answered with an error: other requests may succeed.
-  ///   - isFinal: true if the same comes of any attempt.
+  /// - Parameter seconds: the sound that was received of it.
   mutating func segmentFailed(
-    _ error: StreamError, received seconds: Double, isAnswered: Bool, isFinal: Bool = false, hasSound: Bool,
-    at now: Instant
+    _ error: StreamError, _ failure: HLSFailure, received seconds: Double, hasSound: Bool, at now: Instant
   ) -> [Action] {
-    guard case .following(var list) = phase, let number = next else { return [] }
-    (received, attempts) = (seconds, isFinal ? Self.attemptLimit : attempts + 1)
+    guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
+    position.interrupt(received: seconds)
     list.fetch = .none
     phase = .following(list)
+    guard piece.version == list.version else { return proceed(at: now) }
     if let actions = leave(at: now) { return actions }
-    guard attempts >= Self.attemptLimit else {
-      guard isAnswered else { return fail(error) }
-      list.fetch = .waiting(until: now.advanced(by: .milliseconds(500) * attempts))
+    let (count, since) = position.fail(at: now)
+    switch failure {
+    case .content: break
+    case .connection: if count < Self.attemptLimit { return fail(error) }
+    case .answer(let wanted):
+      let isListed = hasSound && !list.media.isEnded
+      let mayCome = isListed ? now < since.advanced(by: Self.wait(list.media)) : count < Self.attemptLimit
+      guard mayCome else { break }
+      guard wanted <= Self.longestWait else { return fail(error, retryAfter: wanted) }
+      list.fetch = .waiting(until: now.advanced(by: max(.milliseconds(500) * min(count, 4), wanted)))
       phase = .following(list)
       return []
     }
     guard hasSound else { return fail(error) }
-    let length = list.media.segment(number)?.duration ?? 0
-    move(to: number + 1, lost: max(0, length - seconds))
+    position.skip(piece.segment.duration)
     defer { hasReported = true }
     return (hasReported ? [] : [.report(error)]) + proceed(at: now)
   }
 
+  /// The time for which a segment of a live list is waited for: a listener begins three target durations behind.
+  private static func wait(_ media: HLSMedia) -> Duration {
+    min(longestWait, Duration(inSeconds: max(1, min(media.targetDuration, 60)) * 3))
+  }
+
   // MARK: Time
+
+  /// The requests were held back, and continue now.
+  mutating func resumed(at now: Instant) {
+    guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return }
+    list.fetch = .fetching(piece, since: now)
+    phase = .following(list)
+  }
 
   /// A deadline has passed.
   /// - Parameter seconds: the sound that was received of the segment under way.
   mutating func deadlinePassed(received seconds: Double, at now: Instant) -> [Action] {
-    guard case .following(var list) = phase else { return [] }
-    if case .fetching(let since) = list.fetch, let slow = slowMoment(since), now >= slow {
-      received = seconds
-      if let actions = leave(at: now) { return [.cancelFetch] + actions }
+    switch phase {
+    case .idle: return []
+    case .opening(let since):
+      guard let end = openEnd(since), now >= end else { return [] }
+      return leave(at: now) ?? []
+    case .following(let list):
+      if let slow = slowMoment(of: list), now >= slow {
+        interrupt(received: seconds)
+        if let actions = leave(at: now) { return [.cancelFetch] + actions }
+      }
+      return loadDeadlinePassed(at: now) + fetchDeadlinePassed(at: now)
     }
-    var actions: [Action] = []
-    if case .due(let moment) = list.load, now >= moment {
-      list.load = .loading(since: now)
-      actions.append(.load(candidates[current]))
-    }
-    var isDue = false
-    if case .waiting(let moment) = list.fetch, now >= moment { (list.fetch, isDue) = (.none, true) }
-    phase = .following(list)
-    return isDue ? actions + proceed(at: now) : actions
   }
-}
 
-/// A segment that is to be received.
-struct HLSPiece: Sendable, Equatable {
-  let segment: HLSSegment
-  /// The address to which its references are relative.
-  let base: StreamAddress
-  /// The list of the version.
-  let version: StreamAddress
-  /// True if its sound follows from that of the segment that was received last.
-  let isContinuous: Bool
-  /// Seconds of it that were received before.
-  let received: Double
+  private mutating func loadDeadlinePassed(at now: Instant) -> [Action] {
+    guard case .following(var list) = phase else { return [] }
+    switch list.load {
+    case .due(let moment) where now >= moment:
+      list.load = .loading(since: now)
+      phase = .following(list)
+      return [.load(list.version)]
+    case .rising(let version, let since) where now >= since.advanced(by: HLSList.riseTime):
+      return fallBack(from: version, at: now)
+    case .over, .due, .loading, .rising: return []
+    }
+  }
+
+  private mutating func fetchDeadlinePassed(at now: Instant) -> [Action] {
+    guard case .following(var list) = phase, case .waiting(let moment) = list.fetch, now >= moment else {
+      return []
+    }
+    list.fetch = .none
+    phase = .following(list)
+    return proceed(at: now)
+  }
 }

@@ -7,19 +7,12 @@ internal import HTTP
 ///
 /// A segment that fails is received again from its start, and the frames that were delivered are left out.
 final class HLSReception {
-  /// The segment under way.
-  private struct Segment {
-    var piece: HLSPiece
-    /// The sound in front of it, from which it can be read again.
-    let start: HLSSound
-    /// The frames of it that were delivered, before and now, and their length.
-    var frames = 0
-    var time = StreamTime.zero
-    /// The frames that have come of it since its start.
-    var come = 0
-    /// The sound that was delivered of another version, and is left out.
-    var skipped = StreamTime.zero
-    var hasStarted = false
+  /// The request for a segment, or for what it needs.
+  private enum Request {
+    case none
+    /// To be sent when reading continues: the sound so far waits for the player, or for a disk.
+    case held(HLSPiece)
+    case open(HLSTransfer)
   }
 
   /// The address of the connection.
@@ -27,18 +20,11 @@ final class HLSReception {
   private unowned let receiver: StationReceiver
   private var follower: HLSFollower
   private var sound = HLSSound()
-  private var segment: Segment?
-  private var list: HLSTransfer?
-  private var piece: HLSTransfer?
+  private var segment: HLSProgress?
+  private let lists: HLSLists
+  private var request = Request.none
   private var sections = HLSSections()
-  /// The headers by which the server recognises the list that came last.
-  private var validators: (address: StreamAddress, headers: [(name: String, value: String)])?
-  /// Seconds that are missing in front of the next frame.
-  private var gap = 0.0
-  /// True if a connection was lost since the last frame.
-  private var isRejoining = false
-  private var isAnswered = false
-  private var isOpen = false
+  private var connection: HLSConnection
   /// True if frames have been delivered.
   private(set) var hasSound = false
 
@@ -46,9 +32,11 @@ final class HLSReception {
   init(at address: StreamAddress, gap: Double?, of receiver: StationReceiver) {
     (self.address, self.receiver) = (address, receiver)
     follower = HLSFollower(rateLimit: receiver.options.maxBitRate * 1000)
-    if let gap { (self.gap, isRejoining) = (gap, true) }
+    lists = HLSLists(on: receiver.loop)
+    connection = .closed(gap.map { .rejoined(missing: $0) } ?? .continuous)
   }
 
+  private var isOpen: Bool { connection.isOpen }
   /// The moment of the next look; nil if none is.
   var deadline: Instant? { isOpen ? follower.deadline : nil }
   /// The longest that nothing may come, beside that of the options: a list changes once in a target duration.
@@ -60,7 +48,7 @@ final class HLSReception {
 
   /// A connection has brought a list.
   func open(_ text: [UInt8], at url: StreamAddress) {
-    (isOpen, isAnswered) = (true, false)
+    connection = .open(connection.join)
     follower.rateLimit = receiver.options.maxBitRate * 1000
     do throws(StreamError) {
       perform(follower.open(try HLSPlaylist(text, url: url.description), at: url, at: receiver.now))
@@ -70,26 +58,36 @@ final class HLSReception {
   /// Ends the transfers. The next connection continues with the segment under way.
   func close() {
     guard isOpen else { return }
-    isOpen = false
-    if hasSound { isRejoining = true }
-    cancel()
+    var join = connection.join
+    if hasSound { join.lose(0) }
+    connection = .closed(join)
+    lists.cancel()
+    cancelRequest()
     follower.close(received: receivedSeconds)
   }
 
   /// Seconds of the segment under way that were delivered.
-  private var receivedSeconds: Double { segment?.time.seconds ?? 0 }
+  private var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
 
-  private func cancel() {
-    list?.cancel()
-    piece?.cancel()
-    (list, piece) = (nil, nil)
+  private func cancelRequest() {
+    if case .open(let transfer) = request { transfer.cancel() }
+    request = .none
   }
 
   /// The connection has brought nothing for too long.
-  func silent() { follower.silent(at: receiver.now) }
+  func silent() { follower.silent(received: receivedSeconds, at: receiver.now) }
 
   /// Resumes reading after a pause.
-  func resume() { piece?.resume() }
+  func resume() {
+    follower.resumed(at: receiver.now)
+    switch request {
+    case .none: break
+    case .held(let piece):
+      request = .none
+      requestNext(of: piece)
+    case .open(let transfer): transfer.resume()
+    }
+  }
 
   func timePassed() {
     guard isOpen, let deadline = follower.deadline, receiver.now >= deadline else { return }
@@ -102,16 +100,14 @@ final class HLSReception {
       switch action {
       case .load(let address): load(address)
       case .fetch(let piece): begin(piece)
-      case .cancelFetch:
-        piece?.cancel()
-        piece = nil
-      case .lost(let seconds): gap += seconds
+      case .cancelFetch: cancelRequest()
+      case .lost(let seconds): connection.join.lose(seconds)
       case .file(let seconds): receiver.report(.file(FileFacts(duration: seconds)))
       case .grown:
         receiver.setSilenceLimit()
         receiver.driver.perform(receiver.machine.received(.zero, at: receiver.now))
       case .report(let error): receiver.report(.failed(error))
-      case .fail(let error): fail(error)
+      case .fail(let error, let wait): fail(error, retryAfter: wait)
       case .complete: complete()
       }
     }
@@ -132,45 +128,16 @@ final class HLSReception {
   // MARK: Lists
 
   private func load(_ address: StreamAddress) {
-    list?.cancel()
-    var text: [UInt8] = []
-    let transfer = HLSTransfer(of: address, on: receiver.loop) { [unowned self] transfer, bytes in
-      guard text.count + bytes.count <= Playlist.sizeLimit else {
-        list = nil
-        let error = StreamError(.content, "the playlist \(address) has more than 1 MiB")
-        perform(follower.loadFailed(error, received: receivedSeconds, at: receiver.now))
-        return .stop
+    lists.load(address) { transfer, headers in
+      start(transfer, at: address, headers)
+    } onAnswer: { [unowned self] answer in
+      let now = receiver.now
+      switch answer {
+      case .list(let list, let url): perform(follower.loaded(list, at: url, at: now))
+      case .unchanged: perform(follower.unchanged(at: now))
+      case .failed(let error, let failure):
+        perform(follower.loadFailed(error, failure, received: receivedSeconds, at: now))
       }
-      text += bytes
-      return .more
-    } onEnd: { [unowned self] transfer, end in
-      list = nil
-      loaded(text, of: address, transfer.head, end)
-    }
-    var headers: [(name: String, value: String)] = []
-    if let validators, validators.address == address { headers = validators.headers }
-    guard start(transfer, at: address, headers) else { return }
-    list = transfer
-  }
-
-  private func loaded(
-    _ text: [UInt8], of address: StreamAddress, _ head: HTTPResponse?, _ end: HLSTransfer.End
-  ) {
-    let now = receiver.now
-    switch end {
-    case .failed(let error, _, _): perform(follower.loadFailed(error, received: receivedSeconds, at: now))
-    case .complete:
-      guard let head else { return }
-      if head.status == 304 { return perform(follower.unchanged(at: now)) }
-      do throws(StreamError) {
-        let url = (try? StreamAddress(head.url)) ?? address
-        let playlist = try HLSPlaylist(text, url: url.description)
-        let names = [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")]
-        validators = (
-          address, names.compactMap { name, condition in head.headers[name].map { (condition, $0) } }
-        )
-        perform(follower.loaded(playlist, at: url, at: now))
-      } catch { perform(follower.loadFailed(error, received: receivedSeconds, at: now)) }
     }
   }
 
@@ -193,14 +160,11 @@ final class HLSReception {
   // MARK: Segments
 
   private func begin(_ piece: HLSPiece) {
-    if var old = segment, old.piece.segment.isSame(as: piece.segment), old.piece.version == piece.version {
+    if let old = segment, old.isSame(as: piece) {
       sound = old.start
-      (old.piece, old.come, old.hasStarted) = (piece, 0, false)
-      segment = old
+      segment?.restart(as: piece)
     } else {
-      segment = Segment(
-        piece: piece, start: sound, time: StreamTime(seconds: piece.received),
-        skipped: StreamTime(seconds: piece.received))
+      segment = HLSProgress(piece, from: sound)
     }
     if case .foreign(let kind)? = piece.segment.encryption {
       return fail(
@@ -214,12 +178,13 @@ final class HLSReception {
 
   /// Requests what the segment needs and is not there, at last the segment itself.
   private func requestNext(of piece: HLSPiece) {
+    guard !receiver.pause.isHolding else { return request = .held(piece) }
     let part: HLSSections.Part
     do throws(StreamError) { part = try sections.next(for: piece) } catch {
       // In a turn of its own: a list may have thousands of segments that can't be requested.
       receiver.loop.after(.zero) { [weak self] in
-        guard let self, segment?.piece.segment == piece.segment else { return }
-        segmentFailed(error, isAnswered: true, isFinal: true)
+        guard let self, segment?.piece == piece else { return }
+        segmentFailed(error, .content)
       }
       return
     }
@@ -229,46 +194,44 @@ final class HLSReception {
       let transfer = HLSTransfer(of: section.address, range: section.range, on: receiver.loop) {
         [unowned self] _, new in
         guard bytes.count + new.count <= section.limit else {
-          self.piece = nil
-          segmentFailed(section.tooLong, isAnswered: true, isFinal: true)
+          request = .none
+          segmentFailed(section.tooLong, .content)
           return .stop
         }
         bytes += new
         return .more
       } onEnd: { [unowned self] _, end in
-        self.piece = nil
+        request = .none
         switch end {
-        case .failed(let error, let isAnswered, _):
-          segmentFailed(section.missing(error), isAnswered: isAnswered)
+        case .failed(let error, let failure): segmentFailed(section.missing(error), failure)
         case .complete:
           do throws(StreamError) { try sections.add(bytes, as: section) } catch {
-            return segmentFailed(error, isAnswered: true, isFinal: true)
+            return segmentFailed(error, .content)
           }
           requestNext(of: piece)
         }
       }
-      if start(transfer, at: section.address) { self.piece = transfer }
+      if start(transfer, at: section.address) { request = .open(transfer) }
     case .segment(let address, let initialization, let cipher):
       let transfer = HLSTransfer(of: address, range: piece.segment.range, on: receiver.loop) {
         [unowned self] _, bytes in
         receive(bytes, initialization, cipher)
       } onEnd: { [unowned self] _, end in
-        self.piece = nil
+        request = .none
         switch end {
-        case .failed(let error, let isAnswered, _): segmentFailed(error, isAnswered: isAnswered)
+        case .failed(let error, let failure): segmentFailed(error, failure)
         case .complete: finishSegment(cipher)
         }
       }
-      if start(transfer, at: address) { self.piece = transfer }
+      if start(transfer, at: address) { request = .open(transfer) }
     }
   }
 
-  private func segmentFailed(_ error: StreamError, isAnswered: Bool, isFinal: Bool = false) {
+  private func segmentFailed(_ error: StreamError, _ failure: HLSFailure) {
     guard isOpen else { return }
     perform(
       follower.segmentFailed(
-        error, received: receivedSeconds, isAnswered: isAnswered, isFinal: isFinal,
-        hasSound: hasSound, at: receiver.now))
+        error, failure, received: receivedSeconds, hasSound: hasSound, at: receiver.now))
   }
 
   private func receive(
@@ -276,16 +239,16 @@ final class HLSReception {
   ) -> HTTPFlow {
     guard isOpen, let segment else { return .stop }
     if !segment.hasStarted {
-      self.segment?.hasStarted = true
+      self.segment?.begin()
       let (title, isContinuous) = (segment.piece.segment.title, segment.piece.isContinuous)
       // The last frame of the segment in front may come of this, which is in front of what is missing.
-      let (gap, isRejoining) = (self.gap, self.isRejoining)
-      (self.gap, self.isRejoining) = (0, false)
+      let join = connection.join
+      connection.join = .continuous
       let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in
         try sound.begin(
           title: title, initialization: initialization, isContinuous: isContinuous && self.hasSound, body)
       }
-      (self.gap, self.isRejoining) = (gap, isRejoining)
+      connection.join = join
       if let obstacle { return stop(obstacle) }
       guard isOpen else { return .stop }
     }
@@ -304,7 +267,7 @@ final class HLSReception {
   }
 
   private func stop(_ obstacle: HLSSound.Obstacle) -> HTTPFlow {
-    piece = nil
+    request = .none
     let url = segment?.piece.address ?? address.description
     let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(obstacle.found))]
     let error =
@@ -315,7 +278,7 @@ final class HLSReception {
       : StreamError(
         .content, "\(url) sends no audio: found \(obstacle.found)", hint: "report it to the station",
         facts: facts)
-    segmentFailed(error, isAnswered: true, isFinal: true)
+    segmentFailed(error, .content)
     return .stop
   }
 
@@ -353,8 +316,10 @@ final class HLSReception {
         try feed(&sound) { item in
           switch item {
           case .format(let format):
-            if !isAnswered { receiver.reportAnswer() }
-            isAnswered = true
+            if case .open(let join) = connection {
+              receiver.reportAnswer()
+              connection = .sounding(join)
+            }
             receiver.begin(format)
             return true
           case .frame(let frame, let bytes, let title):
@@ -374,31 +339,16 @@ final class HLSReception {
     _ received: inout StreamTime,
     into delivery: inout FrameTee.Delivery
   ) -> Bool {
-    if segment != nil {
-      segment?.come += 1
-      guard let now = segment, now.come > now.frames else { return true }
-      if now.skipped >= frame.duration {
-        segment?.skipped = now.skipped - frame.duration
-        segment?.frames = now.come
-        return true
-      }
+    guard segment?.find(frame) ?? true else { return true }
+    if case .rejoined(let missing) = connection.join {
+      if missing > 0 { receiver.discontinuity = .gap(seconds: missing) }
+      receiver.report(.reconnected(gap: missing, stitched: missing == 0, overlap: 0))
+      connection.join = .continuous
     }
-    if isRejoining || gap > 0 {
-      if gap > 0 { receiver.discontinuity = .gap(seconds: gap) }
-      receiver.report(.reconnected(gap: gap, stitched: gap == 0, overlap: 0))
-    }
-    (isRejoining, gap) = (false, 0)
-    guard receiver.deliver(frame, bytes, title: title, into: &delivery) else {
-      // The frame comes again when there is room.
-      isRejoining = false
-      return false
-    }
+    guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
     hasSound = true
     received = received + frame.duration
-    if let now = segment {
-      segment?.frames = now.come
-      segment?.time = now.time + frame.duration
-    }
+    segment?.deliver(frame)
     return true
   }
 }

@@ -1,6 +1,18 @@
 internal import EventLoop
 internal import HTTP
 
+/// The kind of a failure of a request of HLS.
+enum HLSFailure: Sendable, Equatable {
+  /// The server gives no answer, or a part of one: the connection may be lost.
+  case connection
+  /// The server answers with an error, and other requests may succeed; it asks for a delay, zero for none.
+  case answer(retryAfter: Duration)
+  /// The same comes of any attempt.
+  case content
+
+  var retryAfter: Duration { if case .answer(let delay) = self { delay } else { .zero } }
+}
+
 /// A request for a list, a key or a segment of HLS, or for some bytes of one.
 ///
 /// Unchecked: confined to the loop of its network thread.
@@ -10,7 +22,7 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
     /// All bytes have come.
     case complete
     /// The server has answered with an error, or the connection has failed.
-    case failed(StreamError, isAnswered: Bool, retryAfter: Duration)
+    case failed(StreamError, HLSFailure)
   }
 
   /// The answer, once it has come.
@@ -59,7 +71,7 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
     if head.status >= 400 {
       let wait = head.retryAfter(at: loop.wallNow)
       let error = StreamError.answer(head.status, url: address.description, retryAfter: wait)
-      end(.failed(error, isAnswered: true, retryAfter: wait ?? .zero))
+      end(.failed(error, .answer(retryAfter: wait ?? .zero)))
       return .stop
     }
     if head.status == 206 {
@@ -96,13 +108,13 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
   func receiveEnd(_ failure: HTTPError?) {
     guard !isOver else { return }
     if let failure {
-      return end(.failed(StreamError(failure, at: address), isAnswered: false, retryAfter: .zero))
+      return end(.failed(StreamError(failure, at: address), .connection))
     }
     if let range, position < range.upperBound {
       let error = StreamError(
         .content, "\(address) ends in front of byte \(range.upperBound)", hint: "report it to the station",
         facts: [.init("url", .string(address.description))])
-      return end(.failed(error, isAnswered: true, retryAfter: .zero))
+      return end(.failed(error, .answer(retryAfter: .zero)))
     }
     end(.complete)
   }

@@ -28,7 +28,8 @@ import Testing
       case .file(let seconds): "file \(seconds)"
       case .grown: "grown"
       case .report(let error): "report \(error.code)"
-      case .fail(let error): "fail \(error.code)"
+      case .fail(let error, let wait):
+        "fail \(error.code)\(wait > .zero ? " after \(Int(wait.inSeconds))" : "")"
       case .complete: "complete"
       }
     }
@@ -75,41 +76,157 @@ import Testing
     #expect(words(follower.open(list(20..<26), at: url, at: at(60))) == ["grown", "lost 22.5", "20 new"])
   }
 
-  @Test("a segment that fails is asked for again, and left out at last")
+  /// A failure of a segment.
+  private func fail(
+    _ follower: inout HLSFollower, _ failure: HLSFailure = .answer(retryAfter: .zero), received: Double = 0,
+    hasSound: Bool = true, at time: Double
+  ) -> [String] {
+    words(follower.segmentFailed(error, failure, received: received, hasSound: hasSound, at: at(time)))
+  }
+
+  @Test("a segment that a live list has is asked for again for three target durations, and then left out")
   func failure() {
     var follower = HLSFollower(rateLimit: 320_000)
     _ = follower.open(list(10..<16), at: url, at: at(0))
-    func fail(_ time: Double) -> [String] {
-      words(follower.segmentFailed(error, received: 1, isAnswered: true, hasSound: true, at: at(time)))
+    var (time, attempts, actions) = (1.0, 1, fail(&follower, received: 1, at: 1))
+    while actions.isEmpty, let due = follower.deadline, attempts < 100 {
+      time = Double(due.nanoseconds) / 1e9
+      let passed = words(follower.deadlinePassed(received: 1, at: due))
+      // The list still has it.
+      if passed.contains("load /live.m3u8") { _ = follower.loaded(list(10..<16), at: url, at: due) }
+      if passed.contains("13 new") {
+        attempts += 1
+        actions = fail(&follower, received: 1, at: time)
+      }
     }
-    #expect(fail(1) == [])
-    #expect(follower.deadline == at(1.5))
-    #expect(words(follower.deadlinePassed(received: 1, at: at(1.5))) == ["13 new"])
-    #expect(fail(1.6) == [])
-    #expect(words(follower.deadlinePassed(received: 1, at: at(2.6))) == ["13 new"])
-    #expect(fail(2.7) == ["report stream.network", "lost 3.0", "14 new"])
-    let other = follower.segmentFailed(error, received: 0, isAnswered: false, hasSound: true, at: at(3))
-    #expect(words(other) == ["fail stream.network"])
+    #expect(actions == ["report stream.network", "lost 3.0", "14 new"])
+    #expect((13...15.5).contains(time) && (6...12).contains(attempts), "\(time) \(attempts)")
+    // Without an answer the connection is lost, with what is damaged the segment.
+    #expect(fail(&follower, .connection, at: 16) == ["fail stream.network"])
+    var other = HLSFollower(rateLimit: 320_000)
+    _ = other.open(list(10..<16), at: url, at: at(0))
+    #expect(fail(&other, .content, at: 1) == ["report stream.network", "lost 4.0", "14 new"])
   }
+
+  @Test("a segment that the list has lost is waited for no longer, and one that comes is in its place")
+  func waiting() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(list(10..<16), at: url, at: at(0))
+    #expect(fail(&follower, at: 1) == [])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(1.5))) == ["13 new"])
+    #expect(fail(&follower, at: 1.6) == [])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(4))) == ["load /live.m3u8", "13 new"])
+    #expect(fail(&follower, at: 4.1) == [])
+    #expect(words(follower.loaded(list(14..<20), at: url, at: at(4.2))) == ["grown", "lost 4.0", "14 new"])
+    #expect(words(follower.segmentReceived(at: at(5))) == ["15"])
+    // The list goes past the segment that is under way, which comes all the same.
+    _ = follower.deadlinePassed(received: 0, at: at(9))
+    #expect(words(follower.loaded(list(17..<23), at: url, at: at(9))) == ["grown"])
+    #expect(words(follower.segmentReceived(at: at(10))) == ["lost 4.0", "17 new"])
+  }
+
+  @Test("at the start, and in a file, three attempts are all") func fewAttempts() {
+    for isEnded in [false, true] {
+      var follower = HLSFollower(rateLimit: 320_000)
+      let first = isEnded ? 10 : 13
+      _ = follower.open(list(10..<16, isEnded: isEnded), at: url, at: at(0))
+      for time in [1.0, 2.0] {
+        #expect(fail(&follower, hasSound: isEnded, at: time) == [])
+        #expect(words(follower.deadlinePassed(received: 0, at: at(time + 1))) == ["\(first) new"])
+      }
+      let end = fail(&follower, hasSound: isEnded, at: 3)
+      #expect(end == (isEnded ? ["report stream.network", "lost 4.0", "11 new"] : ["fail stream.network"]))
+    }
+  }
+
+  @Test("a server that asks for a delay gets it: a short one beside the list, a long one between connections")
+  func delays() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(list(10..<16), at: url, at: at(0))
+    #expect(fail(&follower, .answer(retryAfter: .seconds(3)), at: 0.5) == [])
+    #expect(follower.deadline == at(3.5))
+    #expect(words(follower.deadlinePassed(received: 0, at: at(3.5))) == ["13 new"])
+    #expect(fail(&follower, .answer(retryAfter: .seconds(120)), at: 3.6) == ["fail stream.network after 120"])
+    _ = follower.open(list(10..<16), at: url, at: at(130))
+    _ = follower.deadlinePassed(received: 0, at: at(140))
+    let list = follower.loadFailed(error, .answer(retryAfter: .seconds(7)), at: at(141))
+    #expect(words(list) == ["fail stream.network after 7"])
+  }
+
+  @Test("a segment that hangs in each of three connections is left out") func hangs() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    for time in [0.0, 30, 60] {
+      #expect(words(follower.open(list(10..<16, isEnded: true), at: url, at: at(time))).last == "10 new")
+      follower.silent(received: 0, at: at(time + 20))
+      follower.close(received: 0)
+    }
+    let last = words(follower.open(list(10..<16, isEnded: true), at: url, at: at(90)))
+    #expect(Array(last.suffix(2)) == ["lost 4.0", "11 new"])
+  }
+
+  private let master = HLSPlaylist.master(
+    HLSMaster(variants: [96, 128, 64].map { .init(reference: "\($0)", bitRate: $0 * 1000, kind: .audio) }))
 
   @Test("a version that fails is left for the next one down, and tried again after a minute")
   func versions() {
     var follower = HLSFollower(rateLimit: 320_000)
-    let master = HLSMaster(
-      variants: [96, 128, 64].map { .init(reference: "\($0)", bitRate: $0 * 1000, kind: .audio) })
-    #expect(words(follower.open(.master(master), at: url, at: at(0))) == ["load /128"])
-    #expect(words(follower.loadFailed(error, at: at(0.1))) == ["load /96"])
+    #expect(words(follower.open(master, at: url, at: at(0))) == ["load /128"])
+    #expect(words(follower.loadFailed(error, .connection, at: at(0.1))) == ["load /96"])
     #expect(words(follower.loaded(list(10..<16), at: url, at: at(0.2))) == ["grown", "13 new"])
-    let failed = follower.segmentFailed(error, received: 1, isAnswered: true, hasSound: true, at: at(1))
-    #expect(words(failed) == ["load /64"])
+    #expect(fail(&follower, received: 1, at: 1) == ["load /64"])
     #expect(words(follower.loaded(list(10..<16), at: url, at: at(1.2))) == ["grown", "13 new"])
     #expect(words(follower.segmentReceived(at: at(2))) == ["14"])
-    #expect(words(follower.segmentReceived(at: at(60.5))) == ["load /128"])
-    #expect(words(follower.loaded(list(13..<19), at: url, at: at(60.6))) == ["grown", "15 new"])
+    // The list of the better one comes beside the segments of this one.
+    #expect(words(follower.segmentReceived(at: at(60.5))) == ["load /128", "15"])
+    #expect(words(follower.loaded(list(13..<19), at: url, at: at(60.6))) == ["grown"])
+    #expect(words(follower.segmentReceived(at: at(61))) == ["16 new"])
     // All fail: so does the connection.
-    #expect(words(follower.loadFailed(error, at: at(200))) == ["cancel", "load /96"])
-    #expect(words(follower.loadFailed(error, at: at(200))) == ["load /64"])
-    #expect(words(follower.loadFailed(error, at: at(200))) == ["fail stream.network"])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(64.6))).contains("load /128"))
+    #expect(words(follower.loadFailed(error, .connection, at: at(64.7))) == ["cancel", "load /96"])
+    #expect(words(follower.loadFailed(error, .connection, at: at(64.8))) == ["load /64"])
+    #expect(words(follower.loadFailed(error, .connection, at: at(64.9))) == ["fail stream.network"])
+  }
+
+  @Test("the list of a better version that hangs silences nothing: after 3 s the old one continues")
+  func risingHangs() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(master, at: url, at: at(0))
+    _ = follower.loadFailed(error, .connection, at: at(0.1))
+    _ = follower.loaded(list(10..<16), at: url, at: at(0.2))
+    #expect(words(follower.segmentReceived(at: at(61))) == ["load /128", "14"])
+    #expect(words(follower.segmentReceived(at: at(61.5))) == ["15"])
+    #expect(follower.deadline == at(64))
+    #expect(words(follower.deadlinePassed(received: 0, at: at(64))) == ["load /96"])
+    #expect(words(follower.loaded(list(12..<18), at: url, at: at(64.1))) == ["grown"])
+    #expect(words(follower.segmentReceived(at: at(65))) == ["16"])
+    // It is left for a minute.
+    #expect(words(follower.segmentReceived(at: at(66))) == ["17"])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(68.1))) == ["load /96"])
+    #expect(words(follower.loaded(list(14..<19), at: url, at: at(68.2))) == ["grown"])
+    #expect(words(follower.segmentReceived(at: at(125))) == ["load /128", "18"])
+  }
+
+  @Test("a first list that hangs is left for that of the next version after 5 s") func openingHangs() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(master, at: url, at: at(0))
+    #expect(follower.deadline == at(5))
+    #expect(words(follower.deadlinePassed(received: 0, at: at(5))) == ["load /96"])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(10))) == ["load /64"])
+    // No other one is left: the connection's own limit counts.
+    #expect(follower.deadline == nil)
+  }
+
+  @Test("segments of other sessions are the same, also within one") func sessions() {
+    func piece(_ reference: String, _ number: Int = 7, range: Range<Int>? = nil) -> HLSPiece {
+      var segment = HLSSegment(sequence: number, reference: reference, duration: 4)
+      segment.range = range
+      return HLSPiece(segment: segment, base: url, version: url, isContinuous: true, received: 0)
+    }
+    let progress = HLSProgress(piece("a1/s7.ts?token=1"), from: HLSSound())
+    #expect(progress.isSame(as: piece("b2/s7.ts?token=2")))
+    #expect(!progress.isSame(as: piece("a1/s8.ts?token=1")))
+    #expect(!progress.isSame(as: piece("a1/s7.ts?token=1", 8)))
+    #expect(!progress.isSame(as: piece("a1/s7.ts?token=1", range: 0..<9)))
   }
 
   @Test("an older copy of a list is ignored; numbers that begin anew are not")
@@ -118,7 +235,9 @@ import Testing
     _ = follower.open(list(10..<16), at: url, at: at(0))
     for time in 1...3 { _ = follower.segmentReceived(at: at(Double(time))) }
     _ = follower.deadlinePassed(received: 0, at: at(4))
-    #expect(words(follower.loaded(list(8..<14), at: url, at: at(4))) == [])
+    // Also one that says that it has ended.
+    #expect(words(follower.loaded(list(8..<14, isEnded: true), at: url, at: at(4))) == [])
+    #expect(follower.deadline == at(6))
     _ = follower.deadlinePassed(received: 0, at: at(8))
     #expect(words(follower.loaded(list(11..<17), at: url, at: at(8))) == ["grown", "16"])
     _ = follower.segmentReceived(at: at(9))

@@ -278,16 +278,76 @@ import Testing
     #expect(receiver.events.last == "gave up \(code)", "\(receiver.events)")
   }
 
-  @Test("an endless list and an endless segment are received in bounded memory")
-  func endless() throws {
+  @Test("of an endless list no more than 1 MiB is read, as the first and as one that follows") func endless()
+    throws
+  {
+    let entry = Array("#EXTINF:1,\nx.ts\n".utf8)
+    let head = Array("#EXTM3U\n#EXT-X-TARGETDURATION:1\n".utf8)
+    // Sent as fast as it is read, for ever.
+    var live = Live(Programme(repeating: entry))
+    (live.preRoll, live.burst, live.age) = (head, 0, 0)
+    let list = Answer.live(live, type: "application/x-mpegurl")
+    // What the sockets of both sides hold beside it.
+    let most = (1 << 20) + 10_000_000
+
     let station = try Station()
-    station.answer(
-      "/live",
-      with: .page(
-        "#EXTM3U\n#EXT-X-TARGETDURATION:1\n" + String(repeating: "#EXTINF:1,\nx.ts\n", count: 80_000),
-        type: "application/x-mpegurl"))
+    station.answer("/live", with: list)
     let receiver = try Receiver(url: station.url("/live"), clock: .faster(10))
     #expect(receiver.wait(for: "gave up stream.content"), "\(receiver.events)")
+    #expect(try #require(station.visits.first).sent < most)
     _ = receiver.end()
+
+    let other = try HLSStation(.transport)
+    let playing = try receive(other)
+    #expect(other.wait(for: 5), "\(playing.events)")
+    other.station.answer("/live/index.m3u8", with: list)
+    #expect(playing.wait(for: "failed stream.content"), "\(playing.events)")
+    #expect(try #require(other.station.visits.last { $0.target == "/live/index.m3u8" }).sent < most)
+    _ = playing.end()
+  }
+
+  @Test("a file of small segments is requested as it is heard, not all at once") func heldBack() throws {
+    let station = try HLSStation(.packedMP3, window: .init(first: 0, count: 100, isEnded: true))
+    let clock = ContinuousClock()
+    let start = clock.now
+    let receiver = try Receiver(
+      url: station.url, options: .init(), blocks: 400, clock: .faster(2), lead: StreamTime(seconds: 6))
+    #expect(station.wait(for: 6), "\(receiver.events)")
+    usleep(1_000_000)
+    let count = (0..<station.programme.segments.count).count { !station.visits(to: $0).isEmpty }
+    let most = 6 + 2 * Int((clock.now - start) / .seconds(1)) + 4
+    _ = receiver.end()
+    #expect(count <= most && count < 35, "\(count) of at most \(most)")
+  }
+
+  @Test("a server that asks for a delay is asked again after it, and no frame is lost") func delayed() throws
+  {
+    let station = try HLSStation(.transport)
+    let segment = station.programme.segments[4]
+    station.answer(
+      4, with: .status("503 Service Unavailable", retryAfter: "2"), .file(segment.bytes, type: "video/mp2t"))
+    let receiver = try receive(station, clock: .faster(2))
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[6] - 2)], "\(receiver.events)")
+    #expect(!receiver.events.contains { $0.hasPrefix("failed") }, "\(receiver.events)")
+  }
+
+  @Test("a segment that is there only later is waited for while the list has it") func late() throws {
+    let station = try HLSStation(.transport, window: .init(targetDuration: 2))
+    let segment = station.programme.segments[4]
+    let missing = [Answer](repeating: .status("404 Not Found"), count: 5)
+    station.station.answer(
+      "/live/\(segment.name)", with: missing + [.file(segment.bytes, type: "video/mp2t")])
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(station.visits(to: 4).count == 6)
+    #expect(runs(numbers).count == 1 && numbers.last == borders[6] - 2, "\(runs(numbers)) \(receiver.events)")
+    #expect(!receiver.events.contains { $0.hasPrefix("failed") }, "\(receiver.events)")
   }
 }

@@ -1,0 +1,55 @@
+internal import EventLoop
+
+/// A list of segments that is followed, and the requests under way: for itself, and for a segment.
+struct HLSList: Sendable {
+  /// The request for the list.
+  enum Load: Sendable {
+    /// The list is complete.
+    case over
+    case due(Instant)
+    case loading(since: Instant)
+    /// The list of a better version is awaited, while segments of this one come.
+    case rising(to: StreamAddress, since: Instant)
+
+    /// The moment of the next request; nil while one is awaited that may take any time.
+    var deadline: Instant? {
+      switch self {
+      case .over, .loading: nil
+      case .due(let moment): moment
+      case .rising(_, let since): since.advanced(by: riseTime)
+      }
+    }
+
+    /// Returns the next request for a list: after its target duration, or half of it where nothing was new.
+    /// - Parameter since: the moment of the last request.
+    static func next(of media: HLSMedia, isNew: Bool, since: Instant, at now: Instant) -> Load {
+      let target = min(media.targetDuration, 3600)
+      let wait = Duration(inSeconds: isNew ? max(1, target) : max(0.5, target / 2))
+      return .due(max(now, since.advanced(by: wait)))
+    }
+  }
+
+  /// The request for a segment.
+  enum Fetch: Sendable {
+    case none
+    /// The segment is requested again then.
+    case waiting(until: Instant)
+    case fetching(HLSPiece, since: Instant)
+
+    /// The moment of the next request; nil if none is planned.
+    var deadline: Instant? { if case .waiting(let moment) = self { moment } else { nil } }
+  }
+
+  /// The time for which the list of a better version may be awaited.
+  static let riseTime = Duration.seconds(3)
+
+  /// The address of the version.
+  let version: StreamAddress
+  let media: HLSMedia
+  /// The address of its answer, to which its references are relative.
+  let base: StreamAddress
+  /// The time at which it came.
+  let came: Instant
+  var load: Load
+  var fetch: Fetch
+}

@@ -1,0 +1,68 @@
+internal import EventLoop
+internal import HTTP
+
+/// Requests the lists of a stream of HLS one at a time, each with the headers by which the server recognises the one that
+/// came last. Confined to the receiver's loop.
+final class HLSLists {
+  /// The answer to a request.
+  enum Answer {
+    case list(HLSPlaylist, at: StreamAddress)
+    /// The list is the one that came last.
+    case unchanged
+    case failed(StreamError, HLSFailure)
+  }
+
+  private let loop: EventLoop
+  private var transfer: HLSTransfer?
+  private var validators: (address: StreamAddress, headers: [(name: String, value: String)])?
+  /// The bytes of the list that have come.
+  private var text: [UInt8] = []
+
+  init(on loop: EventLoop) { self.loop = loop }
+
+  func cancel() {
+    transfer?.cancel()
+    (transfer, text) = (nil, [])
+  }
+
+  /// Requests a list, in place of the one that is requested.
+  /// - Parameters:
+  ///   - start: sends the request with further headers; returns false if it can't be made.
+  ///   - onAnswer: called once, unless the request is cancelled or can't be made.
+  func load(
+    _ address: StreamAddress, start: (HLSTransfer, [(name: String, value: String)]) -> Bool,
+    onAnswer: @escaping (Answer) -> Void
+  ) {
+    cancel()
+    let transfer = HLSTransfer(of: address, on: loop) { [unowned self] _, bytes in
+      guard text.count + bytes.count <= Playlist.sizeLimit else {
+        (self.transfer, text) = (nil, [])
+        onAnswer(.failed(StreamError(.content, "the playlist \(address) has more than 1 MiB"), .content))
+        return .stop
+      }
+      text += bytes
+      return .more
+    } onEnd: { [unowned self] transfer, end in
+      let list = text
+      (self.transfer, text) = (nil, [])
+      switch end {
+      case .failed(let error, let failure): onAnswer(.failed(error, failure))
+      case .complete: onAnswer(answer(list, of: address, transfer.head))
+      }
+    }
+    let headers = validators.flatMap { $0.address == address ? $0.headers : nil } ?? []
+    if start(transfer, headers) { self.transfer = transfer }
+  }
+
+  private func answer(_ text: [UInt8], of address: StreamAddress, _ head: HTTPResponse?) -> Answer {
+    if head?.status == 304 { return .unchanged }
+    let url = head.flatMap { try? StreamAddress($0.url) } ?? address
+    do throws(StreamError) {
+      let list = try HLSPlaylist(text, url: url.description)
+      let names = [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")]
+      let headers = names.compactMap { name, condition in head?.headers[name].map { (condition, $0) } }
+      validators = (address, headers)
+      return .list(list, at: url)
+    } catch { return .failed(error, .content) }
+  }
+}

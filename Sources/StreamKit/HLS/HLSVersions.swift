@@ -1,0 +1,68 @@
+internal import EventLoop
+
+/// The versions of a programme in the order in which they are tried, and those that have failed, which are left for a
+/// while.
+struct HLSVersions: Sendable {
+  /// The time for which a version that has failed is left.
+  static let leaveTime = Duration.seconds(60)
+
+  private var candidates: [StreamAddress]
+  private var index = 0
+  /// The versions that have failed, and until when they are left.
+  private var left: [StreamAddress: Instant] = [:]
+
+  /// - Parameter address: the list of the only version.
+  init(_ address: StreamAddress) { candidates = [address] }
+
+  /// The list of the version that is received.
+  var current: StreamAddress { candidates[index] }
+
+  /// True if a version follows the current one.
+  var hasLower: Bool { index < candidates.count - 1 }
+
+  /// Replaces the versions by those that a connection has brought, and begins with the first that is not left.
+  /// - Parameter addresses: one at least.
+  mutating func replace(by addresses: [StreamAddress], at now: Instant) {
+    precondition(!addresses.isEmpty, "a programme has a version")
+    candidates = addresses
+    if candidates.allSatisfy({ isLeft($0, at: now) }) { left = [:] }
+    index = candidates.firstIndex { !isLeft($0, at: now) } ?? 0
+  }
+
+  private func isLeft(_ address: StreamAddress, at now: Instant) -> Bool {
+    left[address].map { now < $0 } ?? false
+  }
+
+  /// Leaves a version for a while, without a move to another one.
+  mutating func avoid(_ address: StreamAddress, at now: Instant) {
+    left[address] = now.advanced(by: Self.leaveTime)
+  }
+
+  /// Moves from the current version, which has failed, to the next one down, or to the best of the others.
+  /// - Returns: false without another version.
+  mutating func leave(at now: Instant) -> Bool {
+    guard candidates.count > 1 else { return false }
+    avoid(current, at: now)
+    guard let other = other(at: now) else { return false }
+    index = other
+    return true
+  }
+
+  /// True if there is a version to which `leave` moves.
+  func canLeave(at now: Instant) -> Bool {
+    candidates.indices.contains { $0 != index && !isLeft(candidates[$0], at: now) }
+  }
+
+  private func other(at now: Instant) -> Int? {
+    candidates.indices.first { $0 > index && !isLeft(candidates[$0], at: now) }
+      ?? candidates.indices.first { !isLeft(candidates[$0], at: now) }
+  }
+
+  /// Returns a version above the current one that is not left.
+  func better(at now: Instant) -> StreamAddress? {
+    candidates[..<index].first { !isLeft($0, at: now) }
+  }
+
+  /// Makes another version the current one.
+  mutating func move(to address: StreamAddress) { index = candidates.firstIndex(of: address) ?? index }
+}
