@@ -51,6 +51,17 @@ public final class Icecast: Sendable {
   /// Returns the URL of a mount, which begins with a slash.
   public func url(_ mount: String) -> String { "http://127.0.0.1:\(port)\(mount)" }
 
+  /// Returns the URL at which ffmpeg sends the sound of a mount.
+  public func sourceURL(_ mount: String) -> String {
+    "icecast://source:\(Self.password)@127.0.0.1:\(port)\(mount)"
+  }
+
+  /// Returns `true` if a mount has a source.
+  public func hasSource(_ mount: String) -> Bool {
+    let source = try? Source(port: port, head: "GET \(mount) HTTP/1.0\r\n\r\n")
+    return source?.answer.contains(" 200 OK") == true
+  }
+
   /// Opens `mount` for a source.
   public func source(_ mount: String, type: String = "audio/mpeg") throws -> Source {
     let source = try Source(
