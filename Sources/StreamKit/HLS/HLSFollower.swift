@@ -68,6 +68,12 @@ struct HLSFollower: Sendable {
     return position.known?.media.targetDuration ?? 0
   }
 
+  /// True if the list that is requested is a newer copy of the one that is followed: it may be answered as the same.
+  var isReloading: Bool {
+    guard case .following(let list) = phase, case .loading = list.load else { return false }
+    return true
+  }
+
   /// The moment at which `deadlinePassed` is due; nil if none is.
   var deadline: Instant? {
     switch phase {
@@ -88,7 +94,7 @@ struct HLSFollower: Sendable {
   /// The moment at which a segment that does not end is too slow; nil if no lower version is left.
   private func slowMoment(of list: HLSList) -> Instant? {
     guard case .fetching(let piece, let since) = list.fetch, piece.version == list.version,
-      versions?.hasLower == true
+      versions?.hasLower(at: since) == true
     else { return nil }
     return since.advanced(by: max(.seconds(4), Duration(inSeconds: min(piece.segment.duration, 3600) * 2)))
   }

@@ -27,10 +27,11 @@ final class HLSLists {
 
   /// Requests a list, in place of the one that is requested.
   /// - Parameters:
+  ///   - isKnown: true if the list that came last of this address is still in use, and need not come again.
   ///   - start: sends the request with further headers; returns false if it can't be made.
   ///   - onAnswer: called once, unless the request is cancelled or can't be made.
   func load(
-    _ address: StreamAddress, start: (HLSTransfer, [(name: String, value: String)]) -> Bool,
+    _ address: StreamAddress, isKnown: Bool, start: (HLSTransfer, [(name: String, value: String)]) -> Bool,
     onAnswer: @escaping (Answer) -> Void
   ) {
     cancel()
@@ -50,7 +51,7 @@ final class HLSLists {
       case .complete: onAnswer(answer(list, of: address, transfer.head))
       }
     }
-    let headers = validators.flatMap { $0.address == address ? $0.headers : nil } ?? []
+    let headers = validators.flatMap { isKnown && $0.address == address ? $0.headers : nil } ?? []
     if start(transfer, headers) { self.transfer = transfer }
   }
 

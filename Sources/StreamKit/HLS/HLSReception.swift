@@ -128,7 +128,7 @@ final class HLSReception {
   // MARK: Lists
 
   private func load(_ address: StreamAddress) {
-    lists.load(address) { transfer, headers in
+    lists.load(address, isKnown: follower.isReloading) { transfer, headers in
       start(transfer, at: address, headers)
     } onAnswer: { [unowned self] answer in
       let now = receiver.now

@@ -17,8 +17,10 @@ struct HLSVersions: Sendable {
   /// The list of the version that is received.
   var current: StreamAddress { candidates[index] }
 
-  /// True if a version follows the current one.
-  var hasLower: Bool { index < candidates.count - 1 }
+  /// Returns true if a version follows the current one that is not left.
+  func hasLower(at now: Instant) -> Bool {
+    candidates[(index + 1)...].contains { !isLeft($0, at: now) }
+  }
 
   /// Replaces the versions by those that a connection has brought, and begins with the first that is not left.
   /// - Parameter addresses: one at least.

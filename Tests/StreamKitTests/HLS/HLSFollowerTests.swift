@@ -216,6 +216,40 @@ import Testing
     #expect(follower.deadline == nil)
   }
 
+  @Test("a slow segment of the last version that is left is no reason to wake again and again") func slow() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(master, at: url, at: at(0))
+    _ = follower.loaded(list(10..<16, length: 40), at: url, at: at(0))
+    // The best one is too slow, the next one fails at once, and so does the last: the best of them is left.
+    #expect(follower.deadline == at(40))
+    _ = follower.deadlinePassed(received: 0, at: at(40))
+    _ = follower.loaded(list(10..<16, length: 400), at: url, at: at(41))
+    let slow = at(41 + 800)
+    #expect(follower.deadline.map { $0 < slow } == true)
+    _ = follower.segmentFailed(error, .content, received: 0, hasSound: true, at: at(42))
+    _ = follower.loadFailed(error, .connection, at: at(43))
+    for time in stride(from: 44.0, to: 2000, by: 50) {
+      _ = follower.loaded(list(10..<16, length: 400), at: url, at: at(time))
+      if let deadline = follower.deadline {
+        _ = follower.deadlinePassed(received: 0, at: max(deadline, at(time)))
+        #expect(follower.deadline.map { $0 > max(deadline, at(time)) } ?? true, "\(time)")
+      }
+    }
+  }
+
+  @Test("only a newer copy of a list that is followed may be answered as the same") func reloading() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    _ = follower.open(master, at: url, at: at(0))
+    #expect(!follower.isReloading)
+    _ = follower.loadFailed(error, .connection, at: at(0.1))
+    _ = follower.loaded(list(10..<16), at: url, at: at(0.2))
+    _ = follower.deadlinePassed(received: 0, at: at(5))
+    #expect(follower.isReloading)
+    _ = follower.unchanged(at: at(5))
+    _ = follower.segmentReceived(at: at(61))
+    #expect(!follower.isReloading)
+  }
+
   @Test("segments of other sessions are the same, also within one") func sessions() {
     func piece(_ reference: String, _ number: Int = 7, range: Range<Int>? = nil) -> HLSPiece {
       var segment = HLSSegment(sequence: number, reference: reference, duration: 4)

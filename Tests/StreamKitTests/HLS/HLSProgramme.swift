@@ -14,7 +14,7 @@ struct HLSProgramme: Sendable {
   }
 
   /// Seconds of the programme.
-  static let length = 40
+  static let length = 60
 
   let kind: Kind
   let segments: [(name: String, duration: Double, bytes: [UInt8])]

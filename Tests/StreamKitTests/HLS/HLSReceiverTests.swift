@@ -1,12 +1,13 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// HLS stations of tests, with ffmpeg's segments, received ten times as fast as they would be heard.
-@Suite("HLS stations") struct HLSReceiverTests {
+@Suite("HLS stations", .waiting) struct HLSReceiverTests {
   private func receive(
     _ station: HLSStation, timeout: Duration = .seconds(20), clock: ReceiverClock = .faster(10)
   ) throws -> Receiver {
@@ -79,6 +80,39 @@ import Testing
     #expect(receiver.gaps == [])
   }
 
+  @Test(
+    "of an outage of any length exactly that is missing which a window of 12 s has lost",
+    arguments: [0, 0.5, 2, 8, 20, 45])
+  func outages(seconds: Double) throws {
+    let station = try HLSStation(.transport, window: .init(count: 12))
+    let receiver = try receive(station)
+    #expect(station.wait(for: 11), "\(receiver.events)")
+    usleep(200_000)
+    station.station.refuse()
+    #expect(receiver.wait(for: "failed stream.network"), "\(receiver.events)")
+    usleep(UInt32(seconds * 100_000))
+    let passed = Int(seconds)
+    station.change { $0.first += passed }
+    station.station.accept()
+    #expect(station.wait(for: 11 + passed), "\(receiver.events)")
+    station.change { $0.first += 1 }
+    #expect(station.wait(for: 12 + passed), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let runs = runs(end(receiver, station))
+    #expect(runs.last?.upperBound == borders[13 + passed] - 2, "\(runs) \(receiver.events)")
+    guard passed > 12 else {
+      #expect(runs.count == 1 && receiver.gaps == [], "\(runs) \(receiver.gaps)")
+      #expect(receiver.events.contains("reconnected stitched"), "\(receiver.events)")
+      return
+    }
+    #expect(
+      runs.count == 2 && runs[0].upperBound == borders[12] - 1 && runs[1].lowerBound == borders[passed],
+      "\(runs) \(receiver.events)")
+    let lost = station.programme.segments[12..<passed].reduce(0) { $0 + $1.duration }
+    #expect(receiver.gaps.count == 1 && abs(receiver.gaps[0] - lost) < 0.3, "\(receiver.gaps) \(lost)")
+  }
+
   @Test("of a longer outage exactly the segments that the window has lost are a gap")
   func longOutage() throws {
     let station = try HLSStation(.transport)
@@ -140,7 +174,8 @@ import Testing
 
   @Test("30,000 segments that can't be requested are a gap, reported once") func unusable() throws {
     let station = try HLSStation(.transport, window: .init(count: 3))
-    let receiver = try receive(station)
+    // Turns of the loop may be slow.
+    let receiver = try receive(station, timeout: .seconds(900))
     #expect(station.wait(for: 2), "\(receiver.events)")
     station.change { ($0.count, $0.unusable) = (6, 30_000) }
     #expect(station.wait(for: 5), "\(receiver.events.prefix(20))")
