@@ -216,25 +216,30 @@ import Testing
     #expect(follower.deadline == nil)
   }
 
-  @Test("a slow segment of the last version that is left is no reason to wake again and again") func slow() {
+  @Test("a slow segment is no reason to wake again and again while all other versions are left") func slow() {
     var follower = HLSFollower(rateLimit: 320_000)
     _ = follower.open(master, at: url, at: at(0))
-    _ = follower.loaded(list(10..<16, length: 40), at: url, at: at(0))
-    // The best one is too slow, the next one fails at once, and so does the last: the best of them is left.
-    #expect(follower.deadline == at(40))
-    _ = follower.deadlinePassed(received: 0, at: at(40))
-    _ = follower.loaded(list(10..<16, length: 400), at: url, at: at(41))
-    let slow = at(41 + 800)
-    #expect(follower.deadline.map { $0 < slow } == true)
-    _ = follower.segmentFailed(error, .content, received: 0, hasSound: true, at: at(42))
-    _ = follower.loadFailed(error, .connection, at: at(43))
-    for time in stride(from: 44.0, to: 2000, by: 50) {
-      _ = follower.loaded(list(10..<16, length: 400), at: url, at: at(time))
-      if let deadline = follower.deadline {
-        _ = follower.deadlinePassed(received: 0, at: max(deadline, at(time)))
-        #expect(follower.deadline.map { $0 > max(deadline, at(time)) } ?? true, "\(time)")
+    _ = follower.loaded(list(10..<16, length: 2), at: url, at: at(0))
+    // Each fails: the best until 60, the next one until 70, the last until 80.
+    #expect(fail(&follower, at: 0) == ["load /96"])
+    #expect(words(follower.loadFailed(error, .connection, at: at(10))) == ["load /64"])
+    _ = follower.loaded(list(10..<16, length: 2), at: url, at: at(11))
+    #expect(fail(&follower, at: 20) == [])
+    #expect(words(follower.deadlinePassed(received: 0, at: at(20.5))) == ["load /64", "13 new"])
+    _ = follower.loaded(list(10..<16, length: 2), at: url, at: at(21))
+    #expect(words(follower.segmentReceived(at: at(61))) == ["load /128", "14"])
+    _ = follower.loaded(list(10..<16, length: 2), at: url, at: at(62))
+    #expect(words(follower.segmentReceived(at: at(63))) == ["15 new"])
+    var time = at(62.5)
+    while time < at(69), let deadline = follower.deadline {
+      #expect(deadline > time)
+      guard deadline > time else { return }
+      time = deadline
+      if words(follower.deadlinePassed(received: 0, at: time)) == ["load /128"] {
+        _ = follower.loaded(list(10..<16, length: 2), at: url, at: time)
       }
     }
+    #expect(time >= at(69))
   }
 
   @Test("only a newer copy of a list that is followed may be answered as the same") func reloading() {
