@@ -39,6 +39,15 @@ extension AudioError {
       ])
   }
 
+  /// The error of a file at `path` whose file system has not answered.
+  /// - Parameter action: the refused operation: "open", "read".
+  public static func unanswered(_ path: String, to action: String = "open") -> AudioError {
+    let (cause, hint) = FileDeadline.silence(of: path)
+    return AudioError(
+      .unreadable, "cannot \(action) \(path): \(cause)", hint: hint,
+      facts: [ErrorFact("path", .string(path)), ErrorFact("cause", .string(cause))])
+  }
+
   /// The error of a `target` that can't be written; `cause` gives the reason in words: "no space left on
   /// device".
   public static func noOutput(_ target: String, cause: String, hint: String? = nil) -> AudioError {

@@ -33,4 +33,12 @@ public final class LoopThread: @unchecked Sendable {
     loop.post { [loop] in loop.stop() }
     pthread_join(handle, nil)
   }
+
+  /// Lets the thread end after the work posted so far; returns at once. A second call does nothing.
+  public func abandon() {
+    guard let handle else { return }
+    self.handle = nil
+    loop.post { [loop] in loop.stop() }
+    pthread_detach(handle)
+  }
 }
