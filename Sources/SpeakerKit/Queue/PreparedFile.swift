@@ -1,44 +1,27 @@
 internal import AudioCore
 internal import Codecs
 internal import EventLoop
-internal import Glibc
 
-/// A file that is opened on a thread of its own, ahead of its turn in a queue.
-///
-/// Unchecked: `isAwaited` belongs to the thread that decodes; the outcome is under a lock.
-final class PreparedFile: @unchecked Sendable {
+/// A file that is opened on a thread of its own: ahead of its turn in a queue, or because its file system may never
+/// answer.
+final class PreparedFile {
   /// Path of the file.
   let path: String
-  private let outcome: Lock<Opened?>
-  private let thread: UInt?
-  private var isAwaited = false
+  private let target: AudioFormat
+  private let call: FileCall<any Decoder>?
 
-  /// An opened file: handed over with the thread that opened it.
-  private struct Opened: @unchecked Sendable { let result: Result<any Decoder, any Error> }
-
-  /// Begins to open the file at `path`; without a thread to spare `adopt` opens it.
+  /// Begins to open the file at `path`, for sessions of `format`; without a thread to spare `adopt` opens it.
   init(_ path: String, to format: AudioFormat) {
-    self.path = path
-    let outcome = Lock<Opened?>(nil)
-    self.outcome = outcome
-    thread = try? startThread("no thread to open \(path)") {
-      let opened = Opened(result: Result { try Self.open(path, to: format) })
-      outcome.withLock { $0 = opened }
-    }
+    (self.path, target) = (path, format)
+    call = try? FileCall { try Self.open(path, to: format) }
   }
 
-  deinit { if let thread, !isAwaited { pthread_detach(thread) } }
-
-  /// Waits until the file is open.
+  /// Waits until the file is open. Called once.
+  /// - Returns: the decoder; nil when the file system has not answered in time.
   /// - Throws: `AudioError`.
-  func adopt(to format: AudioFormat) throws -> any Decoder {
-    if let thread, !isAwaited { pthread_join(thread, nil) }
-    isAwaited = true
-    let opened = outcome.withLock { state in
-      defer { state = nil }
-      return state
-    }
-    return try opened?.result.get() ?? Self.open(path, to: format)
+  func adopt() throws -> (any Decoder)? {
+    guard let call else { return try Self.open(path, to: target) }
+    return try call.wait()
   }
 
   /// Opens a file whose sound can be converted to `format`.

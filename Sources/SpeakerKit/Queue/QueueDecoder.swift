@@ -56,6 +56,8 @@ final class QueueDecoder: Decoder {
   private var machine: QueueMachine
   private var file: (any Decoder)?
   private var next: PreparedFile?
+  /// Mount that has not answered, and until when, in nanoseconds, its other files are refused without waiting.
+  private var silent: (mount: RemoteMount, until: Int64)?
   private var frames: QueueFrames
   private var hasSounded = false
   private var failures: [any CodedError] = []
@@ -136,11 +138,24 @@ final class QueueDecoder: Decoder {
     let path = machine.entry?.path ?? ""
     let prepared = next
     next = nil
-    if let prepared, prepared.path == path { return try prepared.adopt(to: target) }
     switch source {
     case .measured(let lengths): return MeasuredFile(try lengths.length(of: path))
-    case .decoded: return try PreparedFile.open(path, to: target)
+    case .decoded(ahead: false): return try PreparedFile.open(path, to: target)
+    case .decoded(ahead: true):
+      if let prepared, prepared.path == path { return try adopt(prepared) }
+      return try adopt(PreparedFile(path, to: target))
     }
+  }
+
+  private func adopt(_ file: PreparedFile) throws -> any Decoder {
+    if let silent, silent.until > monotonicNanoseconds(), RemoteMount.of(file.path) == silent.mount {
+      throw AudioError.unanswered(file.path)
+    }
+    if let decoder = try file.adopt() { return decoder }
+    if let mount = RemoteMount.of(file.path) {
+      silent = (mount, monotonicNanoseconds() + Duration.seconds(60).nanoseconds)
+    }
+    throw AudioError.unanswered(file.path)
   }
 
   /// Turns to the next file that can be read.

@@ -1,28 +1,46 @@
+internal import AudioCore
 internal import EventLoop
 internal import Synchronization
 
 /// Fills a feed ahead of the renderer on a thread of its own. Owned by the loop.
 final class FeedThread {
+  /// Time that a read may take; longer than the opening of a file of a queue, which has a limit of its own.
+  static let readLimit = Duration.seconds(12)
+  /// Time that a cancelled thread has to come back.
+  private static let endLimit = Duration.seconds(3)
+
   let feed: SourceFeed
   private let bell: Bell
-  private let isCancelled: Cancelled
+  private let shared: Shared
   private let thread: WorkerThread
+  private let watch: FileWatch
 
   /// Opens `feed`, decodes its first 200 ms and calls `onOpened`, with the error if that failed; then
-  /// continues until the end of the source or `cancel`, and calls `onEnd`. Both are called on the new thread.
+  /// continues until the end of the source or `cancel`, and calls `onEnd`. Both are called on the new thread; on the loop
+  /// when a file system holds that for longer than `limit`.
   init(
-    _ feed: SourceFeed, renderer: Waiter,
+    _ feed: SourceFeed, on loop: EventLoop, renderer: Waiter, limit: Duration = readLimit,
     onOpened: @escaping @Sendable ((any Error)?) -> Void, onEnd: @escaping @Sendable () -> Void
   ) throws(SpeakerError) {
     let bell = try Bell()
-    let isCancelled = Cancelled()
+    let shared = Shared()
     self.feed = feed
     self.bell = bell
-    self.isCancelled = isCancelled
-    thread = try WorkerThread {
-      Self.run(feed, bell, isCancelled, renderer, onOpened)
+    self.shared = shared
+    let thread = try WorkerThread {
+      Self.run(feed, bell, shared, renderer, onOpened)
+      guard shared.end() else { return }
       feed.complete()
       renderer.notify()
+      onEnd()
+    }
+    self.thread = thread
+    watch = FileWatch(feed.calls, on: loop, limit: limit) {
+      guard shared.end() else { return }
+      thread.abandon()
+      let error = feed.giveUp()
+      renderer.notify()
+      if shared.opened() { onOpened(error) }
       onEnd()
     }
   }
@@ -32,24 +50,41 @@ final class FeedThread {
 
   /// Asks the thread to end; returns at once.
   func cancel() {
-    isCancelled.flag.store(true, ordering: .relaxed)
+    shared.isCancelled.store(true, ordering: .relaxed)
     bell.ring()
+    watch.shorten(to: Self.endLimit)
   }
 
   /// Waits for the end of the thread, announced by `onEnd`.
-  func join() { thread.join() }
+  func join() {
+    watch.cancel()
+    thread.join()
+  }
 
-  private final class Cancelled: Sendable { let flag = Atomic(false) }
+  /// State of both threads.
+  private final class Shared: Sendable {
+    let isCancelled = Atomic(false)
+    private let isOpened = Atomic(false)
+    private let hasEnded = Atomic(false)
+
+    /// Returns `true` to the first that reports the opening, or its failure.
+    func opened() -> Bool { !isOpened.exchange(true, ordering: .acquiringAndReleasing) }
+    /// Returns `true` to the first that ends the feed.
+    func end() -> Bool { !hasEnded.exchange(true, ordering: .acquiringAndReleasing) }
+  }
 
   private static func run(
-    _ feed: SourceFeed, _ bell: Bell, _ cancelled: Cancelled, _ renderer: Waiter,
+    _ feed: SourceFeed, _ bell: Bell, _ shared: Shared, _ renderer: Waiter,
     _ onOpened: @Sendable ((any Error)?) -> Void
   ) {
-    do { try feed.open() } catch { return onOpened(error) }
+    do { try feed.calls.call { try feed.open(isThreaded: true) } } catch {
+      if shared.opened() { onOpened(error) }
+      return
+    }
     feed.onFrames { bell.ring() }
     feed.fill(toFrames: 9600)
-    onOpened(nil)
-    while !cancelled.flag.load(ordering: .relaxed) {
+    if shared.opened() { onOpened(nil) }
+    while !shared.isCancelled.load(ordering: .relaxed) {
       if feed.fillBlock() {
         renderer.notify()
         continue

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that
 /// fills, a `FeedThread` or the loop under virtual time; `failure`, `duration` and `firstFrame` are written
 /// before the end of `open` or the end of the source is reported, and read by the loop after that. The ring
-/// has an end for each thread.
+/// has an end for each thread. A thread that `giveUp` has left behind writes nothing more.
 final class SourceFeed: @unchecked Sendable {
   /// Identifies the feed within its renderer.
   let cue: Int
@@ -16,6 +16,8 @@ final class SourceFeed: @unchecked Sendable {
   private(set) var duration: Int?
   /// Failure that ended the source early; nil for a complete one.
   private(set) var failure: (any CodedError)?
+  /// Times of the calls in which the thread that fills may be held by a file system.
+  let calls = FileCalls()
 
   private let request: SourceRequest
   /// Stereo ring; `open` replaces it for a source of more channels.
@@ -55,9 +57,10 @@ final class SourceFeed: @unchecked Sendable {
   var isComplete: Bool { state.pointee.isComplete.load(ordering: .acquiring) }
 
   /// Opens the source and seeks to the requested start.
+  /// - Parameter isThreaded: `true` on a thread that may wait for a file to be opened on another one.
   /// - Throws: `AudioError`; `speaker.range` when the start is past the end of the source.
-  func open() throws {
-    let sound = try openSound()
+  func open(isThreaded: Bool = false) throws {
+    let sound = try openSound(isThreaded)
     if sound.format.channels > block.format.channels {
       let format = AudioFormat(sampleRate: block.format.sampleRate, channels: AudioFormat.surround.channels)
       ring = SampleRing(frames: ring.capacity, channels: format.channels)
@@ -78,9 +81,14 @@ final class SourceFeed: @unchecked Sendable {
     mayBeginAgain = firstFrame > 0
   }
 
-  private func openSound() throws -> any Decoder {
+  private func openSound(_ isThreaded: Bool) throws -> any Decoder {
     switch request.sound {
-    case .file(let path): return try AudioFile.open(path)
+    case .file(let path):
+      guard isThreaded else { return try AudioFile.open(path) }
+      guard let decoder = try FileCall({ try AudioFile.open(path) }).wait() else {
+        throw AudioError.unanswered(path)
+      }
+      return decoder
     case .source(let source):
       let decoder = try source.makeDecoder()
       isLive = decoder is any LiveDecoder
@@ -102,7 +110,8 @@ final class SourceFeed: @unchecked Sendable {
   func fillBlock() -> Bool {
     guard !isComplete, ring.writer.room >= block.view.frames else { return false }
     do {
-      let count = try decoder?.read(into: block.view.buffer) ?? 0
+      let count = try calls.call { try decoder?.read(into: block.view.buffer) ?? 0 }
+      if isComplete { return false }
       if count > 0 {
         mayBeginAgain = true
         _ = ring.writer.write(block.view.prefix(count))
@@ -111,17 +120,29 @@ final class SourceFeed: @unchecked Sendable {
       if decoder?.isWaiting == true { return false }
       if request.loops, mayBeginAgain {
         mayBeginAgain = false
-        try decoder?.seek(toFrame: 0)
+        try calls.call { try decoder?.seek(toFrame: 0) }
         return true
       }
       failure = decoder?.shortfall
-    } catch let error as any CodedError {
-      failure = error
     } catch {
-      failure = SpeakerError(.lost, "can't continue \(request.name): \(error)")
+      if isComplete { return false }
+      failure =
+        error as? any CodedError ?? SpeakerError(.lost, "can't continue \(request.name): \(error)")
     }
     complete()
     return false
+  }
+
+  /// Ends a source whose file has not answered, on the loop, while the thread that fills is held by it.
+  /// - Returns: the failure.
+  @discardableResult
+  func giveUp() -> AudioError {
+    let error = AudioError.unanswered(request.name, to: "read")
+    if !isComplete {
+      failure = error
+      complete()
+    }
+    return error
   }
 
   /// Marks the ring as complete: no frame will follow.

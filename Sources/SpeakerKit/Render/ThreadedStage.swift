@@ -105,18 +105,23 @@ final class ThreadedStage: RenderStage {
   func open(_ feed: SourceFeed) async throws -> RenderSource {
     let hold = loop.hold("a source is opened")
     defer { hold.release() }
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      do {
-        let loop = loop
-        let ended = ending { $0.feedEnded(feed.cue) }
-        feeds[feed.cue] = try FeedThread(feed, renderer: audio.waiter) { error in
-          loop.post {
-            if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+    do {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        do {
+          let loop = loop
+          let ended = ending { $0.feedEnded(feed.cue) }
+          feeds[feed.cue] = try FeedThread(feed, on: loop, renderer: audio.waiter) { error in
+            loop.post {
+              if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+            }
+          } onEnd: {
+            ended()
           }
-        } onEnd: {
-          ended()
-        }
-      } catch { continuation.resume(throwing: error) }
+        } catch { continuation.resume(throwing: error) }
+      }
+    } catch {
+      close(feed: feed.cue)
+      throw error
     }
     guard let thread = feeds[feed.cue] ?? endingFeeds[feed.cue] else { return feed.source() }
     return thread.source

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Glibc
 
-/// A thread that its owner joins.
+/// A thread that its owner joins, or abandons.
 ///
 /// Unchecked: `handle` is written in `init` before the object is shared; `join` is for its one owner.
 final class WorkerThread: @unchecked Sendable {
@@ -28,6 +28,13 @@ final class WorkerThread: @unchecked Sendable {
     guard !isJoined else { return }
     isJoined = true
     pthread_join(handle, nil)
+  }
+
+  /// Leaves the thread to itself, in place of `join`.
+  func abandon() {
+    guard !isJoined else { return }
+    isJoined = true
+    pthread_detach(handle)
   }
 }
 
