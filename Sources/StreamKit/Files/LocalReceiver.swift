@@ -2,16 +2,25 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 internal import Glibc
+internal import Synchronization
 
 /// Receives a file of this machine, in any format that `AudioFile` reads, as PCM.
 ///
-/// Unchecked: confined to the loop that it is made with; decodes there, a piece a turn, no more than is wanted.
+/// Unchecked: confined to a loop, which decodes a piece a turn, no more than is wanted; under virtual time that of its
+/// owner, otherwise one of its own, since a file system may never answer. The watch and the end of that thread belong to
+/// the owner's loop.
 final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private let path: String
   private let options: ReceiverOptions
+  private let owner: EventLoop
+  private let thread: LoopThread?
+  private let calls = FileCalls()
+  private var watch: FileWatch?
+  /// `true` once the file system has held a call for too long: nothing more is reported.
+  private let isSilent = Atomic(false)
   private let loop: EventLoop
   private let buffer: StreamBuffer
-  private let report: @Sendable (ReceiverEvent) -> Void
+  private let reporter: @Sendable (ReceiverEvent) -> Void
   private var decoder: (any Decoder)?
   private var format: StreamFormat?
   private var frameCount: Int?
@@ -30,15 +39,51 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     path: String, options: ReceiverOptions, loop: EventLoop, buffer: StreamBuffer,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.path, self.options, self.loop, self.buffer, self.report) = (path, options, loop, buffer, report)
+    (self.path, self.options, owner, self.buffer, reporter) = (path, options, loop, buffer, report)
+    // Without a thread to spare it decodes on the owner's loop.
+    thread = loop.isVirtual ? nil : try? LoopThread(name: "a file")
+    self.loop = thread?.loop ?? loop
   }
 
-  func start() { loop.post { self.open() } }
+  deinit { thread?.abandon() }
+
+  func start() {
+    if thread != nil {
+      owner.post {
+        self.watch = FileWatch(self.calls, on: self.owner) { [weak self] in self?.giveUp() }
+      }
+    }
+    loop.post { self.open() }
+  }
+
   func stop() {
     loop.post {
       self.isStopped = true
       self.decoder = nil
     }
+    owner.post { self.leaveThread() }
+  }
+
+  private func leaveThread() {
+    watch?.cancel()
+    watch = nil
+    thread?.abandon()
+  }
+
+  /// Ends a reception whose file has not answered, on the owner's loop.
+  private func giveUp() {
+    isSilent.store(true, ordering: .relaxed)
+    leaveThread()
+    let (cause, hint) = FileDeadline.silence(of: path)
+    let failure = StreamError(
+      .timeout, "cannot read \(path): \(cause)", hint: hint,
+      facts: [.init("path", .string(path)), .init("cause", .string(cause))])
+    reporter(.failed(failure))
+    reporter(.gaveUp(failure))
+  }
+
+  private func report(_ event: ReceiverEvent) {
+    if !isSilent.load(ordering: .relaxed) { reporter(event) }
   }
 
   func seek(to time: StreamTime, generation: Int) {
@@ -48,7 +93,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
       let frame = Int((time.seconds * Double(decoder.format.sampleRate)).rounded())
       self.position = max(0, min(frame, self.frameCount ?? frame))
       do {
-        try decoder.seek(toFrame: self.position)
+        try self.calls.call { try decoder.seek(toFrame: self.position) }
         self.begin(decoder.format)
       } catch { self.fail(error) }
     }
@@ -58,11 +103,14 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     guard !isStopped else { return }
     report(.connecting)
     do {
-      let decoder = try AudioFile.open(path)
+      let decoder = try calls.call {
+        let decoder = try AudioFile.open(path)
+        var status = stat()
+        if stat(path, &status) == 0 { size = Int(status.st_size) }
+        return decoder
+      }
       self.decoder = decoder
       frameCount = decoder.frameCount
-      var status = stat()
-      if stat(path, &status) == 0 { size = Int(status.st_size) }
       let duration = frameCount.map { Double($0) / Double(decoder.format.sampleRate) }
       var station = StationInfo()
       station.url = path
@@ -130,8 +178,11 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private func nextPiece() throws -> (StreamFrame, [UInt8])? {
     guard let decoder else { return nil }
     var samples = [Float](repeating: 0, count: 1024)
-    let count = try samples.withUnsafeMutableBufferPointer { buffer in
-      try decoder.read(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(1024 / channels * channels)]))
+    let room = 1024 / channels * channels
+    let count = try calls.call {
+      try samples.withUnsafeMutableBufferPointer { buffer in
+        try decoder.read(into: UnsafeMutableBufferPointer(rebasing: buffer[..<room]))
+      }
     }
     guard count > 0 else {
       if let shortfall = decoder.shortfall { throw shortfall }
