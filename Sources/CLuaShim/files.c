@@ -27,7 +27,7 @@ const char *check_file_argument(lua_State *L) {
   return path;
 }
 
-/* Upvalues of all of these: Lua's own function, box. */
+/* Upvalues of all of these: Lua's own function, box; of those that open a file the function for its mount too. */
 
 static int enter_own(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -36,14 +36,42 @@ static int enter_own(lua_State *L) {
   return lua_gettop(L);
 }
 
+static int enter_box(lua_State *L) { return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1))); }
+
+/* Calls upvalue 3 with the path, which may suspend the routine until a remote mount has answered: `stat` would stop the
+ * loop for as long as it does not. Its results are none, or those of a failure. */
+static int await_mount(lua_State *L, lua_KFunction answered) {
+  lua_pushvalue(L, lua_upvalueindex(3));
+  lua_pushvalue(L, 1);
+  lua_callk(L, 1, 3, 0, answered);
+  return answered(L, LUA_OK, 0);
+}
+
+static int open_answered(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  if (!lua_isnil(L, -2)) return 3;
+  lua_pop(L, 3);
+  if (!may_block(path_argument(L))) return enter_own(L);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(2)));
+}
+
 static int open_file(lua_State *L) {
+  path_argument(L);
+  return await_mount(L, open_answered);
+}
+
+static int lines_answered(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  if (!lua_isnil(L, -2)) return luaL_error(L, "%s", lua_tostring(L, -2));
+  lua_pop(L, 3);
   if (!may_block(path_argument(L))) return enter_own(L);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(2)));
 }
 
 static int lines_of_file(lua_State *L) {
-  if (lua_isnoneornil(L, 1) || !may_block(path_argument(L))) return enter_own(L);
-  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(2)));
+  if (lua_isnoneornil(L, 1)) return enter_own(L);
+  path_argument(L);
+  return await_mount(L, lines_answered);
 }
 
 static int set_default(lua_State *L) {
@@ -52,19 +80,21 @@ static int set_default(lua_State *L) {
 }
 
 /* Replaces a function of `io`, which is on the top. */
-static void replace(lua_State *L, const char *name, lua_CFunction function, void *box) {
+static void replace(lua_State *L, const char *name, lua_CFunction function, void *box, void *answer) {
   lua_getfield(L, -1, name);
   lua_pushlightuserdata(L, box);
-  lua_pushcclosure(L, function, 2);
+  lua_pushlightuserdata(L, answer);
+  lua_pushcclosure(L, enter_box, 1);
+  lua_pushcclosure(L, function, 3);
   lua_setfield(L, -2, name);
 }
 
-void shim_replace_files(lua_State *L, void *open, void *lines) {
+void shim_replace_files(lua_State *L, void *open, void *lines, void *answer) {
   if (lua_getglobal(L, "io") == LUA_TTABLE) {
-    replace(L, "open", open_file, open);
-    replace(L, "lines", lines_of_file, lines);
-    replace(L, "input", set_default, NULL);
-    replace(L, "output", set_default, NULL);
+    replace(L, "open", open_file, open, answer);
+    replace(L, "lines", lines_of_file, lines, answer);
+    replace(L, "input", set_default, NULL, NULL);
+    replace(L, "output", set_default, NULL, NULL);
   }
   lua_pop(L, 1);
 }

@@ -13,32 +13,64 @@ public enum MusicFiles {
     return Playlist.named(extensionOf: path) != nil
   }
 
+  /// Returns when the remote mounts that hold the paths have answered: nothing else may be called for them on a loop.
+  /// - Throws: `audio.unreadable` when one has not.
+  public static func awaitAnswer(of paths: [String], on loop: EventLoop) async throws {
+    guard !loop.isVirtual else { return }
+    for (_, path) in RemoteMount.holding(paths) {
+      let answer: Bool? = try await loop.callFiles {
+        var status = stat()
+        return stat(path, &status) == 0
+      }
+      guard answer != nil else { throw AudioError.unanswered(path) }
+    }
+  }
+
   /// Returns the files that the paths stand for, in their order. Reads folders and playlists on a thread of its own;
-  /// files are not opened.
+  /// files are not opened. A path on a mount that does not answer stands for a file, which fails in its turn.
   /// - Throws: `AudioError` for a folder or playlist without a sound file, or that can't be read; for a playlist that
   ///   lists a station; for more than `AudioFolder.fileLimit` files.
   public static func find(_ paths: [String], on loop: EventLoop) async throws -> [QueueEntry] {
-    guard !loop.isVirtual, paths.contains(where: isCollection) else { return try entries(of: paths) }
+    guard !loop.isVirtual else { return try entries(of: paths, silent: []) }
     let hold = loop.hold("a folder is read")
     defer { hold.release() }
     return try await withCheckedThrowingContinuation { continuation in
       do {
         try startDetachedThread("no thread to read a folder") {
-          let result = Result { try entries(of: paths) }
+          let result = Result { try entries(of: paths, silent: try silentMounts(of: paths)) }
           loop.post { continuation.resume(with: result) }
         }
       } catch { continuation.resume(throwing: error) }
     }
   }
 
-  private static func entries(of paths: [String]) throws -> [QueueEntry] {
-    let found = try paths.flatMap(entries)
+  private static func entries(of paths: [String], silent: Set<String>) throws -> [QueueEntry] {
+    let found = try paths.flatMap { path in
+      if !silent.isEmpty, let mount = RemoteMount.of(path), silent.contains(mount.folder) {
+        return [QueueEntry(path: path)]
+      }
+      return try entries(at: path)
+    }
     guard found.count <= AudioFolder.fileLimit else {
       throw AudioError(
         .unsupported, "a queue has \(AudioFolder.fileLimit) files at most, and these are \(found.count)",
         facts: [.init("count", .int(found.count))])
     }
     return found
+  }
+
+  /// Returns the folders of the remote mounts that hold the paths and do not answer.
+  private static func silentMounts(of paths: [String]) throws -> Set<String> {
+    let calls = try RemoteMount.holding(paths).map { mount, path in
+      (
+        mount.folder,
+        try FileCall {
+          var status = stat()
+          return stat(path, &status) == 0
+        }
+      )
+    }
+    return Set(try calls.filter { try $0.1.wait() == nil }.map(\.0))
   }
 
   private static func entries(at path: String) throws -> [QueueEntry] {

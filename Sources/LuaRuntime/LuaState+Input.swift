@@ -9,8 +9,9 @@ extension LuaState {
 
   /// Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices, which may block. To be called
   /// after `replaceInput`.
-  public func replaceFiles(open: LuaFunction, lines: LuaFunction) {
-    shim_replace_files(main.L, box(open), box(lines))
+  /// - Parameter answer: called with each path before; its results are none, or those of a failure of `io.open`.
+  public func replaceFiles(open: LuaFunction, lines: LuaFunction, answer: LuaFunction) {
+    shim_replace_files(main.L, box(open), box(lines), box(answer))
   }
 
   /// Redirects output of Lua's `io` to standard output to `onPrint`, as lines; or as it comes to `receive`.

@@ -143,7 +143,7 @@ void shim_replace_input(lua_State *L, void *read, void *lines);
 
 /* Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices: `open` and `lines` are entered with the
  * arguments. `io.input` and `io.output` refuse them. */
-void shim_replace_files(lua_State *L, void *open, void *lines);
+void shim_replace_files(lua_State *L, void *open, void *lines, void *answer);
 
 /* Replaces `io.write`, and the method of files, where they write to standard output: `write` is entered with the
  * text. */

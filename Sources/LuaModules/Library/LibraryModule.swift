@@ -22,7 +22,9 @@ enum LibraryModule {
   /// `check_file(path)`: a file to play later, found as `speaker.play` finds it.
   private static func checkFile(_ call: LuaCall, _ script: Script) throws -> LuaReturn {
     let path = try call.string(1, .path)
-    guard access(script.path(of: path), R_OK) == 0 else {
+    let found = script.path(of: path)
+    if let answer = try script.mounts.await([found], call) { return answer }
+    guard access(found, R_OK) == 0 else {
       throw LuaError(code: "audio.not_found", message: "can't open \(path): \(SystemError(errno).text)")
     }
     return .none

@@ -63,6 +63,8 @@ public final class Script {
 
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
+  /// The remote mounts of files that it names.
+  let mounts: MountAnswers
   private var live: [() -> Bool] = []
   private var rooted = Listeners<() -> Void>()
   private var lasts: [() async -> Void] = []
@@ -78,6 +80,7 @@ public final class Script {
     self.state = state
     objects = ScriptObjects(state)
     loop = state.loop
+    mounts = MountAnswers(state.loop)
   }
 
   /// True if the script has something left to do: a routine, or something that keeps it alive.
@@ -249,10 +252,13 @@ extension Script {
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
   func path(of given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
-    guard !given.isEmpty, !given.hasPrefix("/"), let folder, access(given, F_OK) != 0 else { return given }
+    guard !given.isEmpty, !given.hasPrefix("/"), let folder, !mayExist(given) else { return given }
     let beside = "\(folder)/\(given)"
-    return access(beside, F_OK) == 0 ? beside : given
+    return mayExist(beside) ? beside : given
   }
+
+  /// True for a file that exists, or that only a remote mount knows, which has not answered lately.
+  private func mayExist(_ path: String) -> Bool { mounts.areSilent([path]) || access(path, F_OK) == 0 }
 }
 
 /// Failures of one callback that is called many times a second. Confined to the loop.

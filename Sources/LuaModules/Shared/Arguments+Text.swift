@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 internal import Home
 public import LuaRuntime
@@ -42,5 +43,6 @@ func checkedPath(_ given: String, _ problem: (_ problem: String, _ hint: String?
 /// True if a text given for a URL looks like the path of a file.
 func looksLikePath(_ given: String) -> Bool {
   guard !given.isEmpty, StreamAddress.scheme(of: given) == nil, !given.utf8.contains(0) else { return false }
-  return ["/", "./", "../", "~/"].contains { given.hasPrefix($0) } || access(given, F_OK) == 0
+  if ["/", "./", "../", "~/"].contains(where: given.hasPrefix) { return true }
+  return RemoteMount.of(given) != nil || access(given, F_OK) == 0
 }

@@ -152,6 +152,7 @@ struct SessionFunctions {
       return .none
     }
     let shuffles = try options.bool("shuffle") ?? false
+    if !isList, let answer = try script.mounts.await(paths, call) { return answer }
     if isList || MusicFiles.isCollection(paths[0]) {
       if title != nil {
         throw options.problem("title", "a queue shows the titles of its files", hint: "leave it out")

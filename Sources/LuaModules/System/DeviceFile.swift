@@ -38,7 +38,10 @@ final class DeviceFiles {
   func replace(in state: LuaState) {
     state.replaceFiles(
       open: LuaFunction("open") { [unowned self] call in try open(call) },
-      lines: LuaFunction("lines") { [unowned self] call in try lines(call) })
+      lines: LuaFunction("lines") { [unowned self] call in try lines(call) },
+      answer: LuaFunction("open") { [unowned self] call in
+        try script.mounts.answer(try call.string(1, .path), call)
+      })
   }
 
   private static func iterator(

@@ -128,6 +128,7 @@ enum PlayCommand {
   }
 
   private static func play(files options: Options, on session: Session, of house: House) async throws {
+    if options.files.count == 1 { try await MusicFiles.awaitAnswer(of: options.files, on: house.loop) }
     if options.files.count == 1, !MusicFiles.isCollection(options.files[0]) {
       return try await session.play(options.files[0], loops: options.loops)
     }

@@ -1,0 +1,74 @@
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite("a mount whose server is gone", .waiting)
+struct HungMountTests {
+  /// Runs `roomtone` beside a file system that answers nothing: its requests go to `/dev/fuse`, where nobody reads.
+  /// - Returns: nil where such a mount is not permitted.
+  private func run(_ arguments: String, in home: Home) throws -> Outcome? {
+    let mount = """
+      exec 3<>/dev/fuse && mkdir -p nas && ln -sfn nas music &&
+      mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 nas:/music nas || exit 77
+      "$ROOMTONE" \(arguments)
+      """
+    try home.script(mount, as: "mount.sh")
+    let outcome = try home.runInShell("unshare -m sh mount.sh")
+    guard outcome.status != 77, !outcome.errors.contains("unshare") else {
+      print("not tested: unshare -m with a mount of FUSE is not permitted here")
+      return nil
+    }
+    return outcome
+  }
+
+  @Test("all calls for its files end within seconds, with its name, and the loop runs on")
+  func silence() throws {
+    let home = try Home()
+    try home.music()
+    let script = try home.script(
+      """
+      local alarm, speaker = require "alarm", require "speaker"
+      local stream, task = require "stream", require "task"
+      local ticks, left, texts = 0, 6, {}
+      local function run(name, fn)
+        task.spawn(function()
+          local _, err = task.try(fn)
+          texts[name], left = tostring(err), left - 1
+        end)
+      end
+      run("1", function() speaker.play "\(home.path("music"))/a.mp3" end)
+      run("2", function() assert(io.open "nas/a.txt") end)
+      run("3", function() io.lines "nas/a.txt" end)
+      run("4", function() alarm.set { at = "06:45", rooms = "Bedroom", sources = { "nas/a.mp3" } } end)
+      run("5", function() stream.file("\(home.path("nas"))/a.mp3"):start() end)
+      run("6", function()
+        speaker.play { "music.mp3", "nas/a.mp3", "nas/b.mp3", "music.mp3" }
+        error("plays: " .. tostring(speaker.is_playing()), 0)
+      end)
+      while left > 0 do task.sleep "100ms"; ticks = ticks + 1 end
+      for number = 1, 6 do print(number, texts[tostring(number)]) end
+      print(ticks > 50, ticks < 400)
+      os.exit(0)
+      """)
+    guard let outcome = try run("run \(script)", in: home) else { return }
+    let nas = home.path("nas")
+    let silence = "no answer within 10 s from the mount \(nas) (fuse, nas:/music)"
+    let lines = outcome.lines.map { $0.split(separator: "\t", maxSplits: 1).last.map(String.init) ?? "" }
+    try #require(lines.count == 7, "\(outcome)")
+    #expect(lines[0].contains("cannot open \(home.path("music"))/a.mp3: \(silence)"))
+    #expect(lines[1].contains("cannot open nas/a.txt: \(silence)"))
+    #expect(lines[2].contains("cannot open nas/a.txt: \(silence)"))
+    #expect(lines[3].contains("cannot open nas/a.mp3: \(silence)"))
+    #expect(lines[4].contains("cannot read \(nas)/a.mp3: \(silence)"))
+    #expect(lines[5] == "plays: true")
+    #expect(outcome.lines.last == "true\ttrue", "\(outcome)")
+  }
+
+  @Test("play ends with the name of the mount")
+  func play() throws {
+    let home = try Home()
+    guard let outcome = try run("play music/a.mp3", in: home) else { return }
+    #expect(outcome.status == 1, "\(outcome)")
+    #expect(outcome.errors.contains("(fuse, nas:/music) (audio.unreadable); check the server of the mount"))
+  }
+}
