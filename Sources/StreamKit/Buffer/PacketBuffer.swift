@@ -26,7 +26,7 @@ public struct PacketBuffer: Sendable {
   /// A position in the buffer, in front of a frame. Valid for ever; its frame may be evicted.
   public struct Cursor: Sendable, Hashable, Comparable {
     /// The number of the frame, counted from the first that was ever appended.
-    public fileprivate(set) var frame: Int
+    public internal(set) var frame: Int
 
     /// Returns `true` if the left cursor is earlier.
     public static func < (left: Cursor, right: Cursor) -> Bool { left.frame < right.frame }
@@ -74,15 +74,15 @@ public struct PacketBuffer: Sendable {
   /// The number of frames in the buffer.
   private(set) var count = 0
   /// The number of the oldest frame.
-  private var firstFrame = 0
+  var firstFrame = 0
   /// The end of the newest frame: the block, bytes in it, and frames that begin in it.
   private var tail: (block: Int, used: Int, frames: Int)
   /// The number of blocks in use, from the oldest frame's to `tail.block`.
   public private(set) var used = 0
   /// The bytes of all frames in the buffer.
-  private var bytes = 0
+  var bytes = 0
   /// The time of the stream at which the newest frame ends.
-  private var endTime = StreamTime.zero
+  var endTime = StreamTime.zero
   /// The gaps in front of frames in the buffer, by the frames' numbers, in seconds.
   private var gaps: [(frame: Int, seconds: Double)] = []
   /// The headers of Ogg for the frames in the buffer, by the frames' numbers: they may have been evicted themselves.
@@ -185,7 +185,7 @@ public struct PacketBuffer: Sendable {
   }
 
   /// The number of blocks that a frame of `length` bytes spans at least.
-  fileprivate static func blocks(of length: Int) -> Int { max(1, (length + blockSize - 1) / blockSize) }
+  static func blocks(of length: Int) -> Int { max(1, (length + blockSize - 1) / blockSize) }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) {
     tail.frames += 1
@@ -316,125 +316,9 @@ public struct PacketBuffer: Sendable {
     return (slab, rest * blockSize + byte)
   }
 
-  private func entry(_ number: Int) -> Entry? {
+  func entry(_ number: Int) -> Entry? {
     let index = number - firstFrame
     guard index >= 0, index < count else { return nil }
     return entries[(oldest + index) % entries.count]
   }
-}
-
-/// The end of the newest frame of a packet buffer: the block, the bytes in it, and the frames that begin in it.
-private struct BlockPacking {
-  /// The part that decides how the frames that follow are packed.
-  private struct Fill: Hashable {
-    let used: Int, frames: Int
-  }
-
-  var block: Int
-  var used: Int
-  var frames: Int
-
-  /// Returns the number of further blocks that a frame of `length` bytes needs.
-  @inline(__always) func blocksNeeded(for length: Int) -> Int {
-    if used + length <= PacketBuffer.blockSize, frames < PacketBuffer.framesPerBlock { return 0 }
-    return PacketBuffer.blocks(of: length)
-  }
-
-  /// Moves past frames of a station, as appending them to a buffer of so many blocks does.
-  mutating func pass(_ numbers: Range<Int>, of sound: StationSound, blocks: Int) {
-    var (moved, next) = (0, numbers.lowerBound)
-    // The same file again and again fills blocks in a few ways only.
-    var rounds: [Fill: (moved: Int, fill: Fill)] = [:]
-    while next < numbers.upperBound {
-      let round = min(sound.frameCount - next % sound.frameCount, numbers.upperBound - next)
-      let (fill, isWhole) = (Fill(used: used, frames: frames), round == sound.frameCount)
-      if isWhole, let known = rounds[fill] {
-        moved += known.moved
-        (used, frames) = (known.fill.used, known.fill.frames)
-      } else {
-        let before = moved
-        for number in next..<next + round { moved += add(sound.length(of: number)) }
-        if isWhole { rounds[fill] = (moved - before, Fill(used: used, frames: frames)) }
-      }
-      next += round
-    }
-    block = (block + moved) % blocks
-  }
-
-  /// Adds a frame.
-  /// - Returns: the number of blocks between its end and the former one.
-  private mutating func add(_ length: Int) -> Int {
-    let needed = blocksNeeded(for: length)
-    if needed > 0 { (used, frames) = (0, 0) }
-    frames += 1
-    used += length - max(0, needed - 1) * PacketBuffer.blockSize
-    return needed
-  }
-}
-
-// MARK: - Time
-
-extension PacketBuffer {
-  /// The audio in the buffer.
-  public var duration: StreamTime { endTime - startTime }
-
-  /// The audio in the buffer if all blocks were used, at the bit rate of the frames in it: 0 while it is
-  /// empty.
-  public var capacity: StreamTime {
-    guard count > 0, bytes > 0 else { return .zero }
-    // Frames are not divided, so a block ends with a gap.
-    let length = Double(bytes) / Double(count)
-    let perBlock = Double(Self.blockSize) / length
-    let frames = perBlock < 1 ? perBlock : min(Double(Self.framesPerBlock), perBlock.rounded(.down))
-    return StreamTime(seconds: duration.seconds / Double(count) * frames * Double(size))
-  }
-
-  /// Returns the block of a cursor, counted from 0; nil when it is live, with nothing to play.
-  public func block(at cursor: Cursor) -> Int? {
-    entry(max(cursor.frame, firstFrame)).map { Int($0.block) }
-  }
-
-  /// Returns the offset of a cursor in the bytes of the received audio; nil when it is live, with nothing to
-  /// play.
-  public func byteOffset(at cursor: Cursor) -> Int? {
-    entry(max(cursor.frame, firstFrame))?.frame.offset
-  }
-
-  /// Returns the audio in the stream before a cursor.
-  public func time(at cursor: Cursor) -> StreamTime {
-    entry(max(cursor.frame, firstFrame))?.start ?? endTime
-  }
-
-  /// Returns the audio between a cursor and the newest frame's end: its distance to live.
-  public func timeShift(at cursor: Cursor) -> StreamTime { endTime - time(at: cursor) }
-
-  /// Moves a cursor by `seconds` of audio, back when they are negative, to the frame at that time, but not
-  /// beyond the buffer.
-  /// - Returns: the exact distance that it moved, in seconds.
-  public func seek(_ cursor: inout Cursor, by seconds: Double) -> Double {
-    let from = time(at: cursor)
-    let target = from + StreamTime(seconds: seconds)
-    cursor = self.cursor(at: target)
-    return (time(at: cursor) - from).seconds
-  }
-
-  /// Returns the position in front of the frame at `time` of the stream: the oldest frame's when that is
-  /// later, behind the newest when `time` is not there yet.
-  public func cursor(at time: StreamTime) -> Cursor {
-    var (low, high) = (firstFrame, firstFrame + count)
-    while low < high {
-      let middle = (low + high) / 2
-      let end = entry(middle + 1)?.start ?? endTime
-      if end <= time { low = middle + 1 } else { high = middle }
-    }
-    return Cursor(frame: low)
-  }
-
-  /// Returns a cursor `frames` earlier, as far as the buffer reaches.
-  public func cursor(_ cursor: Cursor, back frames: Int) -> Cursor {
-    Cursor(frame: max(min(firstFrame, cursor.frame), cursor.frame - frames))
-  }
-
-  /// The audio in the stream before the oldest frame.
-  private var startTime: StreamTime { entry(firstFrame)?.start ?? endTime }
 }

@@ -17,12 +17,6 @@ final class StreamBuffer: Sendable {
     var isHeldBack = false
   }
 
-  /// The audible range of a file: without the preroll of decoders, and the padding of the last frame.
-  struct Heard: Equatable {
-    var start: StreamTime
-    var end: StreamTime?
-  }
-
   /// The result of a read by the player.
   enum Reading {
     case frame(PacketBuffer.Packet, [UInt8])
@@ -32,7 +26,8 @@ final class StreamBuffer: Sendable {
     case end
   }
 
-  private struct State {
+  /// The state, under the lock.
+  struct State {
     var packets: PacketBuffer
     var cursor: PacketBuffer.Cursor
     /// `true` if the player waits until `wait` is buffered.
@@ -105,38 +100,7 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// A reception whose frames are appended when they are looked for: that of a simulated station that sends on and on.
-  struct Rest {
-    /// The moment of the last frame that was appended.
-    let since: Instant
-    /// The moment up to which it goes on.
-    let until: Instant
-    /// The least end of the buffer at `since`, were every frame appended that has come by then.
-    let end: StreamTime
-    /// Appends the frames that have come, and ends the rest.
-    let catchUp: @Sendable () -> Void
-
-    /// The least end of the buffer at `now`.
-    func end(at now: Instant) -> StreamTime { end + StreamTime(since.duration(to: now)) }
-  }
-
-  /// The state of a buffer that a file fills.
-  private struct FileState {
-    /// The seek generation whose frames are accepted.
-    var seekGeneration = 0
-    var heard: Heard?
-    /// The number of frames in front of a target that decoders need.
-    var preroll = 0
-    /// The sound ahead of the player above which frames are held back; they are accepted again below `low`.
-    var high: StreamTime?
-    var low = StreamTime.zero
-    var isHeldBack = false
-    /// `true` if the last frame found no room: there is some when the oldest has been heard.
-    var isFull = false
-    var onRoom: (@Sendable () -> Void)?
-  }
-
-  private let state: Lock<State>
+  let state: Lock<State>
 
   /// Creates an empty buffer.
   /// - Parameters:
@@ -202,26 +166,8 @@ final class StreamBuffer: Sendable {
     return isEnough
   }
 
-  // MARK: Rest
-
-  /// `true` if nobody but a clock follows the frames that come: they may be appended later, all at once.
-  var mayRest: Bool {
-    state.withLock {
-      !$0.isFilling && !$0.keepsUnheard && !$0.isComplete && $0.wakers.isEmpty && $0.file.high == nil
-    }
-  }
-
-  /// Lets the reception rest, or ends its rest with nil.
-  func rest(_ rest: Rest?) { state.withLock { $0.rest = rest } }
-
-  /// The reception that rests; nil while frames are appended as they come.
-  var rest: Rest? { state.withLock { $0.rest } }
-
-  /// Has a reception that rests append what has come.
-  func catchUp() { state.withLock { $0.rest }?.catchUp() }
-
   /// Calls `body` with the state, once it has the frames of a reception that rests.
-  private func withFrames<Result>(
+  func withFrames<Result>(
     _ body: (inout sending State) -> sending Result
   ) -> sending Result {
     catchUp()
@@ -415,69 +361,6 @@ final class StreamBuffer: Sendable {
       return frames
     }
   }
-
-  // MARK: Files
-
-  /// Fills the buffer from a file: nothing unheard is evicted, and more than `limit` ahead of the player is
-  /// held back.
-  /// - Parameters:
-  ///   - wanted: the sound that must be buffered before the player starts.
-  ///   - room: called on the thread that reads when frames that were held back may be appended.
-  func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
-    withFrames { state in
-      (state.keepsUnheard, state.reserve, state.wait.requested) = (true, 0, wanted)
-      state.file.high = limit
-      // A step, so that reception does not pause for every frame.
-      let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
-      (state.file.low, state.file.onRoom) = (max(limit - step, StreamTime(ticks: 1)), room)
-    }
-  }
-
-  /// Moves the player to `time`, which it has reached without reading.
-  func pass(to time: StreamTime) {
-    let notify = withFrames { state in
-      state.cursor = state.packets.cursor(at: time)
-      return state.takeRoom()
-    }
-    notify?()
-  }
-
-  /// The sound ahead of the player below which frames that are held back come again; nil while none are.
-  var heldBackUntil: StreamTime? { state.withLock { $0.file.isHeldBack ? $0.file.low : nil } }
-
-  /// Removes all frames; the player waits at `time` until `wanted` is buffered.
-  /// - Returns: the seek generation of the frames that follow.
-  func beginSeek(to time: StreamTime, wanted: StreamTime) -> Int {
-    withFrames { state in
-      state.packets.removeAll(thenAt: time)
-      state.cursor = state.packets.end
-      state.reader += 1
-      (state.isFilling, state.isComplete, state.wait.requested) = (true, false, wanted)
-      state.isReadOut = false
-      state.file.isHeldBack = false
-      state.file.heard?.start = time
-      state.file.seekGeneration += 1
-      return state.file.seekGeneration
-    }
-  }
-
-  /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
-  /// nothing when frames came, or for another seek generation.
-  func begin(at time: StreamTime, preroll: Int, generation: Int) {
-    withFrames { state in
-      guard generation == state.file.seekGeneration, state.packets.count == 0 else { return }
-      state.packets.removeAll(thenAt: time)
-      state.cursor = state.packets.end
-      state.file.preroll = preroll
-      if state.file.heard == nil { state.file.heard = Heard(start: .zero, end: nil) }
-    }
-  }
-
-  /// The audible range; nil for all.
-  var heard: Heard? { state.withLock { $0.file.heard } }
-
-  /// Sets the end of the audible range.
-  func setEnd(_ end: StreamTime?) { withFrames { $0.file.heard?.end = end } }
 
   /// `true` if no frame follows.
   var isComplete: Bool { state.withLock { $0.isComplete } }

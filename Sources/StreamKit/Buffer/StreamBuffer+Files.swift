@@ -1,0 +1,87 @@
+internal import EventLoop
+
+/// Buffers that a file fills: frames are held back while enough is ahead of the player, and a seek begins anew.
+extension StreamBuffer {
+  /// The audible range of a file: without the preroll of decoders, and the padding of the last frame.
+  struct Heard: Equatable {
+    var start: StreamTime
+    var end: StreamTime?
+  }
+
+  /// The state of a buffer that a file fills.
+  struct FileState {
+    /// The seek generation whose frames are accepted.
+    var seekGeneration = 0
+    var heard: Heard?
+    /// The number of frames in front of a target that decoders need.
+    var preroll = 0
+    /// The sound ahead of the player above which frames are held back; they are accepted again below `low`.
+    var high: StreamTime?
+    var low = StreamTime.zero
+    var isHeldBack = false
+    /// `true` if the last frame found no room: there is some when the oldest has been heard.
+    var isFull = false
+    var onRoom: (@Sendable () -> Void)?
+  }
+
+  /// Fills the buffer from a file: nothing unheard is evicted, and more than `limit` ahead of the player is
+  /// held back.
+  /// - Parameters:
+  ///   - wanted: the sound that must be buffered before the player starts.
+  ///   - room: called on the thread that reads when frames that were held back may be appended.
+  func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
+    withFrames { state in
+      (state.keepsUnheard, state.reserve, state.wait.requested) = (true, 0, wanted)
+      state.file.high = limit
+      // A step, so that reception does not pause for every frame.
+      let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
+      (state.file.low, state.file.onRoom) = (max(limit - step, StreamTime(ticks: 1)), room)
+    }
+  }
+
+  /// Moves the player to `time`, which it has reached without reading.
+  func pass(to time: StreamTime) {
+    let notify = withFrames { state in
+      state.cursor = state.packets.cursor(at: time)
+      return state.takeRoom()
+    }
+    notify?()
+  }
+
+  /// The sound ahead of the player below which frames that are held back come again; nil while none are.
+  var heldBackUntil: StreamTime? { state.withLock { $0.file.isHeldBack ? $0.file.low : nil } }
+
+  /// Removes all frames; the player waits at `time` until `wanted` is buffered.
+  /// - Returns: the seek generation of the frames that follow.
+  func beginSeek(to time: StreamTime, wanted: StreamTime) -> Int {
+    withFrames { state in
+      state.packets.removeAll(thenAt: time)
+      state.cursor = state.packets.end
+      state.reader += 1
+      (state.isFilling, state.isComplete, state.wait.requested) = (true, false, wanted)
+      state.isReadOut = false
+      state.file.isHeldBack = false
+      state.file.heard?.start = time
+      state.file.seekGeneration += 1
+      return state.file.seekGeneration
+    }
+  }
+
+  /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
+  /// nothing when frames came, or for another seek generation.
+  func begin(at time: StreamTime, preroll: Int, generation: Int) {
+    withFrames { state in
+      guard generation == state.file.seekGeneration, state.packets.count == 0 else { return }
+      state.packets.removeAll(thenAt: time)
+      state.cursor = state.packets.end
+      state.file.preroll = preroll
+      if state.file.heard == nil { state.file.heard = Heard(start: .zero, end: nil) }
+    }
+  }
+
+  /// The audible range; nil for all.
+  var heard: Heard? { state.withLock { $0.file.heard } }
+
+  /// Sets the end of the audible range.
+  func setEnd(_ end: StreamTime?) { withFrames { $0.file.heard?.end = end } }
+}

@@ -1,0 +1,163 @@
+internal import EventLoop
+
+/// The sound that the station sends, step by step; of a rest when it is looked for.
+extension SimulatedReceiver {
+  /// The longest rest.
+  private static let longestRest = Duration.seconds(86_400)
+
+  /// The end of the rest under way, or of one that begins now: the last step before the next event of the schedule. Nil
+  /// while something but a clock follows the frames.
+  func restEnd() -> Instant? {
+    if case .rests(_, let end) = pace { return end }
+    guard case .steps = pace, lastStep == now, let open = connection, open.landing == nil, !open.isFresh,
+      driver.machine.phase == .receiving, !tee.isRecorded, let buffer = tee.buffer, buffer.mayRest
+    else { return nil }
+    let free = min(Self.longestRest, schedule.next.map { $0 - now } ?? Self.longestRest)
+    let count = (free.nanoseconds - 1) / Self.step.nanoseconds
+    guard count > 1 else { return nil }
+    let end = loop.now.advanced(by: Self.step * count)
+    // The sound of a step comes at its end, in whole frames.
+    let late = StreamTime(Self.step) + open.sound.start(of: 1)
+    buffer.rest(
+      StreamBuffer.Rest(since: loop.now, until: end, end: buffer.range.end - late) { [weak self] in
+        self?.catchUp()
+      })
+    pace = .rests(buffer, until: end)
+    return end
+  }
+
+  /// Makes the steps that a rest has left out, and steps from now on.
+  func catchUp() {
+    guard case .rests(let buffer, _) = pace else { return }
+    forgetRest()
+    guard let open = connection, buffer === tee.buffer else { return }
+    pace = .nextStep
+    let count = (now - lastStep).nanoseconds / Self.step.nanoseconds
+    let time = lastStep + Self.step * count
+    let passed = driver.machine.passSteadily(time - lastStep)
+    receive(from: lastStep + passed, to: time, isNew: true)
+    connection?.received = time
+    lastStep = time
+    _ = deliver(open.sound, until: open.sound.count(by: StreamTime(time) + burst(of: open.sound)))
+    driver.arm()
+  }
+
+  func forgetRest() {
+    if case .rests(let buffer, _) = pace { buffer.rest(nil) }
+    pace = .steps
+  }
+
+  /// The sound that a new listener gets at once.
+  func burst(of sound: StationSound) -> StreamTime {
+    station.burst.map { StreamTime($0) } ?? sound.time(ofBytes: 65_535)
+  }
+
+  /// Delivers the sound of the time that has passed.
+  /// - Parameter isChange: true if the title may have changed.
+  func advance(isChange: Bool = false) {
+    guard let open = connection else { return }
+    if let first = open.landing, now - open.begin >= searchTime {
+      connection?.landing = nil
+      land(at: first, of: open.sound)
+    }
+    let isJoined = connection?.landing == nil
+    let end = isJoined ? open.sound.count(by: StreamTime(now) + burst(of: open.sound)) : next
+    advanceMachine(of: open, isNew: end > next)
+    connection?.received = now
+    lastStep = now
+    if isJoined {
+      // A new listener gets its title with the first of its sound.
+      if open.isFresh { reportTitle() }
+      connection?.isFresh = false
+      guard deliver(open.sound, until: end) else { return }
+      if isChange { reportTitle() }
+    }
+    driver.arm()
+  }
+
+  /// The time for which the real receiver searches for a join.
+  private var searchTime: Duration {
+    .seconds(isDry && !tee.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
+  }
+
+  /// Reports the sound that came since the last step to the machine, as evenly as it came.
+  private func advanceMachine(of open: Connection, isNew: Bool) {
+    var received = open.received
+    // Sound that did not come for long has come at once.
+    if now - received > Self.step { received = now - .milliseconds(1) }
+    receive(from: received, to: now, isNew: isNew)
+  }
+
+  func receive(from begin: Duration, to end: Duration, isNew: Bool) {
+    var received = begin
+    while received < end {
+      let next = min(end, received + .milliseconds(500))
+      _ = driver.machine.received(next - received, isNew: isNew, at: origin.advanced(by: next))
+      received = next
+    }
+  }
+
+  /// Begins behind a gap: the frames of the new connection were not in the old one.
+  private func land(at first: Int, of sound: StationSound) {
+    let gap = (sound.start(of: first) - sound.start(of: next)).seconds
+    next = first
+    discontinuity = .gap(seconds: gap)
+    report(.reconnected(gap: gap, stitched: false, overlap: 0))
+  }
+
+  /// Delivers pages of Ogg one by one, with the headers that their decoders need in front.
+  /// - Returns: false when the buffer is full.
+  private func deliverPages(
+    of sound: StationSound, until end: Int, to delivery: inout FrameTee.Delivery
+  ) -> Bool {
+    while next < end {
+      if headers == nil || discontinuity != nil, let new = sound.headers(of: next), new != headers {
+        headers = new
+        if new < next { _ = sound.withFrame(new) { delivery.append($0, $1, nil) } }
+      }
+      let arrival = sound.withFrame(next) { frame, bytes in
+        if frame.isHeaders { headers = next }
+        return delivery.append(frame, bytes, discontinuity)
+      }
+      guard arrival.isAccepted else { return false }
+      discontinuity = nil
+      next += 1
+      if arrival.isEnough {
+        isDry = false
+        report(.buffered)
+      }
+    }
+    return true
+  }
+
+  /// Puts the frames before `end` into the buffer.
+  /// - Returns: false when it is full.
+  func deliver(_ sound: StationSound, until end: Int) -> Bool {
+    let isAccepted = tee.receive { delivery in
+      guard next < end else { return true }
+      if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &delivery) }
+      let (count, isEnough) = delivery.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
+      next += count
+      if count > 0 { discontinuity = nil }
+      if isEnough {
+        isDry = false
+        report(.buffered)
+      }
+      return next == end
+    }
+    if !isAccepted {
+      report(.full)
+      self.end()
+    }
+    return isAccepted
+  }
+
+  private func reportTitle() {
+    guard let title = station.title(at: now), title.text != lastTitle?.text || title.url != lastTitle?.url
+    else { return }
+    lastTitle = title
+    let metadata = ICYMetadata(title: title.text, url: title.url)
+    tee.markFromStation(StreamTitle(metadata))
+    report(.metadata(metadata, at: tee.end))
+  }
+}
