@@ -85,6 +85,27 @@ void shim_push_where(lua_State *L, int level) {
   lua_pushliteral(L, "");
 }
 
+bool shim_find_site(lua_State *L, const char *library, shim_site *site) {
+  static const char embedded[] = "@stdlib/";
+  lua_Debug ar;
+  const char *called = NULL;
+  for (int level = 0; level < 64 && lua_getstack(L, level, &ar); level++) {
+    if (!lua_getinfo(L, "Snl", &ar)) return false;
+    bool is_library = strncmp(ar.source, embedded, sizeof embedded - 1) == 0 ||
+                      (library != NULL && strncmp(ar.source, library, strlen(library)) == 0);
+    if (ar.currentline > 0 && !is_library) {
+      bool is_named = ar.source[0] == '@' || ar.source[0] == '=';
+      const char *file = is_named ? ar.source + 1 : "load";
+      const char *slash = ar.source[0] == '@' ? strrchr(file, '/') : NULL;
+      if (slash != NULL && slash[1] != 0) file = slash + 1;
+      *site = (shim_site){file, strlen(file), called, ar.currentline};
+      return true;
+    }
+    called = ar.name;
+  }
+  return false;
+}
+
 void shim_push_definition(lua_State *L) {
   lua_Debug ar;
   if (!lua_isfunction(L, -1)) {

@@ -118,6 +118,7 @@ public struct LuaCall {
       failure = LuaError(error)
     }
     if let name = function.definition { state.onRaise?(name, failure.code) }
+    state.onRefusal(function.name, failure)
     if failure.code == "script.exit" { state.beginUnwinding() }
     if failure.value == nil { failure.traceback = nil }
     stack.push(.error(failure), in: state)

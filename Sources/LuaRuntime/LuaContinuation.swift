@@ -6,6 +6,8 @@ public final class LuaContinuation {
   private weak var state: LuaState?
   private var isSpent = false
   var onCancel: (() -> Void)?
+  /// The context of the routine from its resumption on; nil for the one that it has.
+  public var context: (any Sendable)?
 
   init(routine: LuaRoutine, of call: LuaCall) {
     self.routine = routine
@@ -19,6 +21,7 @@ public final class LuaContinuation {
   public func resume(throwing error: any Error) {
     let failure = LuaError(error)
     if !isSpent, let name = function.definition { state?.onRaise?(name, failure.code) }
+    if !isSpent { state?.onRefusal(function.name, failure) }
     settle(.raising(failure))
   }
 
@@ -36,6 +39,7 @@ public final class LuaContinuation {
     guard !isSpent else { return }
     isSpent = true
     onCancel = nil
+    if let context { routine?.leadOn(with: context) }
     routine?.continued(with: outcome)
   }
 }

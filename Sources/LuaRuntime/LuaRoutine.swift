@@ -30,8 +30,13 @@ public final class LuaRoutine {
   public let name: String
   /// The name of the routine that the host started and that led to this one: `job "alarm"` also for the tasks of a job.
   public let origin: String
+  /// The routine that runs, also in the tasks that it starts in Swift; nil in none.
+  @TaskLocal public static var current: Reference?
   /// The origin of the routine that runs, also in the tasks that it starts in Swift; nil in none.
-  @TaskLocal public static var currentOrigin: String?
+  public static var currentOrigin: String? { current?.origin }
+  /// The value that the routine was started with, or that of the routine that led to it.
+  public var context: (any Sendable)? { reference.context }
+  private var reference: Reference
   /// The state of the routine.
   public unowned let state: LuaState
   let number: Int
@@ -51,13 +56,30 @@ public final class LuaRoutine {
   /// `true` if functions that suspend may be called; `false` if a caller may be waiting for the end.
   let maySuspend: Bool
 
+  // @unchecked Sendable: read on the loop of the routine only, by its slices and the tasks that they start there.
+  /// A routine for the tasks that it starts in Swift, with what they may need of it when it has ended.
+  public final class Reference: @unchecked Sendable {
+    /// The routine; nil once it was released.
+    public fileprivate(set) weak var routine: LuaRoutine?
+    /// The origin of the routine.
+    public let origin: String
+    /// The context of the routine.
+    public let context: (any Sendable)?
+
+    fileprivate init(origin: String, context: (any Sendable)?) {
+      (self.origin, self.context) = (origin, context)
+    }
+  }
+
   /// Starts `function` in a later turn of the loop.
   fileprivate init(
     _ function: LuaReference, arguments: [LuaValue], name: String, in state: LuaState,
-    isWanted: @escaping () -> Bool, maySuspend: Bool
+    isWanted: @escaping () -> Bool, maySuspend: Bool, context: (any Sendable)?
   ) {
     self.name = name
     origin = state.running?.origin ?? name
+    reference = Reference(
+      origin: origin, context: context ?? state.running?.context ?? Self.current?.context)
     self.maySuspend = maySuspend
     self.isWanted = isWanted
     self.state = state
@@ -71,6 +93,7 @@ public final class LuaRoutine {
     mark = .allocate(capacity: 1)
     mark.initialize(to: shim_routine())
     phase = .queued(.starting(arguments: arguments))
+    reference.routine = self
   }
 
   deinit { mark.deallocate() }
@@ -134,6 +157,12 @@ public final class LuaRoutine {
   }
   private var early: Resumption?
 
+  /// Changes the context of what it does and starts from now on.
+  func leadOn(with context: any Sendable) {
+    reference = Reference(origin: origin, context: context)
+    reference.routine = self
+  }
+
   private func enqueue(_ resumption: Resumption) {
     phase = .queued(resumption)
     schedule()
@@ -158,7 +187,7 @@ public final class LuaRoutine {
     }
     state.running = self
     var results: Int32 = 0
-    let status = Self.$currentOrigin.withValue(origin) { shim_resume(L, mark, arguments, &results) }
+    let status = Self.$current.withValue(reference) { shim_resume(L, mark, arguments, &results) }
     state.running = nil
     state.lastRoutine = self
     let continuation = state.pendingContinuation
@@ -252,6 +281,21 @@ public final class LuaRoutine {
     }
   }
 
+  /// The line of the script at which it is, and the function that it calls there: code of the library stands for the line
+  /// that called it. Nil when all its functions are the library's, before it begins and after its end.
+  public var site: LuaSite? {
+    guard thread != nil, !state.isClosed else { return nil }
+    var site = shim_site()
+    let isFound = state.libraryChunks.withUnsafeBufferPointer { library in
+      shim_find_site(L, library.count > 1 ? library.baseAddress : nil, &site)
+    }
+    guard isFound, let file = site.file else { return nil }
+    let text = UnsafeRawBufferPointer(start: file, count: site.length)
+    return LuaSite(
+      file: String(decoding: text, as: UTF8.self), line: Int(site.line),
+      function: site.called.map { String(cString: $0) })
+  }
+
   /// `true` if `L` is the routine's own Lua thread.
   func runs(in other: OpaquePointer) -> Bool { L == other }
 
@@ -261,19 +305,31 @@ public final class LuaRoutine {
   }
 }
 
+/// A line of a script, and the function that it calls.
+public struct LuaSite: Sendable, Equatable {
+  /// The name of the file without folders.
+  public let file: String
+  /// The number of the line, from 1.
+  public let line: Int
+  /// The name of the function, as the line calls it; nil for none.
+  public let function: String?
+}
+
 extension LuaState {
   /// Starts a routine in the next turn of the loop.
   /// - Parameters:
   ///   - isWanted: called when the turn has come; a routine that is no longer wanted ends without beginning.
   ///   - maySuspend: `true` if it may call functions that suspend.
+  ///   - context: a value for the routine and those that it starts; nil for that of the routine that runs.
   @discardableResult
   public func start(
     _ function: LuaReference, arguments: [LuaValue] = [], name: String,
-    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true
+    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true, context: (any Sendable)? = nil
   ) -> LuaRoutine {
     settle()
     let routine = LuaRoutine(
-      function, arguments: arguments, name: name, in: self, isWanted: isWanted, maySuspend: maySuspend)
+      function, arguments: arguments, name: name, in: self, isWanted: isWanted, maySuspend: maySuspend,
+      context: context)
     routines[routine.number] = routine
     running?.startedInSlice += 1
     routine.begin()

@@ -38,6 +38,16 @@ public final class LuaState {
   /// Receives each error that a function of the host raises: the function's name in the definitions of the Lua API, and
   /// the error's code; nil in a run that compares neither.
   public var onRaise: ((_ function: String, _ code: String) -> Void)?
+  /// Receives each error that a function of the host raises, while the routine is at its call: the function's name and
+  /// the error.
+  public var onRefusal: (_ function: String, _ error: LuaError) -> Void = { _, _ in }
+
+  /// The folder of library modules outside of the program, whose lines are not the script's own; nil for none.
+  public var libraryFolder: String? {
+    didSet { libraryChunks = libraryFolder.map { Array("@\($0)/".utf8CString) } ?? [] }
+  }
+  /// The beginning of the chunk names of these modules, with its zero; empty for none.
+  private(set) var libraryChunks: [CChar] = []
 
   /// Output to standard output without a line end yet.
   var unfinishedLine: [UInt8] = []

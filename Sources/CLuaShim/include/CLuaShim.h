@@ -97,6 +97,17 @@ bool shim_called_as_method(lua_State *L);
 bool shim_has_caller(lua_State *L);
 /* Pushes `file:line` of the Lua function nearest to the running one, from `level` on, or an empty string. */
 void shim_push_where(lua_State *L, int level);
+/* A line of a script, and the name of the function that it calls, NULL for none. The texts live as long as the stack
+ * is not changed. */
+typedef struct shim_site {
+  const char *file;
+  size_t length;
+  const char *called;
+  int line;
+} shim_site;
+/* Finds the innermost Lua function on the stack of `L` that is not of the library, whose chunks begin with `@stdlib/` or
+ * with `library`, NULL for none. `L` may be suspended. False without one. */
+bool shim_find_site(lua_State *L, const char *library, shim_site *site);
 /* Replaces the function on the top by `file:line` of its text, by `file` when it is a whole chunk, or by an empty
  * string when it is no function of Lua's. */
 void shim_push_definition(lua_State *L);
