@@ -22,6 +22,7 @@ public final class HouseDoor {
   private var closeListeners = Listeners<() -> Void>()
   /// Receives the house when it has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
+  private var openListeners: [(House) -> Void] = []
   /// True if several scripts use the house, so that none of them closes it for the others.
   public var isShared = false
   /// True if the house was open and has been closed.
@@ -86,6 +87,7 @@ public final class HouseDoor {
     case (.opening(_, let waiters), .success):
       phase = .open(house)
       wasClosed = false
+      for listener in openListeners { listener(house) }
       onOpen(house)
       for waiter in waiters { waiter.resume() }
     case (.opening(_, let waiters), .failure(let error)):
@@ -129,6 +131,9 @@ public final class HouseDoor {
       try? await withCheckedThrowingContinuation { phase = .abandoned(waiters + [$0]) }
     }
   }
+
+  /// Calls `body` with each house that has been opened, before `onOpen`, as long as the door exists.
+  public func whenOpen(_ body: @escaping (House) -> Void) { openListeners.append(body) }
 
   /// Calls `body` when the house closes; the returned function cancels that.
   public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {

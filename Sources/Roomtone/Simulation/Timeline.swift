@@ -120,8 +120,8 @@ public final class Timeline {
       groups[device.id] = device.groupName
     }
     house.events.on(wantsSeconds: false) { [unowned self] event in receive(event) }
-    house.onCommand = { [unowned self] in receive($0) }
-    house.onSessionChange = { [unowned self] in receive($0, $1) }
+    house.onCommand { [weak self] in self?.receive($0) }
+    house.onSessionChange { [weak self] in self?.receive($0, $1) }
   }
 
   private func receive(_ event: HouseEvent) {
@@ -189,7 +189,7 @@ public final class Timeline {
       (change, devices, session) = (.volume, speakers, speakers.first?.session)
     case .play(let player): (change, devices, session) = (.source, player.devices, player)
     case .stop(let player): (change, devices, session) = (.end, player.devices, player)
-    case .level, .move, .sound: return
+    case .level, .move, .sound, .resume, .edit: return
     }
     // Interruptions restore what they find, and leave alone what they play over.
     if house?.isInterruption(session) == true { return }

@@ -21,6 +21,7 @@ struct TimelineOrigins {
     case .move(let device): moves[device.id] = origin
     case .play(let session), .stop(let session): playing[session.id] = origin
     case .sound(let session): sounds[session.id] = origin
+    case .resume, .edit: break
     }
   }
 

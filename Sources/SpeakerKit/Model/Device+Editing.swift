@@ -88,6 +88,7 @@ extension House {
           message: "\"\(device.name)\" was \(what) while it played", device: device, session: session))
       session.perform(session.machine.stop(.failed))
     }
+    report(.edit(device, { if case .name = edit { .renamed } else { .regrouped } }()))
     try await driver.edit(edit, of: device.id)
   }
 }

@@ -46,6 +46,8 @@ public final class EventHub {
   private var queue: [() -> Void] = []
   private var isDelivering = false
   private var isClosed = false
+  /// Called when all listeners have received an event.
+  public var onDelivered: () -> Void = {}
   /// Called when the first listener for events of kind `time` has subscribed.
   var onSecondsWanted: () -> Void = {}
 
@@ -104,6 +106,7 @@ public final class EventHub {
     queue.removeAll()
     for subscription in subscriptions { subscription.cancel() }
     subscriptions.removeAll()
+    onDelivered = {}
   }
 
   private func scheduleTelling() {
@@ -116,7 +119,10 @@ public final class EventHub {
   private func deliverQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)
-    for deliver in batch where !isClosed { deliver() }
+    for deliver in batch where !isClosed {
+      deliver()
+      onDelivered()
+    }
     isDelivering = false
     if !queue.isEmpty { scheduleTelling() }
   }

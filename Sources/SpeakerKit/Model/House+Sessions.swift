@@ -85,7 +85,7 @@ extension House {
   func move(_ device: Device, to session: Session?) {
     let old = device.session
     guard old !== session else { return }
-    onCommand?(.move(device))
+    report(.move(device))
     device.session = session
     moveCount += 1
     device.lastMove = moveCount

@@ -60,7 +60,7 @@ extension House {
         device.levelTouches != touches || device.fades != number || !isMember(device) || !device.isAvailable
       }
       guard isOpen, !members.isEmpty else { return }
-      onCommand?(.level(members.map(\.device), isBorrowed: false))
+      report(.level(members.map(\.device), isBorrowed: false))
       let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
         let before = Self.level(member.from, volume, step - 1, steps)
         let after = Self.level(member.from, volume, step, steps)
@@ -100,9 +100,10 @@ extension House {
         device.levelTouches += 1
         device.levelCause = nil
       }
-      onCommand?(.level(reachable, isBorrowed: false))
+      report(.level(reachable, isBorrowed: false))
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
-    case .role, .balance: break
+    case .role: for device in reachable { report(.edit(device, .role)) }
+    case .balance: for device in reachable { report(.edit(device, .balance)) }
     }
     driver.change(reachable.map { ($0.id, change) })
   }
@@ -117,7 +118,7 @@ extension House {
       return
     }
     device.levelCause = interruptions.contains { $0.setsLevel(of: device) } ? .interruption : .restored
-    onCommand?(.level([device], isBorrowed: true))
+    report(.level([device], isBorrowed: true))
     setLevels([(device, level.volume, level.isMuted)])
   }
 

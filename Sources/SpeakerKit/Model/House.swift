@@ -36,10 +36,8 @@ public final class House {
   var moveCount = 0
   /// Timer of the next refresh, while the house is watched.
   var watchTimer: LoopTimer?
-  /// Receives changes of a session that are no events for scripts, in order with the events.
-  public var onSessionChange: ((Session, SessionChange) -> Void)?
-  /// Receives the commands of scripts, synchronously; may only read.
-  public var onCommand: ((HouseCommand) -> Void)?
+  private var changeListeners: [(Session, SessionChange) -> Void] = []
+  private var commandListeners: [(HouseCommand) -> Void] = []
   /// Sources that play, as last reported to other processes.
   private var announced: [String] = []
   /// Names of renames in progress.
@@ -135,10 +133,24 @@ public final class House {
     driver.announce(playing: playing)
   }
 
-  /// Publishes a change of a session to `onSessionChange`.
+  /// Calls `body` with the changes of sessions that are no events for scripts, in order with the events, as long as the
+  /// house lives.
+  public func onSessionChange(_ body: @escaping (Session, SessionChange) -> Void) {
+    changeListeners.append(body)
+  }
+
+  /// Calls `body` with each command, in the task that gives it, as long as the house lives; it may only read.
+  public func onCommand(_ body: @escaping (HouseCommand) -> Void) { commandListeners.append(body) }
+
+  /// Publishes a command.
+  func report(_ command: HouseCommand) { for listener in commandListeners { listener(command) } }
+
+  /// Publishes a change of a session.
   func report(_ change: SessionChange, of session: Session) {
-    guard onSessionChange != nil else { return }
-    onCommand?(.sound(session))
-    events.afterEvents { [weak self] in self?.onSessionChange?(session, change) }
+    guard !changeListeners.isEmpty else { return }
+    report(.sound(session))
+    events.afterEvents { [weak self] in
+      for listener in self?.changeListeners ?? [] { listener(session, change) }
+    }
   }
 }

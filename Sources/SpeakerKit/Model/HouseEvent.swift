@@ -81,6 +81,10 @@ public enum HouseCommand {
   case play(Session)
   /// A pause or the end of the source of a session.
   case stop(Session)
+  /// The end of a pause of a session.
+  case resume(Session)
+  /// Another name, group, role or balance for a speaker, by the reason of its event.
+  case edit(Device, DeviceReason)
   /// A change of the sound of a session.
   case sound(Session)
 }

@@ -161,7 +161,7 @@ final class Interruption {
       device.levelCause = .interruption
       levels.append((device.id, .volume(volume)))
     }
-    house.onCommand?(.level(loans.map(\.device), isBorrowed: true))
+    house.report(.level(loans.map(\.device), isBorrowed: true))
     house.driver.change(levels)
   }
 

@@ -173,7 +173,7 @@ public final class Session {
   /// Plays a source, or opens it paused at its start. Throws as the public `play` does.
   func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
-    house?.onCommand?(.play(self))
+    house?.report(.play(self))
     let cue = try await driver.load(request)
     let actions: [SessionMachine.Action]
     do {
@@ -198,17 +198,21 @@ public final class Session {
 
   /// Pauses the session; it keeps its position. Does nothing when it does not play.
   public func pause() {
-    house?.onCommand?(.stop(self))
+    house?.report(.stop(self))
     perform(machine.pause())
   }
 
   /// Resumes the session after `pause`.
   /// - Throws: `speaker.not_paused`.
-  public func resume() throws(SpeakerError) { perform(try machine.resume()) }
+  public func resume() throws(SpeakerError) {
+    let actions = try machine.resume()
+    house?.report(.resume(self))
+    perform(actions)
+  }
 
   /// Stops the session, and a `play` that is still opening. Does nothing when neither is the case.
   public func stop() {
-    if state != .stopped { house?.onCommand?(.stop(self)) }
+    if state != .stopped { house?.report(.stop(self)) }
     perform(machine.stop())
   }
 

@@ -68,7 +68,7 @@ public final class Snapshot {
       member.device.levelTouches += 1
       member.device.levelCause = nil
     }
-    house.onCommand?(.level(changed.map(\.device), isBorrowed: true))
+    house.report(.level(changed.map(\.device), isBorrowed: true))
     house.setLevels(changed.map { ($0.device, $0.volume, $0.isMuted) })
     var failure: (any Error)?
     for playback in playbacks where playback.session.isOpen {
