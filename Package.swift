@@ -84,8 +84,8 @@ let package = Package(
     library(
       "Home",
       [
-        "EventLoop", "AudioCore", "Database", "HTTP", "Scheduling", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "HeadsetLink",
+        "EventLoop", "AudioCore", "Database", "HTTP", "JSONText", "Scheduling", "SpeakerKit", "StreamKit",
+        "HeadsetKit", "HeadsetLink",
       ]),
 
     // Scripts.
@@ -114,8 +114,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "HeadsetKit",
-        "HeadsetLink",
+        "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs",
+        "HeadsetKit", "HeadsetLink",
         "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
@@ -151,7 +151,7 @@ let package = Package(
       of: "Home",
       [
         "Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
-        "EventLoop", "TestSupport", "TestTraits",
+        "EventLoop", "JSONText", "Scheduling", "TestSupport", "TestTraits",
       ]),
     tests(
       of: "Roomtone",

@@ -9,6 +9,8 @@ public import HeadsetLink
 public final class HeadsetService {
   /// All headsets that are connected or being connected.
   public let headsets: Headsets
+  /// Records what changes; nil for none that does.
+  public var changes: ChangeLog?
   private let loop: EventLoop
   /// Each owned headset with the numbers of its scripts.
   private var owners: [ObjectIdentifier: (headset: Headset, scripts: Set<Int>)] = [:]
@@ -26,6 +28,7 @@ public final class HeadsetService {
   }
 
   private func receive(_ event: HeadsetEvent, of headset: Headset) {
+    changes?.receive(event, of: headset)
     switch event {
     case .connected: for script in seekers.keys { assign(headset, to: script) }
     case .error(let error) where headsets.isAwaited(headset) && !headset.isInUse:

@@ -1,4 +1,5 @@
 public import EventLoop
+internal import Scheduling
 public import StreamKit
 
 /// An event of a recording, for a person who follows the house. Paths are relative to the folder of recordings.
@@ -17,6 +18,24 @@ public final class RecordingService {
   public let recorder: Recorder
   /// Receives the reports of recordings that `record` begins.
   public var onReport: (RecordingReport) -> Void = { _ in }
+  /// Records the beginnings and ends of recordings; nil for none that does.
+  public var changes: ChangeLog?
+
+  /// Reports what has become of a recording.
+  /// - Parameter origin: the cause of its beginning.
+  fileprivate func report(_ report: RecordingReport, _ origin: Cause?) {
+    guard let changes else { return onReport(report) }
+    let cause = changes.current ?? origin
+    changes.delivering(cause) { onReport(report) }
+    switch report {
+    case .began(let path): changes.record(.recording, of: .recording, path, cause: cause)
+    case .finished(let path, let seconds):
+      let length = DurationText.describe(.seconds(Int(seconds.rounded())))
+      changes.record(.recorded, of: .recording, path, detail: length, cause: cause)
+    case .failed(let path, let error):
+      changes.record(.unrecorded, of: .recording, path, detail: error.description, cause: cause)
+    }
+  }
 
   /// Receives the URL of each stream that is recorded.
   public var onSource: (String) -> Void = { _ in }
@@ -40,7 +59,7 @@ public final class RecordingService {
       }
     } catch {
       if let error = error as? any CodedError {
-        onReport(.failed(path: shownPath(options.template), error))
+        report(.failed(path: shownPath(options.template), error), nil)
       }
       throw error
     }
@@ -65,12 +84,18 @@ public final class HouseRecording {
   /// Receives every event, after its report.
   public var onEvent: (RecordingEvent) -> Void = { _ in }
   private unowned let service: RecordingService
+  /// The cause of its beginning, and of its end once that is asked for.
+  private var origin: Cause?
   private var isBeginningReported = false
 
   fileprivate init(_ recording: Recording, _ service: RecordingService) {
     (self.recording, self.service) = (recording, service)
+    origin = service.changes?.current
     recording.onEvent = { [weak self] event in self?.receive(event) }
   }
+
+  /// Keeps the cause of the command that ends it, whose event comes later.
+  public func commandsEnd() { origin = service.changes?.current ?? origin }
 
   /// True if no event can come any more.
   public var isOver: Bool { recording.state == .finished || recording.state == .failed }
@@ -82,10 +107,10 @@ public final class HouseRecording {
     case .stopped where recording.path.isEmpty: break
     case .stopped(let error):
       reportBeginning()
-      service.onReport(.failed(path: service.shownPath(recording.path), error))
+      service.report(.failed(path: service.shownPath(recording.path), error), origin)
     case .finished(let path, let seconds, _):
       reportBeginning()
-      service.onReport(.finished(path: service.shownPath(path), seconds: seconds))
+      service.report(.finished(path: service.shownPath(path), seconds: seconds), origin)
     }
     onEvent(event)
   }
@@ -94,6 +119,6 @@ public final class HouseRecording {
   fileprivate func reportBeginning() {
     guard !isBeginningReported else { return }
     isBeginningReported = true
-    service.onReport(.began(path: service.shownPath(recording.paths.first ?? recording.path)))
+    service.report(.began(path: service.shownPath(recording.paths.first ?? recording.path)), origin)
   }
 }

@@ -53,6 +53,10 @@ public struct PlannedTrigger: Sendable, Equatable {
 public final class TriggerService {
   /// Receives each trigger before its listeners.
   public var onTrigger: (Trigger) -> Void = { _ in }
+  /// Records the triggers; nil for none that does.
+  public var changes: ChangeLog?
+  /// The trigger that is passed to its listeners now, as a cause; nil for none.
+  public private(set) var delivered: Cause?
   /// The planned triggers that have not come, in order of time.
   public private(set) var planned: [PlannedTrigger]
 
@@ -89,8 +93,14 @@ public final class TriggerService {
   /// Passes a trigger to the listeners.
   public func fire(_ trigger: Trigger) {
     loop.assertOnLoop()
-    onTrigger(trigger)
     let now = loop.wallNow
+    let cause = changes?.current
+    changes?.record(
+      .trigger, of: .trigger, trigger.name, to: .number(listenerCount(trigger.name)), detail: trigger.value,
+      cause: cause)
+    onTrigger(trigger)
+    delivered = Cause(.trigger, trigger.name, detail: trigger.origin.rawValue, at: now, parent: cause)
+    defer { delivered = nil }
     for listener in listeners[trigger.name]?.all ?? [] { listener(trigger, now) }
   }
 

@@ -1,0 +1,103 @@
+public import EventLoop
+
+/// The reason for a change of the house, which leads on to what caused that: a line of a script, by a job, by a person.
+///
+/// Immutable. A chain has at most `deepest` causes, so that things that cause each other for ever take no memory.
+public final class Cause: Sendable, Equatable {
+  /// The kinds of causes.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// A line of a script: `name` is the function that it calls.
+    case script
+    /// A run of the job `name`, whose schedule is `detail`.
+    case job
+    /// The trigger `name`, which came through the door `detail`.
+    case trigger
+    /// The event `name` of `detail`, for which a script listens; without a line, what happened by itself.
+    case event
+    /// The interruption `name`.
+    case interruption
+    /// Another client of the speakers, or Home Assistant: `name`.
+    case controller
+    /// A person at the prompt, the shell or the page: `name`.
+    case person
+    /// The start of a script.
+    case start
+    /// A speaker, by itself.
+    case driver
+  }
+
+  /// The most causes of a chain.
+  public static let deepest = 12
+
+  /// The kind.
+  public let kind: Kind
+  /// The name, by the kind; empty for none.
+  public let name: String
+  /// More about it, by the kind; nil for nothing.
+  public let detail: String?
+  /// The file of the script without folders; nil for none.
+  public let script: String?
+  /// The line in the file; 0 for none.
+  public let line: Int
+  /// The moment.
+  public let at: WallTime
+  /// The cause of this cause; nil for the first of the chain.
+  public let parent: Cause?
+  /// `true` if causes between this one and its parent were left out.
+  public let isShortened: Bool
+  private let depth: Int
+
+  /// A cause; of a parent whose chain is as long as it may be, the beginning alone stays.
+  public init(
+    _ kind: Kind, _ name: String = "", detail: String? = nil, script: String? = nil, line: Int = 0,
+    at: WallTime, parent: Cause? = nil
+  ) {
+    (self.kind, self.name, self.detail, self.script, self.line, self.at) =
+      (kind, name, detail, script, line, at)
+    isShortened = (parent?.depth ?? 0) >= Self.deepest
+    self.parent = isShortened ? parent?.first : parent
+    depth = isShortened ? 2 : (parent?.depth ?? 0) + 1
+  }
+
+  /// A cause that was kept, as it was.
+  init(
+    _ kind: Kind, _ name: String, detail: String?, script: String?, line: Int, at: WallTime, parent: Cause?,
+    isShortened: Bool
+  ) {
+    (self.kind, self.name, self.detail, self.script, self.line, self.at) =
+      (kind, name, detail, script, line, at)
+    (self.parent, self.isShortened) = (parent, isShortened)
+    depth = (parent?.depth ?? 0) + 1
+  }
+
+  /// The cause of the commands that are given now, also by the tasks that they start; nil for none. Routines of scripts
+  /// have their own, see `ChangeLog.current`.
+  @TaskLocal public static var current: Cause?
+
+  /// `true` for the same cause.
+  public static func == (one: Cause, other: Cause) -> Bool { one === other }
+
+  /// The first cause of the chain.
+  public var first: Cause {
+    var cause = self
+    while let parent = cause.parent { cause = parent }
+    return cause
+  }
+
+  /// The chain, from this cause to the first.
+  public var chain: [Cause] {
+    var chain = [self]
+    while let parent = chain[chain.count - 1].parent { chain.append(parent) }
+    return chain
+  }
+
+  /// Returns `true` if both are the same call for the same reason: they differ in their moment alone.
+  func repeats(_ other: Cause) -> Bool {
+    if self === other { return true }
+    guard line == other.line, kind == other.kind, name == other.name, script == other.script else {
+      return false
+    }
+    guard let parent, let before = other.parent else { return parent === other.parent }
+    return parent.repeats(before)
+  }
+}

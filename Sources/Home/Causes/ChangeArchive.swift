@@ -1,0 +1,165 @@
+internal import Database
+public import EventLoop
+internal import Glibc
+internal import JSONText
+
+/// The changes of the last days in a SQLite file, of all processes. Batches are written on threads of their own, one after
+/// the other; the loop only reads. Confined to the loop.
+public final class ChangeArchive {
+  /// The time for which changes are kept.
+  public static let longest = Duration.seconds(30 * 86_400)
+  /// The most changes that are kept.
+  public static let capacity = 100_000
+
+  /// Receives a line for the log, once for each kind of failure in a row.
+  var onFailure: (String) -> Void = { _ in }
+
+  private let loop: EventLoop
+  private let path: String
+  /// The identity of this process in the file.
+  private let run: Int64
+  private var waiting: [Change] = []
+  private var isWriting = false
+  private var lastFailure: String?
+  private var reader: Database?
+
+  private static let migrations = [
+    """
+    CREATE TABLE change (
+      run INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      speakers TEXT NOT NULL,
+      json TEXT NOT NULL,
+      UNIQUE (run, number)
+    ) STRICT;
+    CREATE INDEX change_at ON change (at);
+    CREATE INDEX change_name ON change (name, at);
+    """
+  ]
+
+  /// An archive in the file at `path`, which is made with the first change.
+  public init(path: String, loop: EventLoop) {
+    (self.path, self.loop) = (path, loop)
+    run = loop.wallNow.nanoseconds
+  }
+
+  /// Keeps changes; those with a number that it has already take their place.
+  func keep(_ changes: [Change]) {
+    waiting += changes
+    write()
+  }
+
+  private func write() {
+    guard !isWriting, !waiting.isEmpty else { return }
+    let (batch, path, run, now) = (waiting, path, run, loop.wallNow)
+    waiting = []
+    isWriting = true
+    let (loop, hold) = (loop, loop.hold("the archive of changes"))
+    let done = Completion { [weak self] failure in self?.written(failure) }
+    do throws(LoopError) {
+      try startDetachedThread("no thread for the archive of changes") {
+        let failure = Self.write(batch, run, to: path, at: now)
+        loop.post { done.body(failure) }
+        hold.release()
+      }
+    } catch {
+      hold.release()
+      written(error.description)
+    }
+  }
+
+  // @unchecked Sendable: called, and released, on the loop alone; the thread only passes it on.
+  private final class Completion: @unchecked Sendable {
+    let body: (String?) -> Void
+    init(_ body: @escaping (String?) -> Void) { self.body = body }
+  }
+
+  private func written(_ failure: String?) {
+    isWriting = false
+    if let failure, failure != lastFailure { onFailure("changes are not kept: \(failure)") }
+    lastFailure = failure
+    if failure == nil { write() }
+  }
+
+  /// Writes a batch, on its thread.
+  /// - Returns: the failure; nil for none.
+  private static func write(_ batch: [Change], _ run: Int64, to path: String, at now: WallTime) -> String? {
+    do {
+      let database = try Database.openOrRenew(path: path, migrations: migrations).database
+      try database.transaction {
+        for change in batch {
+          try database.execute(
+            """
+            INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?)
+              ON CONFLICT DO UPDATE SET json = excluded.json, at = excluded.at
+            """,
+            [
+              .int(run), .int(Int64(change.number)), .int(change.until.nanoseconds),
+              .text(change.kind.rawValue), .text(change.name),
+              .text("," + change.speakers.joined(separator: ",") + ","), .text(change.json.line),
+            ])
+        }
+        try database.execute(
+          "DELETE FROM change WHERE at < ?", [.int(now.advanced(by: .zero - longest).nanoseconds)])
+        try database.execute(
+          "DELETE FROM change WHERE rowid <= (SELECT max(rowid) FROM change) - ?", [.int(Int64(capacity))])
+      }
+      return nil
+    } catch { return "\(error)" }
+  }
+
+  /// Returns the latest changes that a filter selects, the oldest first.
+  /// - Parameter number: changes of this process from that number on are left out; nil for none of them.
+  func changes(_ filter: ChangeFilter, before number: Int?, limit: Int) -> [Change] {
+    guard limit > 0, access(path, F_OK) == 0 else { return [] }
+    var conditions = ["(run <> ? OR number < ?)"]
+    var values: [DatabaseValue] = [.int(run), .int(Int64(number ?? 1))]
+    if let since = filter.since {
+      conditions.append("at >= ?")
+      values.append(.int(since.nanoseconds))
+    }
+    if let name = filter.name {
+      conditions.append("name = ?")
+      values.append(.text(name))
+    }
+    if let kinds = filter.kinds {
+      conditions.append("kind IN (" + kinds.map { _ in "?" }.joined(separator: ", ") + ")")
+      values += kinds.map(\.rawValue).sorted().map { .text($0) }
+    }
+    if let speakers = filter.speakers {
+      conditions.append("(" + speakers.map { _ in "instr(speakers, ?) > 0" }.joined(separator: " OR ") + ")")
+      values += speakers.sorted().map { .text(",\($0),") }
+    }
+    values.append(.int(Int64(limit)))
+    do {
+      if reader?.hasMoved == true { reader = nil }
+      let database =
+        try reader
+        ?? Database.openOrRenew(path: path, migrations: Self.migrations, busyTimeout: .seconds(1)).database
+      reader = database
+      let rows = try database.query(
+        "SELECT number, json FROM change WHERE \(conditions.joined(separator: " AND ")) "
+          + "ORDER BY at DESC, rowid DESC LIMIT ?", values)
+      return try rows.reversed().compactMap { row in
+        JSON(parsing: try row.text(1).utf8).flatMap { Change($0, number: 0) }
+      }
+    } catch {
+      onFailure("older changes can't be read: \(error)")
+      return []
+    }
+  }
+
+  /// The last moment of a process before this one: the end of a daemon, or its last change, after which it has run on for
+  /// some time; nil for none.
+  var last: (at: WallTime, isEnd: Bool)? {
+    var filter = ChangeFilter()
+    filter.limit = 1
+    return changes(filter, before: nil, limit: 1).last.map { ($0.until, $0.kind == .down) }
+  }
+
+  /// Closes the file for reading; what is being written is completed.
+  func close() { reader = nil }
+}

@@ -1,0 +1,218 @@
+internal import AudioCore
+internal import EventLoop
+public import HeadsetKit
+public import SpeakerKit
+
+/// The changes of a house and of headsets, with the causes of the commands for them.
+extension ChangeLog {
+  /// Records the changes of an open house. To be called before any other listener subscribes, so that `delivered` is the
+  /// cause of each event for them.
+  public func follow(_ house: House) {
+    (origins, emitted) = (ChangeOrigins(), [])
+    for device in house.devices { know(device) }
+    for session in house.sessions { _ = members(session) }
+    house.onCommand { [weak self] command in
+      guard let self else { return }
+      origins.keep(command, by: current, at: loop.now)
+    }
+    house.onSessionChange { [weak self, weak house] session, change in
+      guard let self, let house else { return }
+      receive(change, session, house)
+    }
+    house.events.onDelivered = { [weak self] in self?.delivered = nil }
+    // A command's own events are emitted in its task; others come later, when the task may be at something else.
+    house.events.on(
+      takesSeconds: false,
+      where: { [weak self] event in
+        guard let self else { return false }
+        if case .time = event { return false }
+        emitted.append(current)
+        return true
+      }
+    ) { [weak self, weak house] event in
+      guard let self, let house else { return }
+      emitter = emitted.isEmpty ? nil : emitted.removeFirst()
+      receive(event, house)
+    }
+  }
+
+  private func know(_ device: Device) {
+    origins.known[ObjectIdentifier(device)] = .init(
+      volume: device.volume, isMuted: device.isMuted, name: device.name, group: device.groupName)
+  }
+
+  /// Records a change of a speaker.
+  private func add(
+    _ kind: Change.Kind, _ device: Device, from: Change.Value = .none, to: Change.Value = .none,
+    _ cause: Cause?
+  ) {
+    delivered = cause
+    record(kind, of: .speaker, device.name, speakers: [device.id], from: from, to: to, cause: cause)
+  }
+
+  /// Records a change of a session and its speakers.
+  private func add(
+    _ kind: Change.Kind, _ session: Session, from: Change.Value = .none, to: Change.Value = .none,
+    detail: String? = nil, _ cause: Cause?
+  ) {
+    delivered = cause
+    record(
+      kind, of: .session, session.name, speakers: members(session), from: from, to: to, detail: detail,
+      cause: cause)
+  }
+
+  /// Returns the ids of a session's speakers; of one that has lost all, those that it had.
+  private func members(_ session: Session) -> [String] {
+    let ids = session.devices.map(\.id)
+    guard ids.isEmpty else {
+      origins.members[session.id] = ids
+      return ids
+    }
+    return origins.members[session.id] ?? []
+  }
+
+  private func receive(_ event: HouseEvent, _ house: House) {
+    switch event {
+    case .volume(let device, let volume, let muted, _, let cause):
+      receive(device, volume, muted, cause, house)
+    case .device(let device, let reason): receive(device, reason, house)
+    case .state(.playing, let session):
+      add(.play, session, to: .text(session.source?.title ?? ""), emitter ?? origins.play(session))
+    case .state(.paused, let session):
+      add(.pause, session, from: .text(session.source?.title ?? ""), emitter ?? origins.play(session))
+    case .ended(let session, let source, let reason):
+      guard reason != .replaced else { break }
+      add(
+        .stop, session, from: .text(source.title), detail: reason.rawValue, cause(of: reason, session, house))
+    case .suspension(.suspended, let session, let by):
+      add(.suspend, session, detail: by.name, interruption(by, house))
+    case .suspension(.resumed, let session, let by):
+      add(.resume, session, detail: by.name, interruption(by, house))
+    case .error(let code, let message, let device, let session):
+      origins.failures[session?.id ?? 0] = "\(message) (\(code))"
+      delivered = device.flatMap { origins.move($0) }
+    case .state(.stopped, let session): delivered = origins.play(session)
+    case .suspension(.suspending, _, let by): delivered = interruption(by, house)
+    case .time, .track: break
+    }
+  }
+
+  /// Returns the cause of the end of a source.
+  private func cause(of reason: EndReason, _ session: Session, _ house: House) -> Cause? {
+    switch reason {
+    case .stopped, .replaced: emitter ?? origins.play(session)
+    case .finished: Cause(.event, "finished", at: loop.wallNow)
+    case .failed: Cause(.event, "failed", detail: origins.failures[session.id], at: loop.wallNow)
+    case .noDevices:
+      Cause(
+        .event, "no_devices", at: loop.wallNow,
+        parent: house.devices.last { members(session).last == $0.id }.flatMap { origins.move($0) })
+    }
+  }
+
+  /// Returns the interruption as a cause: by the routine that has moved its speakers.
+  private func interruption(_ by: Session, _ house: House) -> Cause {
+    let mover = house.devices.first { members(by).contains($0.id) }
+    return Cause(
+      .interruption, by.name, at: loop.wallNow,
+      parent: emitter ?? origins.sound(by) ?? mover.flatMap { origins.move($0) })
+  }
+
+  private func receive(
+    _ device: Device, _ volume: Int, _ isMuted: Bool, _ levelCause: LevelCause?, _ house: House
+  ) {
+    let id = ObjectIdentifier(device)
+    let before = origins.known[id]
+    let (wasVolume, wasMuted) = (before?.volume ?? volume, before?.isMuted ?? isMuted)
+    know(device)
+    origins.known[id]?.volume = volume
+    origins.known[id]?.isMuted = isMuted
+    var cause =
+      origins.level(device, at: loop.now)
+      ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
+    if levelCause != nil {
+      cause = Cause(
+        .interruption, origins.interruptions[id] ?? device.session?.name ?? "",
+        detail: levelCause == .restored ? "restored" : nil, at: loop.wallNow, parent: cause)
+    }
+    if isMuted, !wasMuted {
+      add(.mute, device, from: .number(wasVolume), to: .number(volume), cause)
+    } else if wasMuted, !isMuted, volume == wasVolume {
+      add(.unmute, device, to: .number(volume), cause)
+    } else if volume != wasVolume || wasMuted != isMuted {
+      add(.volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume), cause)
+    }
+  }
+
+  private func receive(_ device: Device, _ reason: DeviceReason, _ house: House) {
+    let before = origins.known[ObjectIdentifier(device)]
+    func edited() -> Cause? {
+      origins.edit(device, reason, at: loop.now) ?? Cause(.driver, house.driverName, at: loop.wallNow)
+    }
+    let itself = { [loop] in Cause(.driver, house.driverName, at: loop.wallNow) }
+    switch reason {
+    case .joined: add(.join, device, to: .text(device.session?.name ?? ""), emitter ?? origins.move(device))
+    case .left: add(.leave, device, emitter ?? origins.move(device) ?? itself())
+    case .renamed: add(.name, device, from: .text(before?.name ?? ""), to: .text(device.name), edited())
+    case .regrouped:
+      guard before?.group != device.groupName else { break }
+      add(.group, device, from: .text(before?.group ?? ""), to: .text(device.groupName), edited())
+    case .role: add(.role, device, to: .text(device.role.rawValue), edited())
+    case .balance: add(.balance, device, to: .number(device.balance), edited())
+    case .available: add(.back, device, emitter ?? itself())
+    case .unavailable: add(.away, device, emitter ?? itself())
+    case .added: add(.added, device, emitter ?? itself())
+    case .removed: add(.removed, device, emitter ?? itself())
+    case .wifi, .playing: return
+    }
+    if reason != .removed { know(device) } else { origins.known[ObjectIdentifier(device)] = nil }
+  }
+
+  private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
+    let cause = origins.removePending()
+    switch change {
+    case .gain(let from, let to, _): add(.gain, session, from: .decimal(from), to: .decimal(to), cause)
+    case .equalizer(let gains):
+      add(
+        .equalizer, session, to: .text(gains.decibels.map { "\(Int($0.rounded()))" }.joined(separator: " ")),
+        cause)
+    case .seek(let frame): add(.seek, session, to: .number(frame / session.format.sampleRate), cause)
+    case .interruption(let isBeginning, let ids, _):
+      for device in house.devices where isBeginning && ids.contains(device.id) {
+        origins.interruptions[ObjectIdentifier(device)] = session.name
+      }
+      origins.members[session.id] = ids
+      record(isBeginning ? .interrupt : .release, of: .session, session.name, speakers: ids, cause: cause)
+    }
+  }
+
+  // MARK: Headsets
+
+  /// Keeps the cause of a command to a headset, whose event comes later.
+  public func commands(_ headset: Headset) { origins.keep(headset: headset, by: current, at: loop.now) }
+
+  /// Records an event of a headset that changes something.
+  func receive(_ event: HeadsetEvent, of headset: Headset) {
+    guard let text = Self.text(event) else { return }
+    let cause = origins.headset(headset, at: loop.now) ?? Cause(.driver, "headset", at: loop.wallNow)
+    delivered = cause
+    // The other listeners receive it in this turn.
+    loop.next { [weak self] in self?.delivered = nil }
+    record(.headset, of: .headset, headset.name ?? "headset", detail: text, cause: cause)
+  }
+
+  private static func text(_ event: HeadsetEvent) -> String? {
+    switch event {
+    case .connected: "connected"
+    case .disconnected(let reason): "disconnected" + (reason == "disconnected" ? "" : ": \(reason)")
+    case .noiseCancelling(let isOn): "noise cancelling \(isOn ? "on" : "off")"
+    case .ambient(let left, let right): "ambient sound \(left) left, \(right) right"
+    case .equalizer(let preset, let values):
+      "equalizer \(Headset.presetName(preset) ?? "\(preset)"): "
+        + values.map { "\($0)" }.joined(separator: " ")
+    case .updateCompleted(let version): "firmware \(version) runs"
+    case .error(let error): "failed: \(error.message) (\(error.code))"
+    case .bootloader, .progress, .battery, .released: nil
+    }
+  }
+}

@@ -1,0 +1,164 @@
+public import EventLoop
+
+/// The changes of the house with their causes: the latest in memory, all of some time in a file. Confined to the loop.
+///
+/// Memory: a ring of `capacity` changes, each of which is some 300 bytes with its causes, a kilobyte at most.
+public final class ChangeLog {
+  /// The most changes in memory.
+  public static let capacity = 4096
+  /// The time within which a step continues the change before: a fade is one change.
+  private static let longestStep = Duration.seconds(60)
+
+  /// Returns the cause of the routine of a script that runs now, or that has started the task that runs; nil for none.
+  public var routine: () -> Cause? = { nil }
+  /// Receives each change when it is recorded, not its later steps.
+  public var onChange: (Change) -> Void = { _ in }
+  /// Receives a line for the log.
+  public var onLog: (String) -> Void = { _ in }
+  /// The cause of the event that is delivered to listeners now; nil for none, or one that nothing is known about.
+  public internal(set) var delivered: Cause?
+  /// The file; nil for none.
+  public let archive: ChangeArchive?
+
+  let loop: EventLoop
+  /// The moment at which the log began.
+  let began: WallTime
+  private var ring: [Change] = []
+  /// The index in the ring of the oldest change, once it is full.
+  private var start = 0
+  private var count = 0
+  /// The numbers of the latest changes of levels and of refusals, by the things: what a step may continue.
+  private var latest: [StepKey: Int] = [:]
+  private var unsaved: [Int] = []
+  private var timer: LoopTimer?
+  var origins = ChangeOrigins()
+  /// The causes in whose tasks the events were emitted that are not delivered yet, in order.
+  var emitted: [Cause?] = []
+  /// The cause of the task that has emitted the event that is delivered now; nil for none.
+  var emitter: Cause?
+  var jobs = JobOrigins()
+
+  private struct StepKey: Hashable {
+    let kind: Change.Kind
+    let name: String
+  }
+
+  /// A log without changes.
+  /// - Parameter archive: keeps the changes, also of processes before; nil for memory alone.
+  public init(loop: EventLoop, archive: ChangeArchive? = nil) {
+    (self.loop, self.archive, began) = (loop, archive, loop.wallNow)
+    archive?.onFailure = { [weak self] in self?.onLog($0) }
+  }
+
+  /// The cause of a command that is given now; nil when nothing is known about it.
+  public var current: Cause? { routine() ?? Cause.current }
+
+  /// Runs `body`, which tells others of something that a cause has led to.
+  public func delivering(_ cause: Cause?, _ body: () -> Void) {
+    delivered = cause
+    body()
+    delivered = nil
+  }
+
+  /// Runs `body`, whose commands a person gives through a door: `ctl`.
+  public func asPerson<Result>(at door: String, _ body: () throws -> Result) rethrows -> Result {
+    try Cause.$current.withValue(Cause(.person, door, at: loop.wallNow), operation: body)
+  }
+
+  /// Records a change.
+  /// - Parameter cause: the cause; nil for none that is known.
+  public func record(
+    _ kind: Change.Kind, of subject: Change.Subject, _ name: String, speakers: [String] = [],
+    from: Change.Value = .none, to: Change.Value = .none, detail: String? = nil, cause: Cause?
+  ) {
+    let now = loop.wallNow
+    if kind == .volume || kind == .refused {
+      let key = StepKey(kind: kind, name: name)
+      if extend(key, to: to, detail: detail, cause: cause, at: now) { return }
+      if latest.count > 1000 { latest = latest.filter { $0.value > count - Self.capacity } }
+      latest[key] = count + 1
+    }
+    count += 1
+    let change = Change(
+      number: count, at: now, until: now, kind: kind, subject: subject, name: name, speakers: speakers,
+      from: from, to: to, detail: detail, cause: cause)
+    if ring.count < Self.capacity {
+      ring.append(change)
+    } else {
+      ring[start] = change
+      start = (start + 1) % Self.capacity
+    }
+    if archive != nil { save(count) }
+    onChange(change)
+  }
+
+  /// Adds a step to the change before, if it is of the same call.
+  private func extend(
+    _ key: StepKey, to: Change.Value, detail: String?, cause: Cause?, at now: WallTime
+  ) -> Bool {
+    guard let cause, let number = latest[key], let index = index(of: number) else { return false }
+    let before = ring[index]
+    guard let earlier = before.cause, cause.repeats(earlier), before.detail == detail,
+      before.until.duration(to: now) <= Self.longestStep
+    else { return false }
+    if key.kind == .volume { guard Self.continues(before, to) else { return false } }
+    (ring[index].to, ring[index].until, ring[index].count) = (to, now, before.count + 1)
+    if archive != nil { save(number) }
+    return true
+  }
+
+  /// Returns `true` if a level moves on in the same direction.
+  private static func continues(_ change: Change, _ to: Change.Value) -> Bool {
+    guard case .number(let first) = change.from, case .number(let last) = change.to,
+      case .number(let next) = to
+    else { return false }
+    return (last - first).signum() == (next - last).signum()
+  }
+
+  private func index(of number: Int) -> Int? {
+    let age = count - number
+    guard age >= 0, age < ring.count else { return nil }
+    return (start + ring.count - 1 - age) % ring.count
+  }
+
+  /// The changes in memory, the oldest first.
+  public var recent: [Change] { Array(ring[start...] + ring[..<start]) }
+
+  /// Returns the latest changes that a filter selects, those of processes before too, the oldest first.
+  public func history(_ filter: ChangeFilter) -> [Change] {
+    var found: [Change] = []
+    for change in recent.reversed() where filter.selects(change) {
+      found.append(change)
+      if found.count == filter.limit { break }
+    }
+    found.reverse()
+    guard let archive, found.count < filter.limit else { return found }
+    if let first = recent.first, let since = filter.since, first.number > 1, first.at < since { return found }
+    flush()
+    return archive.changes(filter, before: recent.first?.number, limit: filter.limit - found.count) + found
+  }
+
+  // MARK: The archive
+
+  private func save(_ number: Int) {
+    if unsaved.last != number { unsaved.append(number) }
+    guard timer == nil else { return }
+    timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.flush() }
+  }
+
+  /// Hands the changes that are not kept yet to the thread of the archive.
+  private func flush() {
+    timer?.cancel()
+    timer = nil
+    guard let archive, !unsaved.isEmpty else { return }
+    let numbers = Set(unsaved).sorted()
+    unsaved = []
+    archive.keep(numbers.compactMap { index(of: $0).map { ring[$0] } })
+  }
+
+  /// Keeps what is not kept yet, and ends the thread of the archive.
+  public func close() {
+    flush()
+    archive?.close()
+  }
+}

@@ -1,0 +1,225 @@
+public import EventLoop
+public import Scheduling
+public import SpeakerKit
+
+/// The failure of a question.
+public typealias WhyError = Failure<WhyErrorKind>
+
+/// The kinds of failures of a question.
+public enum WhyErrorKind: String, FailureKind {
+  /// A name of no room, speaker, job or other thing.
+  case unknown = "why.unknown"
+}
+
+/// Answers to the question why a thing is as it is, or why nothing happened: from the changes that are known. Confined to
+/// the loop.
+public struct Why {
+  /// The most changes that an answer lists for a thing without a state of its own.
+  private static let most = 8
+  private static let levels: Set<Change.Kind> = [.volume, .mute, .unmute]
+  private static let places: Set<Change.Kind> = [.join, .leave]
+  private static let others: [Set<Change.Kind>] = [
+    [.name], [.group], [.role], [.balance], [.away, .back], [.equalizer], [.gain], [.refused],
+  ]
+
+  private let changes: ChangeLog
+  private let house: House?
+  private let jobs: [Job]
+  private let text: ChangeText
+  private let zone: any LocalZone
+
+  /// Answers from `changes`, the open house and the jobs of scripts.
+  public init(_ changes: ChangeLog, house: House?, jobs: [Job], zone: any LocalZone) {
+    (self.changes, self.house, self.jobs, self.zone) = (changes, house, jobs, zone)
+    text = ChangeText(zone: zone, now: changes.loop.wallNow)
+  }
+
+  /// Returns the lines of the answer about a room, a speaker, a job, an alarm, a script, a trigger, a recording or a
+  /// headset.
+  /// - Throws: `why.unknown` with the nearest name.
+  public func answer(_ thing: String) throws -> [String] {
+    let scriptName = thing.hasSuffix(".lua") ? thing : thing + ".lua"
+    if let house, let speakers = exact(thing, in: house) { return answer(speakers) }
+    if let job = jobs.first(where: { $0.name == thing }) { return answer(job, thing) }
+    let known = history(named: thing)
+    if !known.isEmpty || changes.jobs.names[thing] != nil { return answer(known, about: thing) }
+    let ofScript = history(named: scriptName)
+    if !ofScript.isEmpty { return answer(ofScript, about: scriptName) }
+    if let house, let speakers = try? house.speakers(in: thing) { return answer(speakers) }
+    let wanted = thing.lowercased()
+    let near = names.filter { !wanted.isEmpty && $0.lowercased().contains(wanted) }
+    if near.count == 1 { return try answer(near[0]) }
+    let hint =
+      near.isEmpty
+      ? nearest(thing, among: names).map { "did you mean \"\($0)\"?" }
+        ?? "a room, a speaker, a job, a script, a trigger, a recording or a headset"
+      : "one of " + near.map { "\"\($0)\"" }.joined(separator: ", ")
+    throw WhyError(
+      .unknown, "nothing is known about \"\(thing.prefix(100).description.onOneLine)\"", hint: hint)
+  }
+
+  /// The names that have an answer.
+  private var names: [String] {
+    var names: [String] = []
+    func add(_ name: String) { if !name.isEmpty, !names.contains(name) { names.append(name) } }
+    for group in house?.groups ?? [] { add(group.name) }
+    for device in house?.devices ?? [] { add(device.name) }
+    for job in jobs { add(job.name) }
+    for name in changes.jobs.names.keys.sorted() { add(name) }
+    for change in changes.recent where change.subject != .house && change.subject != .speaker {
+      add(change.name)
+    }
+    return names
+  }
+
+  private func exact(_ thing: String, in house: House) -> [Device]? {
+    let wanted = thing.lowercased()
+    if let group = house.groups.first(where: { $0.name.lowercased() == wanted }) { return group.devices }
+    let devices = house.devices.filter { $0.name.lowercased() == wanted || $0.id == thing }
+    return devices.count == 1 ? devices : nil
+  }
+
+  private func history(named name: String) -> [Change] {
+    var filter = ChangeFilter()
+    (filter.name, filter.limit) = (name, 20)
+    return changes.history(filter)
+  }
+
+  // MARK: Speakers
+
+  private func answer(_ devices: [Device]) -> [String] {
+    devices.flatMap { device in
+      var lines = section(level(device), latest(Self.levels, of: device), before: true)
+      let (headline, kinds) = sound(device)
+      var sounds = latest(kinds, of: device)
+      // A speaker leaves what an interruption silences.
+      if sounds.count == 2, sounds[1].kind == .leave, sounds[0].kind == .suspend, sounds[0].at == sounds[1].at
+      {
+        sounds.removeLast()
+      }
+      lines += section(headline, sounds, before: false)
+      let places = latest(Self.places, of: device)
+      if places.last?.number != sounds.last?.number { lines += section(place(device), places, before: false) }
+      for kinds in Self.others {
+        let found = latest(kinds, of: device)
+        // A refusal is of interest for a day.
+        let isOld =
+          kinds == [.refused]
+          && (found.last?.until.duration(to: changes.loop.wallNow) ?? .zero) > .seconds(86_400)
+        if let last = found.last, !isOld {
+          lines += section("\(device.name) \(text.what(last))", found, before: false, isSaid: true)
+        }
+      }
+      return lines
+    }
+  }
+
+  /// Returns the last two changes of some kinds of a speaker, or of a session that it was in, the newest at the end.
+  private func latest(_ kinds: Set<Change.Kind>, of device: Device) -> [Change] {
+    var filter = ChangeFilter()
+    (filter.speakers, filter.kinds, filter.limit) = ([device.id], kinds, 2)
+    return changes.history(filter)
+  }
+
+  private func level(_ device: Device) -> String {
+    device.isMuted ? "\(device.name) is muted, at \(device.volume)" : "\(device.name) is at \(device.volume)"
+  }
+
+  /// Returns what plays on a speaker, and the kinds of changes that may be the reason.
+  private func sound(_ device: Device) -> (headline: String, kinds: Set<Change.Kind>) {
+    guard let session = device.session, let source = session.source else {
+      return ("Nothing plays in \(device.name)", [.stop, .suspend, .leave])
+    }
+    let title = "\"\(source.title)\""
+    if session.state == .paused { return ("\(device.name) is paused in \(title)", [.pause, .suspend]) }
+    return ("\(device.name) plays \(title)", [.play, .resume, .join])
+  }
+
+  private func place(_ device: Device) -> String {
+    guard let session = device.session else { return "\(device.name) is in no session" }
+    return "\(device.name) is in session \"\(session.name)\""
+  }
+
+  /// Returns a headline with the cause of the last change; without a change nothing, unless it is a level's.
+  private func section(
+    _ headline: String, _ found: [Change], before showsBefore: Bool, isSaid: Bool = false
+  ) -> [String] {
+    guard let last = found.last else {
+      return showsBefore ? [headline, "  no change of it is known"] : []
+    }
+    let was = last.kind == .volume ? before(last) : ""
+    var lines = [
+      headline + was,
+      "  \(text.time(last.at))  \(cause(last, showsBefore || isSaid ? nil : text.what(last)))",
+    ]
+    if showsBefore, found.count > 1 {
+      let previous = found[0]
+      let value = if case .number(let number) = previous.to { "\(number)" } else { text.what(previous) }
+      let shown = previous.kind == .mute ? "muted" : value
+      lines.append("  \(text.time(previous.at))  before that, \(shown): \(cause(previous, nil))")
+    }
+    return lines
+  }
+
+  private func before(_ change: Change) -> String {
+    if case .number(let number) = change.from { " (was \(number))" } else { "" }
+  }
+
+  /// Returns the cause of a change, behind what has changed unless that is nil.
+  private func cause(_ change: Change, _ what: String?) -> String {
+    let why = change.cause.map { text.why($0, ChangeText.argument(change)) } ?? "no cause is known"
+    return what.map { "\($0): \(why)" } ?? why
+  }
+
+  // MARK: Jobs and all else
+
+  private func answer(_ job: Job, _ name: String) -> [String] {
+    let next =
+      job.running > 0
+      ? "it runs" : job.next.map { "the next run is at \(text.time($0))" } ?? "no run is scheduled"
+    let found = history(named: name)
+    let lines = list(found)
+    return ["job \"\(name)\": \(next)"]
+      + (job.runs == 0 && !found.contains { $0.kind == .run } ? ["  it has not run yet"] : [])
+      + failure(of: changes.jobs[job]?.script, after: found.last) + lines
+  }
+
+  private func answer(_ found: [Change], about name: String) -> [String] {
+    let isJob = found.contains { $0.subject == .job } || found.isEmpty
+    let kind = isJob ? .job : found.last?.subject ?? .house
+    let headline =
+      switch kind {
+      case .job: "job \"\(name)\": no run is scheduled"
+      case .trigger: "trigger \"\(name)\""
+      case .recording: "recording \(name)"
+      case .session: "session \"\(name)\""
+      case .script, .headset, .house, .speaker: name
+      }
+    // A job is over with its script.
+    let script = isJob ? changes.jobs.names[name] ?? found.compactMap { $0.cause?.script }.last : nil
+    return [headline] + failure(of: script, after: found.last) + list(found)
+  }
+
+  /// Returns the line about what the script of a job has come to since a change; nothing while it is as it should be.
+  private func failure(of script: String?, after change: Change?) -> [String] {
+    guard let script, let last = history(named: script).last(where: { $0.subject == .script }),
+      [.stale, .broken, .ended, .gone].contains(last.kind), last.at >= change?.at ?? last.at
+    else { return [] }
+    return ["  \(text.time(last.at))  its script \(script) \(text.what(last))"]
+  }
+
+  /// Returns the latest of the changes, the newest first.
+  private func list(_ found: [Change]) -> [String] {
+    let told = found.filter { ![.interrupt, .release].contains($0.kind) }
+    return told.suffix(Self.most).reversed().map { change in
+      let line = "  \(text.time(change.at))  \(text.what(change))"
+      return Self.told(change).map { "\(line): \(text.why($0))" } ?? line
+    }
+  }
+
+  /// Returns the cause of a change without the job that the answer is about; nil for nothing behind it.
+  private static func told(_ change: Change) -> Cause? {
+    guard let cause = change.cause, cause.kind == .job, cause.name == change.name else { return change.cause }
+    return cause.parent
+  }
+}

@@ -1,0 +1,194 @@
+import EventLoop
+import JSONText
+import Scheduling
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Home
+
+@Suite("the change log", .waiting) struct ChangeLogTests {
+  /// A log in virtual time, with a file unless that is nil.
+  private final class Harness {
+    let loop: EventLoop
+    let log: ChangeLog
+    var lines: [String] = []
+
+    init(_ path: String? = nil, at seconds: Int64 = 1_000_000) {
+      let loop = EventLoop(clock: .virtual(start: WallTime(seconds: seconds)))
+      self.loop = loop
+      log = ChangeLog(loop: loop, archive: path.map { ChangeArchive(path: $0, loop: loop) })
+      log.onLog = { [unowned self] in lines.append($0) }
+    }
+
+    /// Lets time pass, then has what is unsaved written.
+    func pass(_ time: Duration) {
+      var isOver = false
+      loop.after(time) { isOver = true }
+      _ = loop.run(until: { [loop] in isOver && loop.heldBy.isEmpty })
+    }
+
+    func close() {
+      log.close()
+      pass(.milliseconds(1))
+      loop.close()
+    }
+
+    func line(_ number: Int, _ parent: Cause? = nil) -> Cause {
+      Cause(.script, "set_volume", script: "a.lua", line: number, at: loop.wallNow, parent: parent)
+    }
+
+    func volume(_ from: Int, _ to: Int, of name: String = "Kitchen", _ cause: Cause?) {
+      log.record(
+        .volume, of: .speaker, name, speakers: [name], from: .number(from), to: .number(to), cause: cause)
+    }
+  }
+
+  private func filter(_ change: (inout ChangeFilter) -> Void = { _ in }) -> ChangeFilter {
+    var filter = ChangeFilter()
+    change(&filter)
+    return filter
+  }
+
+  @Test("keeps the latest changes, the oldest first, in a ring")
+  func ring() {
+    let harness = Harness()
+    for number in 0..<ChangeLog.capacity + 10 {
+      harness.log.record(.trigger, of: .trigger, "\(number)", cause: nil)
+    }
+    let recent = harness.log.recent
+    #expect(recent.count == ChangeLog.capacity)
+    #expect(recent.first?.name == "10" && recent.last?.name == "\(ChangeLog.capacity + 9)")
+    #expect(recent.last?.number == ChangeLog.capacity + 10)
+    #expect(harness.log.history(filter { $0.limit = 3 }).map(\.name) == recent.suffix(3).map(\.name))
+  }
+
+  @Test("steps of one call in one direction are one change; another line, speaker, turn or minute is another")
+  func steps() {
+    let harness = Harness()
+    let start = Cause(.start, "a.lua", at: harness.loop.wallNow)
+    for level in 1...5 {
+      harness.volume(level - 1, level, harness.line(7, start))
+      harness.pass(.seconds(1))
+    }
+    harness.volume(5, 4, harness.line(7, start))
+    harness.volume(4, 3, harness.line(8, start))
+    harness.volume(0, 1, of: "Bath", harness.line(8, start))
+    harness.pass(.seconds(61))
+    harness.volume(3, 2, harness.line(8, start))
+    harness.volume(2, 1, nil)
+    harness.volume(1, 0, nil)
+    let found = harness.log.recent
+    #expect(found.map(\.count) == [5, 1, 1, 1, 1, 1, 1])
+    #expect(found[0].from == .number(0) && found[0].to == .number(5))
+    #expect(found[0].at.duration(to: found[0].until) == .seconds(4))
+  }
+
+  @Test("a chain of causes without end has a dozen, and the first stays")
+  func chain() {
+    let now = WallTime(seconds: 0)
+    var cause = Cause(.person, "ctl", at: now)
+    for number in 1...100 { cause = Cause(.event, "\(number)", at: now, parent: cause) }
+    #expect(cause.chain.count <= Cause.deepest + 1)
+    #expect(cause.name == "100" && cause.first.kind == .person && cause.chain.contains { $0.isShortened })
+    #expect(ChangeText(zone: ProcessZone(), now: now).why(cause).contains(", … "))
+  }
+
+  @Test("changes outlive their process with all that they have; later steps take the place of the first")
+  func archive() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("history.db")
+    let first = Harness(path)
+    let job = Cause(
+      .job, "wake up", detail: "cron 45 6 * * *", script: "a.lua", line: 3, at: first.loop.wallNow,
+      parent: Cause(.person, "ctl", at: first.loop.wallNow))
+    first.volume(1, 2, first.line(7, job))
+    first.pass(.seconds(2))
+    first.volume(2, 3, first.line(7, job))
+    first.log.record(
+      .skipped, of: .job, "wake up", to: .time(first.loop.wallNow), detail: "the run before had not ended",
+      cause: job)
+    first.log.record(
+      .gain, of: .session, "tea", speakers: ["Bath"], from: .decimal(0), to: .decimal(-6.5), cause: nil)
+    let lines = first.log.recent.map { ChangeText(zone: ProcessZone(), now: first.loop.wallNow).line($0) }
+    let now = first.loop.wallNow
+    first.close()
+    let second = Harness(path, at: 2_000_000)
+    defer { second.close() }
+    let found = second.log.history(filter())
+    #expect(found.map { ChangeText(zone: ProcessZone(), now: now).line($0) } == lines && lines.count == 3)
+    #expect(found.first?.count == 2)
+    second.log.record(.trigger, of: .trigger, "bell", cause: nil)
+    #expect(second.log.history(filter()).map(\.name) == ["Kitchen", "wake up", "tea", "bell"])
+    #expect(second.log.history(filter { $0.limit = 2 }).map(\.name) == ["tea", "bell"])
+    #expect(second.log.history(filter { $0.speakers = ["Bath", "Attic"] }).map(\.name) == ["tea"])
+    #expect(
+      second.log.history(filter { $0.kinds = [.skipped, .volume] }).map(\.name) == ["Kitchen", "wake up"])
+    #expect(second.log.history(filter { $0.name = "wake up" }).map(\.kind) == [.skipped])
+    #expect(second.log.history(filter { $0.since = second.loop.wallNow }).map(\.name) == ["bell"])
+    #expect(second.lines.isEmpty)
+  }
+
+  @Test("changes that the ring has lost are read from the file, each once")
+  func overflow() throws {
+    let folder = try TemporaryFolder()
+    let harness = Harness(folder.file("history.db"))
+    defer { harness.close() }
+    for number in 0..<ChangeLog.capacity + 500 {
+      harness.log.record(.trigger, of: .trigger, "\(number)", cause: nil)
+      if number % 1000 == 0 { harness.pass(.seconds(2)) }
+    }
+    harness.pass(.seconds(2))
+    let found = harness.log.history(filter { $0.limit = 10_000 })
+    #expect(found.map(\.name) == (0..<ChangeLog.capacity + 500).map(String.init))
+  }
+
+  @Test(
+    "changes of more than thirty days ago are removed; a damaged file is replaced; a wrong path is told once")
+  func files() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("history.db")
+    let first = Harness(path, at: 0)
+    first.log.record(.trigger, of: .trigger, "old", cause: nil)
+    first.close()
+    let second = Harness(path, at: 31 * 86_400)
+    second.log.record(.trigger, of: .trigger, "new", cause: nil)
+    second.close()
+    let third = Harness(path, at: 31 * 86_400 + 60)
+    #expect(third.log.history(filter()).map(\.name) == ["new"])
+    third.close()
+    _ = try folder.write([UInt8](repeating: 7, count: 10_000), to: "history.db")
+    let fourth = Harness(path, at: 32 * 86_400)
+    #expect(fourth.log.history(filter()).isEmpty)
+    fourth.log.record(.trigger, of: .trigger, "again", cause: nil)
+    fourth.close()
+    let fifth = Harness(path, at: 33 * 86_400)
+    #expect(fifth.log.history(filter()).map(\.name) == ["again"])
+    fifth.close()
+    _ = try folder.write([], to: "file")
+    let lost = Harness(folder.file("file/history.db"))
+    for _ in 0..<3 {
+      lost.log.record(.trigger, of: .trigger, "lost", cause: nil)
+      lost.pass(.seconds(2))
+    }
+    lost.close()
+    #expect(
+      lost.lines.count == 1 && lost.lines.first?.hasPrefix("changes are not kept: ") == true, "\(lost.lines)")
+  }
+
+  @Test("JSON of a change is read back the same; other JSON is none")
+  func json() {
+    let harness = Harness()
+    harness.volume(1, 2, harness.line(7, Cause(.trigger, "bell", detail: "ctl", at: harness.loop.wallNow)))
+    let json = harness.log.recent[0].json
+    #expect(
+      json.line == #"{"time": 1000000.0, "kind": "volume", "subject": "speaker", "name": "Kitchen", "#
+        + #""speakers": ["Kitchen"], "from": 1, "to": 2, "cause": {"kind": "script", "call": "set_volume", "#
+        + #""script": "a.lua", "line": 7, "at": 1000000.0, "parent": {"kind": "trigger", "trigger": "bell", "#
+        + #""detail": "ctl", "at": 1000000.0}}}"#)
+    #expect(Change(json, number: 1)?.json.line == json.line)
+    for text in ["{}", "[]", "1", #"{"time": 1, "kind": "x", "subject": "speaker", "name": "a"}"#] {
+      #expect(JSON(parsing: text.utf8).flatMap { Change($0, number: 1) } == nil, "\(text)")
+    }
+  }
+}
