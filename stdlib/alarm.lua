@@ -68,6 +68,11 @@ local function mark(own, kind, source, message)
   host.mark { kind = kind, message = message, room = rooms.names(own.rooms), source = source.name }
 end
 
+-- Has `why` tell what the alarm did, for the reason for which the running routine does it.
+local function note(own, message)
+  host.note(own.name, message)
+end
+
 local function keep(own)
   store.set(PREFIX .. own.name, own.ring)
 end
@@ -76,6 +81,8 @@ end
 local function decide(own, verdict, by)
   if own.pause and not own.pause.done and not own.verdict then
     own.verdict, own.by = verdict, by
+    note(own, verdict == "snoozed" and "snoozes" or by == "room" and "dismissed, as its rooms were stopped"
+      or "dismissed")
     own.pause:cancel()
   end
 end
@@ -140,8 +147,12 @@ local function run(own)
   if own.failure then
     error(own.failure, 0)
   elseif own.has_sounded then
+    if own.by == "duration" then
+      note(own, "has rung for its whole time")
+    end
     object.emit(own, "dismissed", { alarm = own.object, by = own.by })
   else
+    note(own, "could not ring: " .. own.reason)
     log.warn("an alarm could not ring", { alarm = own.name, reason = own.reason })
     object.emit(own, "missed", { alarm = own.object, due = kept.due, reason = own.reason })
   end
@@ -208,10 +219,12 @@ function alarm.set(given)
   own.state, own.ids = "waiting", rooms.ids(own.rooms)
   own.sounding = function(source)
     mark(own, "alarm", source, ("%s rings with %s"):format(own.name, source.name))
+    note(own, "rings with " .. source.name)
     object.emit(own, "ringing", { alarm = own.object, source = source.name })
   end
   own.fall_back = function(source, reason)
     mark(own, "fallback", source, ("%s: no %s, %s"):format(own.name, source.name, reason))
+    note(own, ("%s failed: %s"):format(source.name, reason))
     log.warn("an alarm falls back", { alarm = own.name, source = source.name, reason = reason })
     object.emit(own, "fallback", { alarm = own.object, source = source.name, reason = reason })
   end

@@ -67,6 +67,7 @@ extension Engine {
   func closeServices() {
     streams.close()
     recordings.recorder.close()
+    changes.close()
     awaitThreads()
   }
 

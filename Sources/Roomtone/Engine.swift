@@ -36,6 +36,8 @@ public struct EngineOptions {
   public var access = HouseAccess.drive
   /// The name of this process for others that wait for the house meanwhile.
   public var processName = "roomtone"
+  /// The file of the changes of the house; nil keeps them in memory alone.
+  public var history: String?
   /// The settings of recordings and their catalogue.
   public var recorder = RecorderSettings()
   /// The profile of the headsets of a simulation.
@@ -98,6 +100,8 @@ public final class Engine {
   public let headsets: HeadsetService
   /// The triggers of scripts.
   public let triggers: TriggerService
+  /// The changes of the house, with their causes.
+  public let changes: ChangeLog
   /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
   private let store: ScriptStore
@@ -120,6 +124,9 @@ public final class Engine {
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     store = ScriptStore(path: options.store)
     triggers = TriggerService(loop: loop, planned: options.triggers)
+    changes = ChangeLog(loop: loop, archive: options.history.map { ChangeArchive(path: $0, loop: loop) })
+    (triggers.changes, recordings.changes, headsets.changes) = (changes, changes, changes)
+    changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -133,7 +140,9 @@ public final class Engine {
     let memory = options.store == nil ? nil : store
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
+    house.whenOpen { [unowned self] in changes.follow($0) }
     recorder.onLog = { relay.log(.warn, $0) }
+    changes.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
     if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
   }
@@ -159,6 +168,7 @@ public final class Engine {
     weak var engine: Engine?
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func receive(_ job: Job, _ event: JobEvent) {
+      engine?.changes.receive(event, of: job)
       engine?.onJob(job, event)
       guard let (level, text) = Self.line(event, of: job) else { return }
       let line = "job \"\(job.name)\": \(text)"
@@ -201,12 +211,13 @@ public final class Engine {
     script.onLog = { [unowned self] in onLog($0, $1, $2) }
     script.onMark = { [unowned self] in onMark($0) }
     script.onFailure = { [unowned self] in onFailure($0) }
+    state.libraryFolder = options.standardLibrary
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, triggers: triggers,
+        recordings: recordings, headsets: headsets, triggers: triggers, changes: changes,
         location: options.configuration.location,
         store: store),
       global: global)

@@ -37,6 +37,7 @@ enum EngineSetup {
     options.configuration = configuration
     options.stateFolder = UserFolders.state
     options.store = UserFolders.store
+    options.history = UserFolders.history
     options.recorder = configuration.recordings
     options.recorder.catalogue = UserFolders.catalogue
     options.processName = "roomtone \(command)"

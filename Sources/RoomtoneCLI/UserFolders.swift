@@ -14,6 +14,9 @@ enum UserFolders {
   /// Path of the scripts' store; nil without a home.
   static var store: String? { state.map { "\($0)/store.db" } }
 
+  /// Path of the changes of the house; nil without a home.
+  static var history: String? { state.map { "\($0)/history.db" } }
+
   /// Path of the control socket of the daemon: in `$XDG_RUNTIME_DIR/roomtone`; without that, as in cron, in the folder that
   /// systemd makes for a user who is logged in, else beside the state. Nil without a home.
   static var controlSocket: String? {

@@ -44,6 +44,8 @@ struct EngineHarness {
   var stateFolder: String?
   /// The file of what scripts keep.
   var store: String?
+  /// The file of the changes of the house.
+  var history: String?
   /// The folder of the library; nil for the one inside the program.
   var standardLibrary: String? = Fixtures.repository("stdlib")
   /// The moment at which virtual time begins.
@@ -78,6 +80,7 @@ struct EngineHarness {
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
     options.stateFolder = stateFolder
     options.store = store
+    options.history = history
     options.boardProfile = boardProfile
     if let stations {
       options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))

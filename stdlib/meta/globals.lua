@@ -101,6 +101,12 @@ function io.write(...) end
 ---@param about? any
 function help(about) end
 
+---Prints why a thing is as it is, or why nothing happened: who set a volume and what plays in a room (`why "Kitchen"`,
+---`why(kitchen)`), what a job, an alarm, a script, a trigger, a recording or a headset did last, with the line of the
+---script, the job, the event or the person behind it. Raises `why.unknown`, `argument`.
+---@param thing any Name of the thing, or a speaker, group, session or job.
+function why(thing) end
+
 ---Writes its arguments as a line: to standard output, to the time line of a simulation, or above the prompt.
 ---@param ... any
 function print(...) end

@@ -359,6 +359,47 @@ function speaker.finish(timeout) end
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.on(event, fn) end
 
+---A cause of a change: a line of a script, a job, a trigger, an event, an interruption, a person, the start of a script,
+---another client, or a speaker by itself. `parent` leads on to its own cause.
+---@class speaker.Cause
+---@field kind "script"|"job"|"trigger"|"event"|"interruption"|"controller"|"person"|"start"|"driver"
+---@field at number Time in seconds since 1970.
+---@field script? string Name of the script's file.
+---@field line? integer Line in it.
+---@field call? string Name of the function that the line calls, of kind `script`.
+---@field job? string Name of the job.
+---@field trigger? string Name of the trigger.
+---@field event? string Name of the event.
+---@field name? string Name of the interruption, the client, or the door of the person: `ctl`.
+---@field detail? string Schedule of the job, origin of the trigger, and the like.
+---@field parent? speaker.Cause
+
+---A change of the house, or something that did not happen.
+---@class speaker.Change
+---@field time number Time in seconds since 1970; of a fade, of its first step.
+---@field kind string Kind: `volume`, `mute`, `unmute`, `join`, `leave`, `play`, `pause`, `stop`, `name`, `group`, `refused` and more.
+---@field subject "speaker"|"session"|"recording"|"headset"|"job"|"script"|"trigger"|"house" Kind of the thing.
+---@field name string Name of the thing.
+---@field from? any Value before.
+---@field to? any Value after.
+---@field detail? string More about it, as the reason of an end.
+---@field count integer Number of steps or repetitions that it stands for.
+---@field text string The change and its causes as a line.
+---@field cause? speaker.Cause Cause; nil if none is known.
+
+---@class speaker.HistoryOptions
+---@field device? speaker.Device|speaker.Group|string|(speaker.Device|speaker.Group|string)[] Changes of these speakers and of sessions that they were in (default: all changes).
+---@field since? Duration Length of the time up to now (default: as long as changes are kept).
+---@field kind? string Changes of one kind (default: all kinds).
+
+---Returns the last changes of the house with their causes, the oldest first, 1000 at most. They are kept for 30 days,
+---those of earlier runs too; under simulation those of the simulation.
+---
+---Raises `argument`, `speaker.unknown`.
+---@param options? speaker.HistoryOptions
+---@return speaker.Change[]
+function speaker.history(options) end
+
 ---Calls a function with the next event of that name, once. Raises `argument`, `speaker.closed`.
 ---@param event speaker.Event
 ---@param fn async fun(event: table)

@@ -12,6 +12,7 @@
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local host = require "roomtone.host"
 local log = require "log"
 local object = require "roomtone.object"
 local rooms = require "roomtone.rooms"
@@ -157,6 +158,9 @@ function ringing.sound(own)
     else
       if not BLOCKED[err.code] and own.reason ~= err.message then
         log.error("an alarm can't ring, and tries again", { alarm = own.name, error = tostring(err) })
+      end
+      if own.reason ~= err.message then
+        host.note(own.name, "can't ring yet: " .. err.message)
       end
       own.reason = err.message
       in_pause(own, task.sleep, RETRY)

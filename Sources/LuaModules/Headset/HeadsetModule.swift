@@ -117,8 +117,9 @@ final class HeadsetModule {
     _ name: String, arity count: Int,
     _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void
   ) {
-    headsets.method(name, arity: count) { headset, call in
+    headsets.method(name, arity: count) { [service] headset, call in
       let work = try prepare(headset, call)
+      service.changes?.commands(headset)
       return try call.suspend {
         try await work()
         return []

@@ -1,11 +1,12 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import LuaRuntime
 internal import StreamKit
 
 /// `roomtone.host`: what the library's own modules in Lua need of the host. Not for scripts.
 enum LibraryModule {
-  static func register(in script: Script) {
+  static func register(in script: Script, changes: ChangeLog) {
     script.state.register(
       "roomtone.host",
       [
@@ -14,6 +15,11 @@ enum LibraryModule {
         LuaFunction("check_file", arity: 1) { [unowned script] call in try checkFile(call, script) },
         LuaFunction("mark", arity: 1) { [unowned script] call in
           script.onMark(try mark(call))
+          return .none
+        },
+        LuaFunction("note", arity: 2) { call in
+          changes.record(
+            .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: changes.current)
           return .none
         },
       ])

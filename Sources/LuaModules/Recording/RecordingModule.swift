@@ -52,7 +52,8 @@ final class RecordingModule {
 
   private func defineObject() {
     recordings.method("stop", arity: 0) { object, call in
-      try call.suspend {
+      object.reported.commandsEnd()
+      return try call.suspend {
         try await object.recording.stop()
         return []
       }

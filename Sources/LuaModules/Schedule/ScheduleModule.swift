@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import Scheduling
 
@@ -8,6 +9,7 @@ final class ScheduleModule {
   private let table: JobTable
   private let zone: any LocalZone
   private let location: Location?
+  private let changes: ChangeLog
   /// The identity of the script, under which its jobs are remembered; nil for text that comes from no file.
   private let identity: String?
   private let jobs: LuaClass<Job>
@@ -15,9 +17,10 @@ final class ScheduleModule {
   private static let maximumEarly = Duration.seconds(86_400)
 
   static func register(
-    in script: Script, table: JobTable, zone: any LocalZone, location: Location?, events: ScriptEvents
+    in script: Script, table: JobTable, zone: any LocalZone, location: Location?, changes: ChangeLog,
+    events: ScriptEvents
   ) throws {
-    let module = try ScheduleModule(script, table, zone, location)
+    let module = try ScheduleModule(script, table, zone, location, changes)
     events.add(to: module.jobs, Self.events(of: script.loop))
     let number = script.number
     script.state.register(
@@ -35,9 +38,10 @@ final class ScheduleModule {
   }
 
   private init(
-    _ script: Script, _ table: JobTable, _ zone: any LocalZone, _ location: Location?
+    _ script: Script, _ table: JobTable, _ zone: any LocalZone, _ location: Location?, _ changes: ChangeLog
   ) throws {
-    (self.script, self.table, self.zone, self.location) = (script, table, zone, location)
+    (self.script, self.table, self.zone, self.location, self.changes) =
+      (script, table, zone, location, changes)
     identity = script.folder == nil ? nil : script.identity
     jobs = try LuaClass("job", as: "schedule.Job", in: script.state) { job in
       guard job.isActive else { return "job \"\(job.name)\" (ended)" }
@@ -159,10 +163,13 @@ final class ScheduleModule {
     let job = try table.add(
       recurrence, name: name, owner: script.number, identity: identity, zone: zone,
       overlap: try overlap(options), early: try early(options), lateRuns: try lateRuns(options)
-    ) { [unowned script] run in
+    ) { [unowned script, changes] run in
       // Until the job ends, and with it this closure.
       withExtendedLifetime(held) {}
-      guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
+      let cause = changes.cause(of: run.job)
+      guard let routine = script.call(function, name: "job \"\(run.job.name)\"", cause: cause) else {
+        return run.succeed()
+      }
       routine.whenEnded { [weak script] outcome in
         // os.exit is no failure.
         if case .failed(let error) = outcome, script?.isExit(error) != true {
@@ -172,6 +179,7 @@ final class ScheduleModule {
         }
       }
     }
+    changes.declare(job, script: script.fileName, line: script.state.running?.site?.line ?? 0)
     return call.return(jobs(job))
   }
 }

@@ -22,6 +22,8 @@ public struct ModuleServices {
   public let location: Location?
   /// The triggers of all scripts.
   public let triggers: TriggerService
+  /// The changes of the house, with their causes.
+  public let changes: ChangeLog
   /// The memory of scripts.
   public let store: ScriptStore
 
@@ -29,7 +31,7 @@ public struct ModuleServices {
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
-    location: Location? = nil, store: ScriptStore = ScriptStore(path: nil)
+    changes: ChangeLog, location: Location? = nil, store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -39,6 +41,7 @@ public struct ModuleServices {
     self.recordings = recordings
     self.headsets = headsets
     self.triggers = triggers
+    self.changes = changes
     self.location = location
     self.store = store
   }
@@ -51,14 +54,17 @@ extension Script {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)
-    LibraryModule.register(in: self)
+    LibraryModule.register(in: self, changes: services.changes)
     StoreModule.register(in: self, store: services.store)
     try ScheduleModule.register(
-      in: self, table: services.jobs, zone: services.zone, location: services.location, events: events)
+      in: self, table: services.jobs, zone: services.zone, location: services.location,
+      changes: services.changes, events: events)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try RecordingModule.register(
       in: self, service: services.recordings, zone: services.zone, streams: streams, events: events)
-    try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
+    try SpeakerModule.register(
+      in: self, door: services.house, events: events, streams: streams, changes: services.changes,
+      jobs: services.jobs, zone: services.zone)
     try HeadsetModule.register(in: self, service: services.headsets, events: events)
     TriggerModule.register(in: self, service: services.triggers, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)

@@ -29,6 +29,13 @@ public final class Script {
   public var onEvent: ((_ function: String, _ event: String, _ fields: [String]) -> Void)?
   /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
+  /// The person or the event that has the script start; nil for none.
+  public var starter: Cause?
+  /// The start of the script, which is the cause of all that it does by itself.
+  public private(set) lazy var beginning = Cause(
+    .start, fileName, script: fileName, at: loop.wallNow, parent: starter ?? Cause.current)
+  /// The name of its file without folders.
+  public var fileName: String { name.split(separator: "/").last.map(String.init) ?? name }
   /// Called when the script asks for its end by `os.exit`, with the status, inside the call.
   public var onExit: (Int32) -> Void = { _ in }
   /// Errors that no script code caught.
@@ -106,11 +113,12 @@ public final class Script {
   /// - Parameters:
   ///   - name: for messages: `on "volume"`.
   ///   - maySuspend: `true` if it may call functions that suspend.
+  ///   - cause: the cause of what it does; nil for that of the routine that runs, or the start of the script.
   ///   - repeats: for what is called many times a second: failures that repeat are reported once a minute.
   @discardableResult
   public func call(
     _ function: LuaReference, _ arguments: [LuaValue] = [], name: String,
-    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true,
+    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true, cause: Cause? = nil,
     repeats: RepeatedFailure? = nil, onFailure: @escaping () -> Void = {}
   ) -> LuaRoutine? {
     guard !isEnding, !isFlooded else { return nil }
@@ -119,7 +127,8 @@ public final class Script {
       return nil
     }
     let routine = state.start(
-      function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend)
+      function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend,
+      context: cause ?? state.running?.context ?? LuaRoutine.current?.context ?? beginning)
     routine.whenEnded { [weak self] outcome in
       guard let self, case .failed(var error) = outcome else { return }
       onFailure()
@@ -192,7 +201,9 @@ public final class Script {
   public func end(grace: Duration = .seconds(5)) async {
     guard !isEnding else { return }
     isEnding = true
-    for root in rooted.all { root() }
+    let ending = Cause(
+      .event, "script ended", script: fileName, at: loop.wallNow, parent: Cause.current)
+    Cause.$current.withValue(ending) { for root in rooted.all { root() } }
     _ = rooted.removeAll()
     state.cancelAll()
     let deadline = loop.now.advanced(by: grace)
@@ -223,6 +234,17 @@ public final class Script {
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
   public func giveUp() { unwinding?.cancel() }
+}
+
+extension Script {
+  /// Returns the cause of a command that is given now: the line of the script that runs, or that has started the task that
+  /// runs; nil in no routine.
+  public static func cause(at now: WallTime) -> Cause? {
+    guard let routine = LuaRoutine.current, let cause = routine.context as? Cause else { return nil }
+    guard let site = routine.routine?.site else { return cause }
+    return Cause(
+      .script, site.function ?? "", script: site.file, line: site.line, at: now, parent: cause)
+  }
 }
 
 extension Script {

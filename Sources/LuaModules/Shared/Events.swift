@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 
 /// The events of a kind of object.
@@ -7,6 +8,12 @@ struct EventSource<Object> {
   let names: [String]
   /// Returns the name in messages of a listener's routine.
   var label: (_ event: String) -> String = { "on \"\($0)\"" }
+  /// Returns the cause of what a listener at a place of the script does, in the turn of the event.
+  var cause: (_ event: String, _ place: LuaSite?, _ now: WallTime) -> Cause = {
+    Cause(.event, $0, script: $1?.file, line: $1?.line ?? 0, at: $2)
+  }
+  /// `true` if the event is the cause of what a routine does that has waited for it.
+  var leads = false
   /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
   /// what ends that.
   let subscribe:
@@ -74,6 +81,7 @@ final class ScriptEvents {
     let function = try call.function(first + 1)
     let subscription = ScriptSubscription(event: event, try script.objects.hold(.subscription))
     let script = script
+    let place = script.state.running?.site
     let end = try source.subscribe(
       object, event,
       { [unowned script] payload in
@@ -85,7 +93,8 @@ final class ScriptEvents {
           isWanted: {
             defer { if once { subscription.cancel() } }
             return subscription.isActive
-          }, onFailure: { subscription.failures += 1 })
+          }, cause: source.cause(event, place, script.loop.wallNow), onFailure: { subscription.failures += 1 }
+        )
       },
       { subscription.cancel() })
     // Cancelled with the script: what the source keeps refers to the subscription.
@@ -106,6 +115,7 @@ final class ScriptEvents {
     let event = try name(call, first, source.names)
     let timeout = try call.optionalDuration(first + 1)
     let (loop, script, owner) = (script.loop, script, call.definition)
+    let place = source.leads ? script.state.running?.site : nil
     return try call.suspend { continuation in
       var finish: (() -> Void)?
       let end = try source.subscribe(
@@ -113,6 +123,7 @@ final class ScriptEvents {
         { [unowned script] payload in
           script.report(payload, of: event, to: owner)
           finish?()
+          if source.leads { continuation.context = source.cause(event, place, loop.wallNow) }
           continuation.resume(returning: [payload])
         },
         {

@@ -12,9 +12,18 @@ extension SpeakerModule {
   private static let closed = "closed"
   private static let deviceNames = [.device, .volume, .state, .time, .ended, .track] + suspensions
 
+  /// Returns the cause of what a listener does: the event, by the cause of what happened.
+  private var listenerCause: (String, LuaSite?, WallTime) -> Cause {
+    { [changes] event, place, now in
+      Cause(
+        .event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: changes.delivered)
+    }
+  }
+
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
   func houseEvents() -> [LuaFunction] {
-    let source = EventSource<House>(names: Self.allNames) { [unowned self] house, name, deliver, closed in
+    let source = EventSource<House>(names: Self.allNames, cause: listenerCause) {
+      [unowned self] house, name, deliver, closed in
       subscribe(to: house, name, deliver, closed) { _ in true }
     }
     let events = events
@@ -27,7 +36,7 @@ extension SpeakerModule {
 
   /// A session's own events.
   func sessionEvents() -> EventSource<Session> {
-    EventSource(names: Self.sessionNames.map(\.rawValue) + [Self.closed]) {
+    EventSource(names: Self.sessionNames.map(\.rawValue) + [Self.closed], cause: listenerCause) {
       [unowned self] session, name, deliver, closed in
       try session.requireOpen()
       guard let house = door.open else { throw Self.gone("session \"\(session.name)\"") }
@@ -61,7 +70,8 @@ extension SpeakerModule {
 
   /// A speaker's own events, and those of the session that it is in.
   func deviceEvents() -> EventSource<Device> {
-    EventSource(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
+    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause) {
+      [unowned self] device, name, deliver, closed in
       guard !device.isRemoved else {
         throw SpeakerError(.closed, "the speaker \"\(device.name)\" was removed from the house")
       }
@@ -86,7 +96,8 @@ extension SpeakerModule {
 
   /// Events of a group's speakers, also of one that leaves it, and of the sessions that they are in.
   func groupEvents() -> EventSource<ScriptGroup> {
-    EventSource(names: Self.deviceNames.map(\.rawValue)) { [unowned self] group, name, deliver, closed in
+    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause) {
+      [unowned self] group, name, deliver, closed in
       guard let house = door.open, house === group.house else { throw Self.gone("group \"\(group.name)\"") }
       return subscribe(to: house, name, deliver, closed) { event in
         if let device = event.device { return [device.groupName, device.leavesGroup].contains(group.name) }

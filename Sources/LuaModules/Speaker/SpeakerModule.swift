@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
+internal import Scheduling
 internal import SpeakerKit
 
 /// `speaker`: the house, its speakers, its default session.
@@ -8,6 +9,7 @@ final class SpeakerModule {
   unowned let script: Script
   let door: HouseDoor
   let events: ScriptEvents
+  let changes: ChangeLog
   let devices: LuaClass<Device>
   let sessions: LuaClass<Session>
   let groups: LuaClass<ScriptGroup>
@@ -19,9 +21,11 @@ final class SpeakerModule {
   private(set) weak var streamModule: StreamModule?
   private var knownGroups: [String: ScriptGroup] = [:]
 
-  static func register(in script: Script, door: HouseDoor, events: ScriptEvents, streams: StreamModule) throws
-  {
-    let module = try SpeakerModule(script, door, events)
+  static func register(
+    in script: Script, door: HouseDoor, events: ScriptEvents, streams: StreamModule, changes: ChangeLog,
+    jobs: JobTable, zone: any LocalZone
+  ) throws {
+    let module = try SpeakerModule(script, door, events, changes)
     module.streamModule = streams
     script.keep(module)
     module.defineDevices()
@@ -33,7 +37,7 @@ final class SpeakerModule {
     script.state.register(
       "speaker",
       module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
-        + module.sessionMaking() + [module.houseControls()]
+        + module.sessionMaking() + [module.houseControls(), module.history(zone)]
         + SessionFunctions.all(module).map { function in
           module.withHouse(function.name, arity: function.arity) { house, call in
             try function.body(house.session, call, 1)
@@ -42,15 +46,20 @@ final class SpeakerModule {
       values: [
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
       ])
+    script.state.override(nil, [module.why(jobs, zone)])
+    script.state.onRefusal = { [weak module] in module?.recordRefusal($0, $1) }
     script.staysAlive {
       door.open.map { $0.sessions.contains { $0.state == .playing } || $0.hasPending } ?? false
     }
   }
 
-  private init(_ script: Script, _ door: HouseDoor, _ events: ScriptEvents) throws {
+  private init(
+    _ script: Script, _ door: HouseDoor, _ events: ScriptEvents, _ changes: ChangeLog
+  ) throws {
     self.script = script
     self.door = door
     self.events = events
+    self.changes = changes
     devices = try LuaClass("speaker", as: "speaker.Device", in: script.state) { device in
       "speaker \"\(device.name)\" (volume \(device.volume)\(device.isMuted ? ", muted" : ""), \(Self.activity(of: device)))"
     }

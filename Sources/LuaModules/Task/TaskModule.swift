@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 
 /// `task`: routines that run side by side, and time.
@@ -97,7 +98,11 @@ final class TaskModule {
   ) throws -> ScriptTask {
     try refuseFlood()
     let held = try script.objects.hold(.task)
-    let task = ScriptTask(script.state.start(function, arguments: arguments, name: name))
+    let isFirst = script.state.running == nil && LuaRoutine.current == nil
+    let task = ScriptTask(
+      script.state.start(
+        function, arguments: arguments, name: name,
+        context: isFirst ? Cause.current ?? script.beginning : nil))
     task.routine.whenEnded { [weak script] outcome in
       held.release()
       guard case .failed(let error) = outcome else { return }

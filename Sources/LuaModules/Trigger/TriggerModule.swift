@@ -11,8 +11,15 @@ final class TriggerModule {
     let module = TriggerModule(service, events)
     script.keep(module)
     var listening = 0
-    let source = EventSource<TriggerService>(names: [], label: { "trigger \"\($0)\"" }) {
-      service, name, deliver, _ in
+    let source = EventSource<TriggerService>(
+      names: [], label: { "trigger \"\($0)\"" },
+      cause: { name, place, now in
+        let trigger = service.delivered
+        return Cause(
+          .trigger, name, detail: trigger?.detail, script: place?.file, line: place?.line ?? 0, at: now,
+          parent: trigger?.parent)
+      }, leads: true
+    ) { service, name, deliver, _ in
       listening += 1
       let end = service.on(name) { deliver(Self.payload($0, at: $1)) }
       return {

@@ -107,6 +107,7 @@ public final class Daemon {
   /// - Throws: `daemon.running`, `daemon.socket`, `daemon.folder`.
   public func begin() throws {
     phase = .running
+    engine.changes.record(.up, of: .house, "daemon", cause: nil)
     if let path = options.socket {
       let methods = ControlMethods(daemon: self)
       server = try ControlServer(path: path, loop: engine.loop) { methods.perform($0) }
@@ -135,6 +136,7 @@ public final class Daemon {
   public func stop() {
     guard phase == .running || phase == .new else { return }
     phase = .ending
+    engine.changes.record(.down, of: .house, "daemon", cause: Cause.current)
     options.notifier.send(.stopping)
     engine.onEnding()
     server?.close()
@@ -207,6 +209,7 @@ public final class Daemon {
     }
     for host in scripts where !names.contains(host.name) {
       log.add(.info, "its file is gone, and the script ends", script: host.name)
+      engine.changes.record(.gone, of: .script, host.fileName, cause: nil)
       host.remove()
     }
     for name in names {

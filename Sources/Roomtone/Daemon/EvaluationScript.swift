@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import JSONText
 internal import LuaModules
 internal import LuaRuntime
@@ -108,7 +109,8 @@ final class Evaluations {
         throw unfinished.message.hasSuffix("<eof>") ? unfinished : error
       }
     }
-    let routine = state.start(function, name: "eval")
+    let person = Cause.current ?? Cause(.person, "ctl", at: state.loop.wallNow)
+    let routine = state.start(function, name: "eval", context: person)
     let id = ObjectIdentifier(routine)
     open[id] = Evaluation(script: script.number, finish: finish)
     routine.whenEnded { [unowned self] outcome in

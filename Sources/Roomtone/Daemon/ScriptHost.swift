@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaModules
 internal import LuaRuntime
 
@@ -34,6 +35,14 @@ final class ScriptHost {
     (self.evaluations, self.onChange) = (evaluations, onChange)
   }
 
+  /// The name of the file, by which the script is known in the changes of the house.
+  var fileName: String { path.split(separator: "/").last.map(String.init) ?? name }
+
+  /// Records what has become of the script.
+  private func record(_ kind: Change.Kind, _ detail: String? = nil, cause: Cause? = nil) {
+    engine.changes.record(kind, of: .script, fileName, detail: detail, cause: cause ?? Cause.current)
+  }
+
   /// The script of the version that runs; nil for none.
   var script: Script? { machine.current.flatMap { versions[$0]?.script } }
 
@@ -60,6 +69,7 @@ final class ScriptHost {
       let error = LuaError(error)
       machine.unloadable(error)
       let rest = script == nil ? "" : "; the version before runs on"
+      record(script == nil ? .broken : .stale, error.description)
       log.add(.error, error.report + rest, script: name)
       lastError = error
       perform([])
@@ -75,6 +85,7 @@ final class ScriptHost {
       throw LuaError(code: error.code, message: error.message, hint: error.hint)
     }
     let script = try engine.makeScript(path, isFile: true)
+    script.starter = Cause.current
     script.setArguments([])
     connect(script, generation)
     do {
@@ -90,9 +101,12 @@ final class ScriptHost {
     script.onFailure = { [weak self, log, name] error in
       log.add(.error, error.report, script: name)
       self?.lastError = error
-      if error.code == "script.flooded" { self?.perform(self?.machine.failed(generation, error) ?? []) }
+      guard error.code == "script.flooded" else { return }
+      self?.record(.broken, error.description)
+      self?.perform(self?.machine.failed(generation, error) ?? [])
     }
-    script.onExit = { [weak self] status in
+    script.onExit = { [weak self, unowned script] status in
+      self?.record(.ended, "with status \(status)", cause: Script.cause(at: script.loop.wallNow))
       self?.perform(self?.machine.exited(generation, status: status) ?? [])
     }
   }
@@ -113,9 +127,11 @@ final class ScriptHost {
   private func start(_ generation: Int) {
     guard let version = versions[generation] else { return }
     (started, starts) = (engine.loop.wallNow, starts + 1)
+    record(.started, cause: version.script.starter)
     let routine = version.script.call(version.main, name: path)
     routine?.whenEnded { [weak self] outcome in
       guard let self, case .failed(let error) = outcome, !version.script.isExit(error) else { return }
+      record(.broken, error.description)
       perform(machine.failed(generation, error))
     }
   }

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import LuaModules
 public import LuaRuntime
 
@@ -148,7 +149,8 @@ public final class Prompt {
   }
 
   private func begin(_ function: LuaReference, name: String, text: String?) {
-    front = script.state.start(function, name: name)
+    let person = Cause(.person, "the prompt", at: engine.loop.wallNow)
+    front = script.state.start(function, name: name, context: text == nil ? script.beginning : person)
     front?.whenEnded { [unowned self] in ended($0, of: text) }
   }
 
@@ -207,7 +209,7 @@ public final class Prompt {
     do {
       guard case .success(let function) = compile(block) else { return }
       let name = block.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").cut(toColumns: 40)
-      let task = try script.startTask(function, name)
+      let task = try engine.changes.asPerson(at: "the prompt") { try script.startTask(function, name) }
       show([task.value], of: nil)
       task.routine.whenEnded { [unowned self] outcome in
         // The script reports a failure.

@@ -1,0 +1,153 @@
+import EventLoop
+import Home
+import LuaRuntime
+import Roomtone
+import TestSupport
+import TestTraits
+import Testing
+
+/// The answers of `why`, as a person reads them: whole texts.
+@Suite("why", .waiting)
+struct WhyTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let title: String
+    let code: String
+    let answer: [String]
+    var testDescription: String { title }
+  }
+
+  private static let head = """
+    local trigger = require "trigger"
+    speaker.open { add_all = false }
+    local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
+
+    """
+
+  private static func lines(_ code: String) throws -> [String] {
+    let outcome = try EngineHarness().run(head + code)
+    return outcome.lines + outcome.failures.filter { !$0.description.contains("no sound") }.map(\.description)
+  }
+
+  @Test("says what has changed something", arguments: changes)
+  func change(_ test: Case) throws { check(try Self.lines(test.code), test.answer) }
+
+  @Test("says why nothing happened", arguments: silences)
+  func silence(_ test: Case) throws { check(try Self.lines(test.code), test.answer) }
+
+  @Test("a run that was missed while roomtone did not run, or while the machine slept")
+  func missed() throws {
+    let folder = try TemporaryFolder()
+    func lines(_ options: String, after restart: Duration) throws -> [String] {
+      let code = "schedule.at('06:45', { days = 'daily', name = 'wake up', \(options) }, print)"
+      var harness = try EngineHarness()
+      (harness.store, harness.history) = (folder.file("\(options).store"), folder.file("\(options).history"))
+      harness.limit = .seconds(6 * 3600)
+      _ = try harness.run("speaker.device 'Kitchen':set_volume(3) \(code)")
+      harness.start = EngineHarness.monday.advanced(by: restart)
+      return try harness.run("\(code) task.sleep(1) why 'wake up' os.exit()").lines
+    }
+    check(
+      try lines("catch_up = 'skip'", after: .seconds(9 * 3600)),
+      [
+        #"job "wake up": the next run is at 2026-01-06 06:45:00"#, "  it has not run yet",
+        "  09:00:00  did not run at 06:45:00: roomtone did not run from some time after 00:00:00 to 09:00:00; "
+          + #"catch_up is "skip""#,
+      ])
+    check(
+      try lines("catch_up = 'run_once', grace = '1h'", after: .seconds(9 * 3600)),
+      [
+        #"job "wake up": the next run is at 2026-01-06 06:45:00"#, "  it has not run yet",
+        "  09:00:00  did not run at 06:45:00: roomtone did not run from some time after 00:00:00 to 09:00:00; "
+          + "that was longer ago than its grace of 1h",
+      ])
+    let fresh = try EngineHarness()
+    #expect(try fresh.run("why 'wake up'").failures.map(\.code) == ["why.unknown"])
+  }
+
+  @Test("history lists changes with their causes, of a speaker, a time and a kind")
+  func history() throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        kitchen:set_volume(9) task.sleep '2h' bath:set_volume(8) kitchen:mute() task.sleep(1)
+        for _, change in ipairs(speaker.history { kind = "volume" }) do print(change.text) end
+        print(#speaker.history { device = kitchen }, #speaker.history { since = "1h" }, #speaker.history { device = { bath }, since = 3600 })
+        local change = speaker.history { device = "Kitchen", kind = "volume" }[1]
+        print(change.time // 1 == os.time() - 7201, change.kind, change.subject, change.name, change.from, change.to, change.count)
+        local cause = change.cause
+        print(cause.kind, cause.script, cause.line, cause.call, cause.parent.kind, cause.parent.parent)
+        print(message(speaker.history, { kind = "volum" }))
+        print(message(speaker.history, { devices = kitchen }))
+        """)
+    check(
+      outcome.lines + outcome.failures.map(\.description),
+      [
+        "00:00:00  Kitchen  volume 22 → 9  test.lua:4  set_volume(9), by test.lua, started 00:00:00",
+        "02:00:00  Bathroom  volume 20 → 8  test.lua:4  set_volume(8), by test.lua, started 00:00:00",
+        "2\t2\t1",
+        "true\tvolume\tspeaker\tKitchen\t22\t9\t1", "script\ttest.lua\t4\tset_volume\tstart\tnil",
+        "bad argument #1 to 'history' (option 'kind': no kind is called 'volum'; did you mean 'volume'?)",
+        "bad argument #1 to 'history' (no option is called 'devices'; did you mean 'device'?)",
+      ])
+  }
+
+  @Test("a person at the prompt is named, without the line that was typed")
+  func prompt() throws {
+    let engine = try EngineHarness().engine()
+    let prompt = try Prompt(engine: engine, isInteractive: false)
+    var shown: [String] = []
+    engine.onPrint = { shown.append($0) }
+    prompt.showError = { shown.append($0.description) }
+    prompt.input = TypedInput(
+      prompt, ["speaker.device 'Kitchen':set_volume(3)", "task.sleep(1)", "why 'Kitchen'"])
+    _ = prompt.evaluateInput()
+    check(shown, ["Kitchen is at 3 (was 22)", "  00:00:00  set_volume(3), by person at the prompt"])
+  }
+
+  @Test("a setting of a headset, by a script and by its wearer; a recording and its end")
+  func others() throws {
+    let lines = try HeadsetHarness.printed(
+      "h:set_noise_cancelling(true) task.sleep(1) why(h)", gestures: [])
+    check(
+      lines,
+      [
+        "Roomtone RT-1",
+        "  00:00:00  noise cancelling on: test.lua:1  set_noise_cancelling(), by test.lua, started 00:00:00",
+        "  00:00:00  connected: by itself",
+      ])
+    var harness = try EngineHarness()
+    harness.stations =
+      "station('http://radio.example/show.mp3', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))' })"
+    let recorded = try harness.run(
+      """
+      local radio = require 'stream'.new 'http://radio.example/show.mp3'
+      local r = radio:record('show.{ext}') task.sleep(3) r:stop() task.sleep(1) why 'show.mp3'
+      """)
+    check(
+      recorded.lines + recorded.failures.map(\.description),
+      [
+        "recording show.mp3",
+        "  00:00:03  is recorded, 7s: test.lua:2  stop(), by test.lua, started 00:00:00",
+        "  00:00:00  is being recorded: test.lua:2  record(), by test.lua, started 00:00:00",
+      ])
+  }
+}
+
+/// Expects lines, and shows those that there are.
+func check(_ lines: [String], _ expected: [String], at place: SourceLocation = #_sourceLocation) {
+  #expect(lines == expected, sourceLocation: place)
+}
+
+/// Types blocks at a prompt, then ends the input.
+private final class TypedInput: PromptInput {
+  private unowned let prompt: Prompt
+  private var blocks: [String]
+
+  init(_ prompt: Prompt, _ blocks: [String]) { (self.prompt, self.blocks) = (prompt, blocks) }
+
+  func read() {
+    if blocks.isEmpty { prompt.endInput() } else { prompt.receive(PromptBlock(text: blocks.removeFirst())) }
+  }
+  func interrupt() {}
+  func frontIsCancelled() {}
+  func close() {}
+}
