@@ -106,6 +106,7 @@ enum Command {
         stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
         triggers: try arguments.text(.triggers).map { try ScriptText(path: $0, kind: "triggers file") },
         renderFolder: arguments.text(.render), seed: arguments.number(.seed) ?? 1, json: arguments.has(.json),
+        why: arguments.has(.why),
         page: arguments.text(.html), configuration: arguments.text(.config)))
   }
 

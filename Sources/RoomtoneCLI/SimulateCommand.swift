@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import LuaRuntime
 internal import Roomtone
 internal import Scheduling
@@ -23,6 +24,8 @@ enum SimulateCommand {
     var renderFolder: String?
     var seed: UInt64
     var json: Bool
+    /// True if each line has its causes below it.
+    var why: Bool
     /// File of the page that shows the time as a picture.
     var page: String?
     var configuration: String?
@@ -45,7 +48,8 @@ enum SimulateCommand {
     }
     let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)
-    let printer = TimelinePrinter(json: options.json)
+    let causes = options.why ? ChangeText(zone: options.zone, now: engine.loop.wallNow) : nil
+    let printer = TimelinePrinter(json: options.json, causes: causes)
     let recorder = page.map { _ in WeekRecorder(engine) }
     timeline.onEntry = { entry in
       printer.print(entry)

@@ -8,7 +8,7 @@ extension Timeline {
     func add(_ entry: TimelineEvent) { self.add(entry, job: job.name) }
     summary.count(event, of: job)
     switch event {
-    case .started: addRun(of: job.name)
+    case .started: addRun(of: job)
     case .failed(let reason):
       let error = summary.removeFailure(of: job)
       add(.failed(message: error?.description ?? reason, code: error?.code, inRow: job.failuresInRow))

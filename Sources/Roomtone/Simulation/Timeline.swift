@@ -18,6 +18,7 @@ public final class Timeline {
 
   private let loop: EventLoop
   private let zone: any LocalZone
+  private let changes: ChangeLog
   private var lines = TimelineLines()
   private weak var house: House?
   /// Sources of sessions as their playback began or continued, and the moment of that.
@@ -34,6 +35,7 @@ public final class Timeline {
   public init(_ engine: Engine) {
     loop = engine.loop
     zone = engine.options.zone
+    changes = engine.changes
     engine.house.onOpen = { [unowned self] in follow($0) }
     engine.streams.onEvent = { [unowned self] in receive($0, $1) }
     engine.streams.onChange = { [unowned self] in receive($0, $1) }
@@ -88,18 +90,21 @@ public final class Timeline {
   /// Adds an event.
   /// - Parameter job: nil for the job that runs.
   func add(_ event: TimelineEvent, room: String = "", job: String? = nil) {
-    lines.add(event, room: room, job: job ?? TimelineOrigins.job(LuaRoutine.currentOrigin), at: moment)
+    lines.add(
+      event, room: room, job: job ?? TimelineOrigins.job(LuaRoutine.currentOrigin), at: moment,
+      by: event.hasCause ? changes.delivered ?? changes.current : nil)
     publish(lines.removeComplete(at: loop.now))
   }
 
   private func add(_ event: TimelineEvent, _ device: Device, job: String? = nil) {
-    lines.add(event, speaker: device.name, of: room(of: device), job: job, at: moment)
+    lines.add(
+      event, speaker: device.name, of: room(of: device), job: job, at: moment, by: changes.delivered)
     publish(lines.removeComplete(at: loop.now))
   }
 
   /// Adds a run of a job.
-  func addRun(of job: String) {
-    lines.addRun(of: job, at: moment)
+  func addRun(of job: Job) {
+    lines.addRun(of: job.name, at: moment, by: changes.cause(of: job)?.parent)
     publish(lines.removeComplete(at: loop.now))
   }
 
@@ -211,7 +216,7 @@ public final class Timeline {
     if before == (volume, true) { return add(.unmute(volume: volume), device, job: job) }
     lines.addVolume(
       from: before.isMuted ? 0 : before.volume, to: volume, speaker: device.name, of: room(of: device),
-      job: job, at: moment)
+      job: job, at: moment, by: changes.delivered)
     publish(lines.removeComplete(at: loop.now))
   }
 

@@ -34,10 +34,14 @@ public struct TimelineEntry: Sendable, Equatable {
   public let job: String?
   /// The event.
   public let event: TimelineEvent
+  /// The cause; nil for what has none, or is its own.
+  public let cause: Cause?
 
   /// An entry of a time line.
-  public init(time: TimelineTime, room: String, job: String? = nil, event: TimelineEvent) {
-    (self.time, self.room, self.job, self.event) = (time, room, job, event)
+  public init(
+    time: TimelineTime, room: String, job: String? = nil, event: TimelineEvent, cause: Cause? = nil
+  ) {
+    (self.time, self.room, self.job, self.event, self.cause) = (time, room, job, event, cause)
   }
 
   /// The kind of the event.
@@ -166,6 +170,17 @@ public enum TimelineEvent: Sendable, Equatable {
     case headset, print, log, error, failure, warning
     case alarm, fallback, announcement, trigger
     case summary
+  }
+
+  /// `true` if something has caused the event that its line does not tell.
+  var hasCause: Bool {
+    switch self {
+    case .title, .reconnect, .print, .log, .error, .failure, .warning, .mark, .summary, .run, .failed,
+      .missed,
+      .skipped(_, isRequested: false), .withoutSun:
+      false
+    default: true
+    }
   }
 
   /// The kind of the event.

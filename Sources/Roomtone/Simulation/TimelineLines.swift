@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 
 /// A moment of a simulation: by the clocks of the house, and on the loop.
 struct TimelineMoment {
@@ -41,6 +42,7 @@ struct TimelineLines {
   private struct Line {
     let moment: TimelineMoment
     let job: String?
+    let cause: Cause?
     var subject: Subject
     var content: Content
   }
@@ -53,11 +55,13 @@ struct TimelineLines {
   private var openMoves = 0
 
   /// Adds what happens to something that has a name; empty for what concerns no room.
-  mutating func add(_ event: TimelineEvent, room: String, job: String?, at moment: TimelineMoment) {
+  mutating func add(
+    _ event: TimelineEvent, room: String, job: String?, at moment: TimelineMoment, by cause: Cause? = nil
+  ) {
     if case .recording(.failure(let message, let code), _) = event {
       removeCause(.error(message: message, code: code), at: moment)
     }
-    lines.append(Line(moment: moment, job: job, subject: .named(room), content: .event(event)))
+    lines.append(Line(moment: moment, job: job, cause: cause, subject: .named(room), content: .event(event)))
   }
 
   /// Removes the failure of a station for which a recording fails at the same moment: the recording's line says it all.
@@ -70,7 +74,8 @@ struct TimelineLines {
 
   /// Adds what happens to a speaker of a room.
   mutating func add(
-    _ event: TimelineEvent, speaker: String, of room: Room, job: String?, at moment: TimelineMoment
+    _ event: TimelineEvent, speaker: String, of room: Room, job: String?, at moment: TimelineMoment,
+    by cause: Cause? = nil
   ) {
     for index in lines.indices.reversed() {
       guard lines[index].moment.instant == moment.instant else { break }
@@ -81,12 +86,15 @@ struct TimelineLines {
       return
     }
     lines.append(
-      Line(moment: moment, job: job, subject: .speakers([speaker], of: room), content: .event(event)))
+      Line(
+        moment: moment, job: job, cause: cause, subject: .speakers([speaker], of: room),
+        content: .event(event)))
   }
 
   /// Adds a change of a speaker's volume, to its move in the same direction if that is not over.
   mutating func addVolume(
-    from: Int, to: Int, speaker: String, of room: Room, job: String?, at moment: TimelineMoment
+    from: Int, to: Int, speaker: String, of room: Room, job: String?, at moment: TimelineMoment,
+    by cause: Cause? = nil
   ) {
     endMoves(before: moment.instant)
     let own = lines.indices.last { index in
@@ -105,18 +113,20 @@ struct TimelineLines {
     openMoves += 1
     lines.append(
       Line(
-        moment: moment, job: job, subject: .speakers([speaker], of: room),
+        moment: moment, job: job, cause: cause, subject: .speakers([speaker], of: room),
         content: .volume(VolumeMove(from: from, to: to, at: moment.instant))))
   }
 
   /// Adds a run of a job, to the line of the run before when nothing has happened since.
-  mutating func addRun(of job: String, at moment: TimelineMoment) {
+  mutating func addRun(of job: String, at moment: TimelineMoment, by cause: Cause? = nil) {
     if let last = lines.last, last.job == job, case .runs(let count, _) = last.content {
       lines[lines.count - 1].content = .runs(count: count + 1, last: moment.time)
       return
     }
     lines.append(
-      Line(moment: moment, job: job, subject: .named(""), content: .runs(count: 1, last: moment.time)))
+      Line(
+        moment: moment, job: job, cause: cause, subject: .named(""),
+        content: .runs(count: 1, last: moment.time)))
   }
 
   private mutating func endMoves(before now: Instant) {
@@ -145,7 +155,8 @@ struct TimelineLines {
       if case .volume(let move) = line.content, !move.isOver { openMoves -= 1 }
       entries.append(
         TimelineEntry(
-          time: line.moment.time, room: line.subject.name, job: line.job, event: Self.event(line.content)))
+          time: line.moment.time, room: line.subject.name, job: line.job, event: Self.event(line.content),
+          cause: line.cause))
       index += 1
     }
     lines.removeFirst(index)

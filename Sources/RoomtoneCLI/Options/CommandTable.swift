@@ -75,7 +75,7 @@ extension CommandSpec {
     summary: "shows what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
     options: [
-      .companions, .from, .span, .timezone, .stations, .triggers, .render, .json, .html, .seed, .config,
+      .companions, .from, .span, .timezone, .stations, .triggers, .render, .why, .json, .html, .seed, .config,
     ],
     notes: [
       """
@@ -322,6 +322,7 @@ extension OptionSpec {
     "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
+  static let why = OptionSpec("why", .flag, "prints below each line what has caused it")
   static let json = OptionSpec(
     "json", .flag,
     "prints the events as JSON objects, one a line")

@@ -13,13 +13,15 @@ internal import SpeakerKit
 /// line.
 final class TimelinePrinter {
   private let json: Bool
+  /// The texts of causes; nil to print none.
+  private let causes: ChangeText?
   private var date: CalendarDate?
   private var isInSummary = false
 
-  init(json: Bool) { self.json = json }
+  init(json: Bool, causes: ChangeText? = nil) { (self.json, self.causes) = (json, causes) }
 
   func print(_ entry: TimelineEntry) {
-    if json { return Terminal.print(JSON(entry).line) }
+    if json { return Terminal.print(JSON(entry, why(entry)).line) }
     if case .summary = entry.event {
       if !isInSummary { Terminal.print("Summary") }
       isInSummary = true
@@ -33,6 +35,14 @@ final class TimelinePrinter {
     }
     let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
     Terminal.print("\(Timestamp.clock(local.time.seconds))  \(room)  \(entry.text)")
+    if let why = why(entry) { Terminal.print(String(repeating: " ", count: 36) + "↳ \(why)") }
+  }
+
+  /// Returns the chain of causes of an entry; nil for none, or none that is to be printed.
+  private func why(_ entry: TimelineEntry) -> String? {
+    var argument: String?
+    if case .volume(_, let to, _) = entry.event { argument = "\(to)" }
+    return entry.cause.flatMap { causes?.why($0, argument) }
   }
 
   /// Prints the folder's WAV files with their lengths.
@@ -52,14 +62,17 @@ final class TimelinePrinter {
 }
 
 extension JSON {
-  /// The object of an entry: `time`, `kind`, `room`, the fields of its kind, `job` if there is one, `text`.
-  init(_ entry: TimelineEntry) {
+  /// The object of an entry: `time`, `kind`, `room`, the fields of its kind, `job` if there is one, `text`; with a text
+  /// for its causes also `why` and `cause`.
+  init(_ entry: TimelineEntry, _ why: String? = nil) {
     var members: [(name: String, value: JSON)] = [
       ("time", .time(entry.time)), ("kind", .string(entry.kind.rawValue)), ("room", .string(entry.room)),
     ]
     members += Self.fields(of: entry.event)
     if let job = entry.job { members.append(("job", .string(job))) }
-    self = .object(members + [("text", .string(entry.text))])
+    members.append(("text", .string(entry.text)))
+    if let why, let cause = entry.cause { members += [("why", .string(why)), ("cause", cause.json)] }
+    self = .object(members)
   }
 
   private typealias Fields = [(name: String, value: JSON)]
