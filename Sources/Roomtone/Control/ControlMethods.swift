@@ -16,6 +16,7 @@ final class ControlMethods {
   /// The methods by name, made for one request: they retain this object.
   private var methods: [String: Method] {
     [
+      "why": why, "history": history,
       "status": status, "scripts": scripts, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
       "devices": listing { $0.devices.map { HouseReport.device($0) } },
@@ -41,7 +42,8 @@ final class ControlMethods {
           .unknownMethod, "no method is called \"\(request.method.prefix(60).description.onOneLine)\"",
           hint: meant)
       }
-      if let result = try method(request) { request.answer(.success(result)) }
+      let result = try daemon.engine.changes.asPerson(at: "ctl") { try method(request) }
+      if let result { request.answer(.success(result)) }
     } catch { request.answer(.failure(error)) }
   }
 
@@ -167,6 +169,48 @@ final class ControlMethods {
     let listeners = daemon.engine.triggers.listenerCount(name)
     daemon.engine.triggers.fire(Trigger(name, value: value, origin: .ctl))
     return .object([("name", .string(name)), ("listeners", .number(listeners))])
+  }
+
+  // MARK: Causes
+
+  private func why(_ request: ControlRequest) throws -> JSON? {
+    let thing = try ControlParameters(request, "thing").requiredText("thing")
+    let engine = daemon.engine
+    let why = Why(
+      engine.changes, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
+    return .object([("lines", .array(try why.answer(thing).map { .string($0) }))])
+  }
+
+  private func history(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "since", "room", "kind")
+    let engine = daemon.engine
+    var filter = ChangeFilter()
+    if let since = try parameters.text("since") {
+      filter.since = engine.loop.wallNow.advanced(by: .zero - (try DurationText.parse(since)))
+    }
+    if let name = try parameters.text("kind") {
+      guard let kind = Change.Kind(rawValue: name) else {
+        throw RPCError(
+          .invalidParameters,
+          unknown(
+            "kind of change", String(name.prefix(60)).onOneLine, among: Change.Kind.allCases.map(\.rawValue)))
+      }
+      filter.kinds = [kind]
+    }
+    let text = ChangeText(zone: engine.options.zone, now: engine.loop.wallNow)
+    let found = { (filter: ChangeFilter) -> JSON in
+      .array(
+        engine.changes.history(filter).map { change in
+          guard case .object(let members) = change.json else { return .null }
+          return .object(members + [("text", .string(text.line(change)))])
+        })
+    }
+    guard let room = try parameters.text("room") else { return found(filter) }
+    later(request) { [unowned self] in
+      filter.speakers = Set(try await openHouse().house.speakers(in: room).map(\.id))
+      return found(filter)
+    }
+    return nil
   }
 
   // MARK: Code and log

@@ -37,6 +37,19 @@ enum ControlCommand {
       return try perform("trigger", parameters) { result in
         result["listeners"]?.int == 0 ? ["nobody listens to \(words[0])"] : []
       }
+    case "why":
+      return try perform("why", [("thing", .string(words[0]))]) { result in
+        (result["lines"]?.elements ?? []).compactMap { $0.text?.withoutTabs.onOneLine }
+      }
+    case "history":
+      let options: [(OptionSpec, String)] = [(.pastTime, "since"), (.ofRoom, "room"), (.ofKind, "kind")]
+      let parameters = options.compactMap { option, name in
+        arguments.text(option).map { (name: name, value: JSON.string($0)) }
+      }
+      return try perform("history", parameters) { result in
+        let lines = (result.elements ?? []).compactMap { $0["text"]?.text?.withoutTabs.onOneLine }
+        return lines.isEmpty ? ["no change is known"] : lines
+      }
     case "eval":
       var parameters = [(name: "code", value: JSON.string(words[0]))]
       if let script = arguments.text(.ofScript) { parameters.append(("script", .string(script))) }

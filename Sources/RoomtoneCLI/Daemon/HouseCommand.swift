@@ -34,25 +34,27 @@ enum HouseCommand {
     let configuration = try EngineSetup.configuration(file: arguments.text(.config), output: .null)
     let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: verb, script: nil))
     var result = JSON.null
-    let run = try engine.perform(wait: .zero) { house in
-      let actions = RoomActions(house)
-      switch verb {
-      case "volume":
-        let levels =
-          try change.map { try actions.setVolume(RoomActions.VolumeChange(parsing: $0), in: room) }
-          ?? actions.levels(in: room)
-        result = .array(levels.map(RoomReport.level))
-      case "mute", "unmute":
-        result = .array(try actions.setMuted(verb == "mute", in: room).map(RoomReport.level))
-      case "pause": result = .array(try actions.pause(room).map(RoomReport.playing))
-      case "resume": result = .array(try actions.resume(room).map(RoomReport.playing))
-      case "next": result = .array(try actions.next(room).map(RoomReport.playing))
-      case "previous": result = .array(try actions.previous(room).map(RoomReport.playing))
-      case "stop": result = .array(try await actions.stop(room).map(RoomReport.playing))
-      default: result = .array(try actions.playing(in: room).map(RoomReport.playing))
+    let run = try engine.changes.asPerson(at: "the shell") {
+      try engine.perform(wait: .zero) { house in
+        let actions = RoomActions(house)
+        switch verb {
+        case "volume":
+          let levels =
+            try change.map { try actions.setVolume(RoomActions.VolumeChange(parsing: $0), in: room) }
+            ?? actions.levels(in: room)
+          result = .array(levels.map(RoomReport.level))
+        case "mute", "unmute":
+          result = .array(try actions.setMuted(verb == "mute", in: room).map(RoomReport.level))
+        case "pause": result = .array(try actions.pause(room).map(RoomReport.playing))
+        case "resume": result = .array(try actions.resume(room).map(RoomReport.playing))
+        case "next": result = .array(try actions.next(room).map(RoomReport.playing))
+        case "previous": result = .array(try actions.previous(room).map(RoomReport.playing))
+        case "stop": result = .array(try await actions.stop(room).map(RoomReport.playing))
+        default: result = .array(try actions.playing(in: room).map(RoomReport.playing))
+        }
+        // Levels take effect some milliseconds after the call.
+        try await house.loop.sleep(for: .milliseconds(50))
       }
-      // Levels take effect some milliseconds after the call.
-      try await house.loop.sleep(for: .milliseconds(50))
     }
     if run.status != 0 { throw CancellationError() }
     return result

@@ -34,7 +34,7 @@ extension CommandSpec {
     name: "ctl",
     summary: "talks to the daemon: its scripts, jobs, triggers, log",
     operands: [],
-    options: [.jsonList, .ofScript, .follow],
+    options: [.jsonList, .ofScript, .follow, .pastTime, .ofRoom, .ofKind],
     actions: [
       ActionSpec(name: "status", summary: "shows what runs and what plays", options: [.jsonList]),
       ActionSpec(name: "scripts", summary: "lists the scripts", options: [.jsonList]),
@@ -52,6 +52,13 @@ extension CommandSpec {
       ActionSpec(
         name: "trigger", summary: "fires a trigger", operands: [.triggerName, .triggerValue],
         options: [.jsonList]),
+      ActionSpec(
+        name: "why", summary: "says why a thing is as it is, or why nothing happened", operands: [.thing],
+        options: [.jsonList]),
+      ActionSpec(
+        name: "history", summary: "lists the changes of the house, with their causes",
+        options: [.pastTime, .ofRoom, .ofKind, .jsonList],
+        notes: ["The changes of 30 days are kept, 100,000 at most; the last 1000 are listed."]),
       ActionSpec(
         name: "eval", summary: "evaluates Lua in the daemon, and shows the results", operands: [.code],
         options: [.ofScript, .jsonList],
@@ -81,6 +88,8 @@ extension CommandSpec {
       ExampleSpec("roomtone ctl", "what runs and what plays"),
       ExampleSpec("roomtone ctl restart bedtime", "the script bedtime.lua"),
       ExampleSpec("roomtone ctl trigger doorbell '{\"button\":\"front\"}'", "as if the doorbell had rung"),
+      ExampleSpec("roomtone ctl why kitchen", "who set its volume, and what plays there"),
+      ExampleSpec("roomtone ctl history --since 2h --room kitchen", "what has changed there"),
       ExampleSpec("roomtone ctl eval 'speaker.volume()'", "a question to the house"),
       ExampleSpec("roomtone ctl log --follow --script bedtime", "what the script prints from now on"),
     ])
@@ -139,6 +148,8 @@ extension OperandSpec {
   static let triggerName = OperandSpec(name: "NAME", summary: "letters, digits, '_', '-' and '.'")
   static let triggerValue = OperandSpec(
     name: "VALUE", summary: "JSON; a text that is no JSON stands for itself", isOptional: true)
+  static let thing = OperandSpec(
+    name: "THING", summary: "a room, a speaker, a job, a script, a trigger, a recording or a headset")
   static let code = OperandSpec(name: "CODE", summary: "an expression, or statements")
   static let room = OperandSpec(name: "ROOM", summary: "a room or a speaker, or a part of its name")
   static let optionalRoom = OperandSpec(
@@ -149,6 +160,9 @@ extension OperandSpec {
 
 extension OptionSpec {
   static let install = OptionSpec("install", .flag, "writes a systemd user unit, and runs nothing")
+  static let pastTime = OptionSpec("since", .duration, "the changes of this time: 2h")
+  static let ofRoom = OptionSpec("room", .text, valueName: "ROOM", "the changes of a room or a speaker")
+  static let ofKind = OptionSpec("kind", .text, valueName: "KIND", "the changes of one kind: volume")
   static let ofScript = OptionSpec("script", .text, valueName: "NAME", "the script that is meant")
   static let follow = OptionSpec("follow", short: "f", .flag, "goes on with new lines, until interrupted")
 }

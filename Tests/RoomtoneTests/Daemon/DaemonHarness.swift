@@ -54,6 +54,10 @@ final class DaemonHarness {
     _ = loop.run(until: { isOver })
   }
 
+  func remove(_ name: String) throws {
+    guard unlink(folder.file(name)) == 0 else { throw TestFailure("unlink") }
+  }
+
   func write(_ text: String, to name: String) throws { _ = try folder.write(Array(text.utf8), to: name) }
 
   /// The lines that scripts printed: `script: text`.
