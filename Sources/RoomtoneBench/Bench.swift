@@ -21,6 +21,7 @@ enum Bench {
     ("timers", TimerBench.run),
     ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
     ("streams", StreamBench.run), ("recordings", RecordingBench.run), ("simulation", SimulationBench.run),
+    ("causes", CauseBench.run),
     ("headset", HeadsetBench.run),
   ]
 
