@@ -22,7 +22,7 @@ extension ChangeLog {
     house.events.onDelivered = { [weak self] in self?.delivered = nil }
     // A command's own events are emitted in its task; others come later, when the task may be at something else.
     house.events.on(
-      takesSeconds: false,
+      wantsSeconds: false,
       where: { [weak self] event in
         guard let self else { return false }
         if case .time = event { return false }
