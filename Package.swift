@@ -93,7 +93,7 @@ let package = Package(
       "LuaModules",
       [
         "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "HeadsetLink", "Scheduling",
+        "HeadsetLink", "JSONText", "Scheduling",
       ]),
     library(
       "Roomtone",

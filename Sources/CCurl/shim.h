@@ -13,6 +13,10 @@ static inline CURLcode curl_set_string(CURL *handle, CURLoption option, const ch
 static inline CURLcode curl_set_pointer(CURL *handle, CURLoption option, void *value) {
   return curl_easy_setopt(handle, option, value);
 }
+/// Copies the body of a request, whose size was set before; NULL for an empty one.
+static inline CURLcode curl_copy_body(CURL *handle, const void *bytes) {
+  return curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes ? bytes : "");
+}
 
 /// A callback of libcurl for a header line or a piece of a body; a result other than `size * count` ends the
 /// transfer.

@@ -64,6 +64,12 @@ static const unsigned char meta_prompt[] = {
 static const unsigned char meta_headset[] = {
 #embed "../../stdlib/meta/headset.lua"
 };
+static const unsigned char meta_http[] = {
+#embed "../../stdlib/meta/http.lua"
+};
+static const unsigned char meta_json[] = {
+#embed "../../stdlib/meta/json.lua"
+};
 static const unsigned char meta_log[] = {
 #embed "../../stdlib/meta/log.lua"
 };
@@ -166,6 +172,8 @@ static const standard_library_file files[] = {
     {"meta/follow.lua", meta_follow, sizeof meta_follow},
     {"meta/globals.lua", meta_globals, sizeof meta_globals},
     {"meta/headset.lua", meta_headset, sizeof meta_headset},
+    {"meta/http.lua", meta_http, sizeof meta_http},
+    {"meta/json.lua", meta_json, sizeof meta_json},
     {"meta/log.lua", meta_log, sizeof meta_log},
     {"meta/party.lua", meta_party, sizeof meta_party},
     {"meta/prompt.lua", meta_prompt, sizeof meta_prompt},

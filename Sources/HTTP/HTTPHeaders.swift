@@ -13,6 +13,10 @@ public struct HTTPHeaders: Sendable, Equatable {
 
   /// An empty list of fields.
   public init() {}
+  /// Fields with these names and values.
+  public init(_ fields: [(name: String, value: String)]) {
+    self.fields = fields.map { Field(name: $0.name, value: $0.value) }
+  }
 
   /// The value of the first field called `name`, nil when there is none.
   public subscript(name: String) -> String? { fields.first { $0.name.isSameName(as: name) }?.value }

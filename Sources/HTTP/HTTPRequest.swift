@@ -1,7 +1,7 @@
 public import EventLoop
 internal import Glibc
 
-/// A request to a server, with GET.
+/// A request to a server.
 ///
 /// Proxies come from the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
 public struct HTTPRequest: Sendable {
@@ -9,6 +9,8 @@ public struct HTTPRequest: Sendable {
   public let url: String
   /// The host of `url`: a name, or an address, IPv6 in brackets.
   public let host: String
+  /// The method, with what it sends.
+  public var method = HTTPMethod.get
   /// The value of the User-Agent header.
   public var userAgent = "Roomtone"
   /// Headers beyond those that the other properties make, in their order.
@@ -72,11 +74,22 @@ public struct HTTPRequest: Sendable {
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The method and the URL; headers may hold secrets.
-  public var description: String { "GET \(url)" }
+  public var description: String { "\(method.name) \(url)" }
   /// The method and the URL, as `description`.
   public var debugDescription: String { description }
   /// A mirror with the URL alone; headers may hold secrets.
   public var customMirror: Mirror { Mirror(self, children: ["url": url]) }
+}
+
+/// The method of a request.
+public enum HTTPMethod: Sendable {
+  /// Asks for a resource.
+  case get
+  /// Sends a body; after a redirect other than 307 and 308 the request continues as `get`.
+  case post([UInt8])
+
+  /// The name in the request.
+  public var name: String { if case .post = self { "POST" } else { "GET" } }
 }
 
 /// A name and a password for basic authentication. No description, dump or error contains them.

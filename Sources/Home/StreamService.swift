@@ -44,7 +44,7 @@ public final class StreamService {
 
   /// The thread that receives.
   /// - Throws: `http.system` when the system gives no thread.
-  private func network() throws -> NetworkThread {
+  func network() throws -> NetworkThread {
     if let thread { return thread }
     let new = try NetworkThread()
     thread = new

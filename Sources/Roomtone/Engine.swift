@@ -26,6 +26,8 @@ public struct EngineOptions {
   public var longestStandstill = 500_000
   /// The stations of a simulation, by address without user and password; all others play a tune.
   public var stations: [StreamAddress: SimulatedStation] = [:]
+  /// The answers to requests of a simulation, by URL without user and password; no other request is answered.
+  public var answers: [String: SimulatedAnswer] = [:]
   /// The triggers of a simulation.
   public var triggers: [PlannedTrigger] = []
   /// The folder that keeps the house between runs, for one process at a time; nil keeps nothing.
@@ -105,6 +107,7 @@ public final class Engine {
   /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
   private let store: ScriptStore
+  private let requests: RequestService
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
@@ -117,6 +120,7 @@ public final class Engine {
     input = InputReader(loop: loop)
     streams = StreamService(
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
+    requests = RequestService(streams: streams, answers: options.answers)
     let recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
     recordings = RecordingService(recorder)
@@ -217,7 +221,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, triggers: triggers, changes: changes,
+        recordings: recordings, headsets: headsets, triggers: triggers, changes: changes, requests: requests,
         location: options.configuration.location,
         store: store),
       global: global)

@@ -56,7 +56,9 @@ enum EngineSetup {
     options.clock = .virtual(start: zone.match(start).moment)
     options.zone = zone
     options.seed = seed
-    if let stations { options.stations = try StationsFile.read(stations.bytes, path: stations.name) }
+    if let stations {
+      (options.stations, options.answers) = try StationsFile.read(stations.bytes, path: stations.name)
+    }
     options.recorder = configuration.recordings
     options.recorder.root = scratch.path
     options.recorder.catalogue = scratch.path + "/catalogue.sqlite"

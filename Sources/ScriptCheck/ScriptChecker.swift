@@ -202,7 +202,8 @@ final class ScriptCheck {
   /// that are called by a global name at the top level, they call those alone.
   private var isDeclarationFile: Bool {
     let words: Set<String> = [
-      "station", "trigger", "house", "headset", "limits", "location", "log", "recordings", "stations",
+      "answer", "station", "trigger", "house", "headset", "limits", "location", "log", "recordings",
+      "stations",
     ]
     let names = tree[LuaFunctionID.main].body.flatMap { tree.expressions(of: $0) }.compactMap {
       call -> String? in

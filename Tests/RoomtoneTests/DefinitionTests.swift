@@ -22,6 +22,7 @@ struct DefinitionTests {
     arguments: [
       "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
       "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce", "trigger",
+      "http", "json",
     ])
   func modules(_ module: String) throws {
     let lines = try EngineHarness.printed(
@@ -173,6 +174,8 @@ struct DefinitionTests {
     ("announce.PlayOptions", "require 'announce'.play, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("announce.SayOptions", "require 'announce'.say, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("json.Format", "require 'json'.encode, 1, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("http.Options", "require 'http'.get, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -331,7 +334,8 @@ struct DefinitionTests {
       "task.stand_in": "'cal', tostring", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
       "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
       "trigger.on": "'bell', tostring", "trigger.once": "'bell', tostring", "trigger.wait": "'bell'",
-      "trigger.fire": "'bell'",
+      "trigger.fire": "'bell'", "json.encode": "1", "json.decode": "'1'",
+      "http.get": "'http://127.0.0.1/'", "http.post": "'http://127.0.0.1/', 'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
     let described = reference.functions.filter { !$0.location.hasPrefix("globals.lua") }
@@ -347,6 +351,7 @@ struct DefinitionTests {
       local fade, follow, party = require "fade", require "follow", require "party"
       local alarm, announce, trigger = require "alarm", require "announce", require "trigger"
       local scene, sleep_timer, zone = require "scene", require "sleep_timer", require "zone"
+      local http, json = require "http", require "json"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"

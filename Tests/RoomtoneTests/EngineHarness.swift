@@ -83,7 +83,8 @@ struct EngineHarness {
     options.history = history
     options.boardProfile = boardProfile
     if let stations {
-      options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))
+      (options.stations, options.answers) = try StationsFile.read(
+        Array(stations.utf8), path: folder.file("stations.lua"))
     }
     options.recorder.folder = folder.file("recordings")
     options.recorder.catalogue = folder.file("catalogue.sqlite")

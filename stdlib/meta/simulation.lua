@@ -29,6 +29,12 @@
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,
 -- played once.
 --
+-- A request of `http` raises `simulate.not_here`, unless the same file has an answer for its URL: status (default: 200),
+-- headers, and a body: text, or a table that is sent as JSON.
+--
+--   answer("http://192.168.1.5/weather", { body = { rain = true } })
+--   answer("http://192.168.1.5/down", { status = 503, headers = { ["Retry-After"] = "60" } })
+--
 -- `--triggers` names a file of what happens outside:
 --
 --   -- triggers.lua

@@ -18,6 +18,16 @@ extension HTTPRequest {
     // The accepted codings are in the header lines.
     if decodes { try require(curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
 
+    if case .post(let body) = method {
+      curl_set_long(easy, CURLOPT_POST, 1)
+      curl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
+      try body.withUnsafeBufferPointer { bytes throws(HTTPError) in
+        // libcurl copies the body; of an empty one it takes no address.
+        let address = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(bytes.baseAddress))
+        try require(curl_copy_body(easy, address))
+      }
+    }
+
     if maximumRedirects > 0 {
       curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
       curl_set_long(easy, CURLOPT_MAXREDIRS, maximumRedirects)
@@ -62,6 +72,8 @@ extension HTTPRequest {
   private var headerLines: [String] {
     var lines: [String] = []
     if wantsICY { lines.append("Icy-MetaData: 1") }
+    // Sent at once, without asking the server first.
+    if case .post = method { lines.append("Expect:") }
     if !acceptsCompression { lines.append("Accept-Encoding: identity") }
     // A header without a value ends in a semicolon for libcurl, for which a colon means "do not send".
     return lines + headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }

@@ -26,12 +26,16 @@ public struct ModuleServices {
   public let changes: ChangeLog
   /// The memory of scripts.
   public let store: ScriptStore
+  /// The requests of scripts to servers.
+  public let requests: RequestService
 
   /// Services of an engine.
+  /// - Parameter requests: nil for those on the thread of `streams`.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
-    changes: ChangeLog, location: Location? = nil, store: ScriptStore = ScriptStore(path: nil)
+    changes: ChangeLog, requests: RequestService? = nil, location: Location? = nil,
+    store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -44,6 +48,7 @@ public struct ModuleServices {
     self.changes = changes
     self.location = location
     self.store = store
+    self.requests = requests ?? RequestService(streams: streams)
   }
 }
 
@@ -67,12 +72,15 @@ extension Script {
       jobs: services.jobs, zone: services.zone)
     try HeadsetModule.register(in: self, service: services.headsets, events: events)
     TriggerModule.register(in: self, service: services.triggers, events: events)
+    let json = try JSONModule.register(in: self)
+    HTTPModule.register(in: self, service: services.requests, json: json)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
   public static let moduleNames = [
-    "headset", "log", "recordings", "schedule", "speaker", "store", "stream", "task", "trigger",
+    "headset", "http", "json", "log", "recordings", "schedule", "speaker", "store", "stream", "task",
+    "trigger",
   ]
 }

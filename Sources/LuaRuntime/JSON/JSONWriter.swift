@@ -1,4 +1,5 @@
 internal import CLua
+internal import CLuaShim
 internal import EventLoop
 internal import JSONText
 
@@ -19,10 +20,14 @@ extension LuaCall {
   /// - Parameters:
   ///   - name: the root of a problem's path.
   ///   - limit: the most bytes of the text; memory is bounded by a few times that.
-  public func json(_ number: Int, called name: String, limit: Int) throws(JSONProblem) -> [UInt8] {
+  ///   - pretty: `true` for a line for each element and member, indented by two spaces a level.
+  ///   - null: the class of the value that stands for null; without one only nil does.
+  public func json(
+    _ number: Int, called name: String, limit: Int, pretty: Bool = false, null: LuaClass<JSONNull>? = nil
+  ) throws(JSONProblem) -> [UInt8] {
     let top = stack.top
     defer { stack.setTop(top) }
-    var writer = JSONWriter(stack: stack, limit: limit, name: name)
+    var writer = JSONWriter(stack: stack, limit: limit, name: name, isPretty: pretty, null: null?.type)
     try writer.write(Int32(number))
     return writer.text
   }
@@ -39,6 +44,12 @@ extension LuaOptions {
     try writer.write(Int32(stack.top))
     return writer.text
   }
+}
+
+/// The value that stands for null in scripts, where a nil would leave no member and no element.
+public final class JSONNull {
+  /// A null; all are alike.
+  public init() {}
 }
 
 /// Writes a value, part by part, by raw accessors only. After a throw the caller cleans up the stack.
@@ -58,11 +69,17 @@ struct JSONWriter {
   private let stack: Stack
   private let limit: Int
   private let name: String
+  private let isPretty: Bool
+  /// The type of the userdata that stands for null.
+  private let null: Int32?
   private(set) var text: [UInt8] = []
   private var path: [Step] = []
   private var open: [UnsafeRawPointer] = []
 
-  init(stack: Stack, limit: Int, name: String) { (self.stack, self.limit, self.name) = (stack, limit, name) }
+  init(stack: Stack, limit: Int, name: String, isPretty: Bool = false, null: Int32? = nil) {
+    (self.stack, self.limit, self.name) = (stack, limit, name)
+    (self.isPretty, self.null) = (isPretty, null)
+  }
 
   /// Writes the value at `index`, counted from the bottom.
   mutating func write(_ index: Int32) throws(JSONProblem) {
@@ -74,8 +91,13 @@ struct JSONWriter {
       guard let bytes = stack.bytes(index) else { throw problem("is not a text") }
       try string(bytes, "is text that is not UTF-8")
     case LUA_TTABLE: try table(index)
+    case LUA_TUSERDATA where isNull(index): try append("null")
     default: throw problem("is \(article(stack.typeName(index)))")
     }
+  }
+
+  private func isNull(_ index: Int32) -> Bool {
+    null.map { shim_test_object(stack.L, index, $0) != nil } ?? false
   }
 
   private mutating func number(_ index: Int32) throws(JSONProblem) {
@@ -124,25 +146,41 @@ struct JSONWriter {
     case .list(let count):
       try append("[")
       for element in 1..<(count + 1) {
-        if element > 1 { try append(",") }
+        try begin(element - 1)
         lua_rawgeti(stack.L, index, lua_Integer(element))
         try self.element(.index(element))
       }
-      try append("]")
+      try end(count, "]")
     case .record(let names):
       try append("{")
       for (count, name) in names.enumerated() {
-        if count > 0 { try append(",") }
+        try begin(count)
         try string(name, "has a name that is not UTF-8")
-        try append(":")
+        try append(isPretty ? ": " : ":")
         name.withUnsafeBytes { raw in
           _ = lua_pushlstring(stack.L, raw.bindMemory(to: CChar.self).baseAddress, raw.count)
         }
         lua_rawget(stack.L, index)
         try element(.name(name))
       }
-      try append("}")
+      try end(names.count, "}")
     }
+  }
+
+  /// Begins the element or member with `index`.
+  private mutating func begin(_ index: Int) throws(JSONProblem) {
+    if index > 0 { try append(",") }
+    try newLine(depth: open.count)
+  }
+
+  /// Ends a list or a table with names of `count` parts.
+  private mutating func end(_ count: Int, _ sign: String) throws(JSONProblem) {
+    if count > 0 { try newLine(depth: open.count - 1) }
+    try append(sign)
+  }
+
+  private mutating func newLine(depth: Int) throws(JSONProblem) {
+    if isPretty { try append("\n" + String(repeating: "  ", count: depth)) }
   }
 
   /// Writes the value on the top, and pops it.

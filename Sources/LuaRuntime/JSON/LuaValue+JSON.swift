@@ -10,15 +10,16 @@ extension LuaValue {
   }
 
   /// The form in scripts of a JSON value.
-  public init(_ json: JSON) {
+  /// - Parameter null: the form of null.
+  public init(_ json: JSON, null: LuaValue = .nil) {
     switch json {
-    case .null: self = .nil
+    case .null: self = null
     case .bool(let isTrue): self = .bool(isTrue)
     case .number(let number): self = .int(number)
     case .decimal(let number), .exact(let number): self = .number(number)
     case .string(let text): self = .string(text)
-    case .array(let elements): self = .list(elements.map { LuaValue($0) })
-    case .object(let members): self = .record(members.map { ($0.name, LuaValue($0.value)) })
+    case .array(let elements): self = .list(elements.map { LuaValue($0, null: null) })
+    case .object(let members): self = .record(members.map { ($0.name, LuaValue($0.value, null: null)) })
     }
   }
 }

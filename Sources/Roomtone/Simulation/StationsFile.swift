@@ -1,10 +1,12 @@
 internal import EventLoop
 internal import HTTP
+public import Home
 internal import LuaModules
 internal import LuaRuntime
 public import StreamKit
 
-/// The file that says how the stations of a simulation behave: Lua in an environment that has only `station`.
+/// The file that says how the stations and servers of a simulation behave: Lua in an environment that has only `station`
+/// and `answer`.
 ///
 /// ```lua
 /// station("http://127.0.0.1:8000/morning.mp3", {
@@ -12,14 +14,18 @@ public import StreamKit
 ///   titles = { { at = "0s", title = "A - One" }, { at = "4m", title = "B - Two" } },
 ///   drops = { { at = "10m", outage = "2s" } },
 /// })
+/// answer("http://192.168.1.5/weather", { status = 200, body = { rain = true } })
 /// ```
 public enum StationsFile {
-  private static let most = (stations: 1000, entries: 10_000)
+  private static let most = (stations: 1000, answers: 1000, entries: 10_000)
+  private static let largestBody = 1 << 20
 
   /// Reads a file; the paths in it are relative to its own folder.
-  /// - Returns: the stations by their addresses, without user and password.
+  /// - Returns: the stations by their addresses, and the answers to requests by their URLs, without user and password.
   /// - Throws: `LuaError`: what is wrong with file and line.
-  public static func read(_ text: [UInt8], path: String) throws -> [StreamAddress: SimulatedStation] {
+  public static func read(
+    _ text: [UInt8], path: String
+  ) throws -> (stations: [StreamAddress: SimulatedStation], answers: [String: SimulatedAnswer]) {
     var stations: [StreamAddress: SimulatedStation] = [:]
     var sounds = Sounds(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
     let station = LuaFunction("station") { call in
@@ -35,8 +41,55 @@ public enum StationsFile {
       stations[address] = try read(call, &sounds)
       return .none
     }
-    try DeclarationFile.run(text, path: path, kind: "stations file", [station])
-    return stations
+    var answers: [String: SimulatedAnswer] = [:]
+    let answer = LuaFunction("answer") { call in
+      let given = try call.string(1)
+      let url: String
+      do throws(HTTPError) { url = RequestService.key(of: try HTTPRequest(given)) } catch {
+        throw call.problem(1, error.message)
+      }
+      guard answers[url] == nil else { throw call.problem(1, "\(url) is listed twice") }
+      guard answers.count < most.answers else {
+        throw call.problem(1, "a file lists \(most.answers) answers at most")
+      }
+      answers[url] = try serverAnswer(call)
+      return .none
+    }
+    try DeclarationFile.run(text, path: path, kind: "stations file", [station, answer])
+    return (stations, answers)
+  }
+
+  /// `answer(url, {status=, headers=, body=})`
+  private static func serverAnswer(_ call: LuaCall) throws -> SimulatedAnswer {
+    let given = try call.options(2, ["status", "headers", "body"])
+    var answer = SimulatedAnswer(status: try given.int("status", in: 200...599) ?? 200)
+    switch given["body"] {
+    case nil: break
+    case .string(let text): answer.body = Array(text.utf8)
+    case .bytes(let bytes): answer.body = bytes
+    case .reference:
+      do throws(JSONProblem) {
+        answer.body = try given.json("body", limit: largestBody) ?? []
+      } catch {
+        switch error {
+        case .tooLong: throw given.problem("body", "it takes more than 1 MiB as JSON")
+        case .unwritable(let place, let reason): throw given.problem("body", "\(place) \(reason)")
+        }
+      }
+      answer.headers = [("Content-Type", "application/json")]
+    default: throw given.wrong("body", "string or table")
+    }
+    guard answer.body.count <= largestBody else { throw given.problem("body", "at most 1 MiB expected") }
+    guard let headers = given["headers"] else { return answer }
+    guard let fields = call.state.fields(of: headers) else { throw given.wrong("headers", "table") }
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      guard case .string(let text) = value else {
+        throw given.problem("headers", "\(name) needs a text, got \(call.state.typeName(value))")
+      }
+      answer.headers.removeAll { $0.name.lowercased() == name.lowercased() }
+      answer.headers.append((name, text))
+    }
+    return answer
   }
 
   private static let fields = [

@@ -79,6 +79,8 @@ public struct Visit: Sendable {
   public let target: String
   /// The headers in the order of their arrival.
   public internal(set) var headers: [(name: String, value: String)]
+  /// The body of the request.
+  public internal(set) var body: [UInt8] = []
   /// Bytes of the programme that existed at that moment; 0 for other content.
   public internal(set) var edge = 0
   /// Position in the programme of the first byte that this listener receives.

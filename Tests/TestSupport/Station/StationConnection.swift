@@ -53,9 +53,24 @@ struct StationConnection {
       let more = socket.receive(4096)
       if more.isEmpty { return nil }
       bytes += more
-      if bytes.suffix(4) == [13, 10, 13, 10] { return Visit(String(decoding: bytes, as: UTF8.self)) }
+      guard let end = bytes.firstRange(of: [13, 10, 13, 10] as [UInt8])?.upperBound else { continue }
+      var visit = Visit(String(decoding: bytes[..<end], as: UTF8.self))
+      let count = visit?["Content-Length"].flatMap { Int($0) } ?? 0
+      visit?.body = readBody(bytes[end...], count)
+      return visit
     }
     return nil
+  }
+
+  /// Reads a body of `count` bytes, of which `first` have arrived.
+  private func readBody(_ first: ArraySlice<UInt8>, _ count: Int) -> [UInt8] {
+    var body = Array(first)
+    while body.count < count {
+      let more = socket.receive(65_536)
+      if more.isEmpty { break }
+      body += more
+    }
+    return body
   }
 
   // MARK: The response
