@@ -38,6 +38,32 @@ struct ControlParameters {
   /// A Boolean, false when it is absent.
   func flag(_ name: String) throws -> Bool { try typed(name, "true or false") { $0.bool } ?? false }
 
+  /// A list of texts, empty when it is absent.
+  func texts(_ name: String) throws -> [String] {
+    try typed(name, "a list of texts") { json in
+      guard let elements = json.elements else { return nil }
+      let texts = elements.compactMap(\.text)
+      return texts.count == elements.count ? texts : nil
+    } ?? []
+  }
+
+  /// A whole number; nil when it is absent.
+  func int(_ name: String) throws -> Int? { try typed(name, "a whole number") { $0.int } }
+
+  /// A duration in seconds; nil when it is absent.
+  func seconds(_ name: String) throws -> Duration? {
+    try typed(name, "a number of seconds") { json in
+      switch json {
+      case .number(let seconds) where (0...Self.longest).contains(Double(seconds)): .seconds(seconds)
+      case .exact(let seconds) where (0...Self.longest).contains(seconds): Duration(inSeconds: seconds)
+      default: nil
+      }
+    }
+  }
+
+  /// A hundred years in seconds: a longer duration is a mistake.
+  private static let longest = 3_155_760_000.0
+
   private func typed<Value>(_ name: String, _ kind: String, _ read: (JSON) -> Value?) throws -> Value? {
     guard let value = value(name) else { return nil }
     guard let typed = read(value) else {

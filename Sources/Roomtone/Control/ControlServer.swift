@@ -16,14 +16,19 @@ final class ControlRequest {
   /// Called when nobody waits for the answer any more, and when the client of an answered request that it follows has
   /// gone.
   var onCancel: () -> Void = {}
+  /// Called when the client has read all that was sent to it.
+  var onDrained: () -> Void = {}
+  /// Returns the bytes that were sent to the client and not written yet.
+  let backlog: () -> Int
   private var respond: ((Result<JSON, RPCError>) -> Void)?
   private let push: (String, JSON) -> Bool
 
   init(
     _ request: RPCRequest, origin: RequestOrigin, respond: @escaping (Result<JSON, RPCError>) -> Void,
-    push: @escaping (String, JSON) -> Bool
+    push: @escaping (String, JSON) -> Bool, backlog: @escaping () -> Int = { 0 }
   ) {
     (method, parameters, self.origin) = (request.method, request.parameters, origin)
+    self.backlog = backlog
     (self.respond, self.push) = (respond, push)
   }
 
@@ -80,7 +85,8 @@ final class ControlServer {
   private func pause() {
     stopListening()
     listening = .paused(
-      loop.after(.milliseconds(100), keepsAlive: false) { [unowned self] in
+      // Keeps a daemon alive whose scripts have nothing to do, as the watch does.
+      loop.after(.milliseconds(100)) { [unowned self] in
         do throws(LoopError) { try listen() } catch { pause() }
       })
   }
@@ -211,7 +217,7 @@ private final class Client {
         guard let self, isOpen else { return false }
         finish(session.notify(method, parameters))
         return isOpen
-      })
+      }, backlog: { [weak self] in self?.session.output.count ?? 0 })
     requests[number] = new
     perform(new)
   }
@@ -233,8 +239,10 @@ private final class Client {
         return finish(session.disconnected())
       }
     }
+    guard writing != nil else { return }
     writing?.cancel()
     writing = nil
+    if isOpen { for request in requests.values { request.onDrained() } }
   }
 
   private func end() {
