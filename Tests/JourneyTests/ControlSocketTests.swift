@@ -131,7 +131,7 @@ final class SocketClient {
     guard let address = UnixAddress(path), address.withPointer({ connect(fd, $0, $1) }) == 0 else {
       throw TestFailure("cannot connect to \(path): \(String(cString: strerror(errno)))")
     }
-    var time = timeval(tv_sec: 30, tv_usec: 0)
+    var time = timeval(tv_sec: 120, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       setsockopt(fd, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
     }
