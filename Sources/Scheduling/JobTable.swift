@@ -9,7 +9,17 @@ public final class JobTable {
   private let zone: any LocalZone
   private let observe: (Job, JobEvent) -> Void
   private let memory: (any JobMemory)?
-  private var jobs: [Job] = []
+  private var owners: [Int: OwnedJobs] = [:]
+  /// The number of the job that was added last.
+  private var lastNumber = 0
+
+  /// The jobs of one owner: thousands are added and ended, each without a look at the others.
+  private struct OwnedJobs {
+    /// The jobs by name, each with its number in the order of all.
+    var entries: [String: (number: Int, job: Job)] = [:]
+    /// The suffix of a derived name from which on it may be free, by the name without a suffix.
+    var suffixes: [String: Int] = [:]
+  }
 
   /// A table without jobs.
   /// - Parameters:
@@ -22,7 +32,7 @@ public final class JobTable {
   ) {
     (self.loop, self.zone, self.memory, self.observe) = (loop, zone, memory, observe)
     loop.onClockSet { [weak self] change in
-      for job in self?.jobs ?? [] { job.clockWasSet(by: change) }
+      for job in self?.jobs() ?? [] { job.clockWasSet(by: change) }
     }
   }
 
@@ -66,36 +76,45 @@ public final class JobTable {
       keep: { [memory] record in
         if let identity { memory?.keep(record, of: unique, owner: identity) }
       }, observe: observe,
-      onEnd: { [weak self] ended in self?.jobs.removeAll { $0 === ended } }, body: body)
-    jobs.append(job)
+      onEnd: { [weak self] ended in self?.remove(ended) }, body: body)
+    lastNumber += 1
+    owners[owner, default: OwnedJobs()].entries[unique] = (lastNumber, job)
     return job
   }
 
   /// Returns the jobs of `owner`, nil: of all, in the order in which they were added.
-  public func jobs(of owner: Int? = nil) -> [Job] { jobs.filter { owner == nil || $0.owner == owner } }
+  public func jobs(of owner: Int? = nil) -> [Job] {
+    let owned = if let owner { [owners[owner]].compactMap { $0 } } else { Array(owners.values) }
+    return owned.flatMap(\.entries.values).sorted { $0.number < $1.number }.map(\.job)
+  }
 
-  /// Returns true if `owner` has a job.
-  public func hasJobs(of owner: Int) -> Bool { jobs.contains { $0.owner == owner } }
+  /// Returns the number of jobs of `owner`.
+  public func count(of owner: Int) -> Int { owners[owner]?.entries.count ?? 0 }
 
   /// Returns the job called `name`, nil when there is none.
   public func job(named name: String, owner: Int = 0) -> Job? {
-    jobs.first { $0.owner == owner && $0.name == name }
+    owners[owner]?.entries[name]?.job
   }
 
   /// Ends all jobs of `owner`, nil: of all, with their process: those that are remembered continue in the next one.
   public func endAll(of owner: Int? = nil) {
     let ending = jobs(of: owner)
-    // All at once: each would look for itself among the others.
-    jobs.removeAll { owner == nil || $0.owner == owner }
+    if let owner { owners[owner] = nil } else { owners = [:] }
     for job in ending { job.leave() }
   }
 
   private func freeName(_ base: String, owner: Int) -> String {
-    var (name, number) = (base, 1)
-    while job(named: name, owner: owner) != nil {
-      number += 1
-      name = "\(base) #\(number)"
-    }
-    return name
+    var number = owners[owner]?.suffixes[base] ?? 1
+    func name() -> String { number == 1 ? base : "\(base) #\(number)" }
+    while job(named: name(), owner: owner) != nil { number += 1 }
+    owners[owner, default: OwnedJobs()].suffixes[base] = number
+    return name()
+  }
+
+  private func remove(_ job: Job) {
+    guard owners[job.owner]?.entries[job.name]?.job === job else { return }
+    owners[job.owner]?.entries[job.name] = nil
+    // Lower suffixes may be free again.
+    owners[job.owner]?.suffixes = [:]
   }
 }

@@ -45,6 +45,30 @@ private final class JobHarness {
 }
 
 @Suite struct JobTableTests {
+  @Test("thousands of jobs of several owners are added and ended one by one in a moment")
+  func thousands() throws {
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+    defer { loop.close() }
+    let table = JobTable(loop: loop, zone: try ZoneFile(named: "Europe/Berlin"))
+    let clock = ContinuousClock()
+    let time = try clock.measure {
+      var jobs: [Job] = []
+      for number in 0..<20_000 {
+        // Half of the names are derived from the recurrence.
+        let name = number % 2 == 0 ? "job \(number)" : nil
+        jobs.append(
+          try table.add(.every(.seconds(60), aligned: false), name: name, owner: number % 4) { $0.succeed() })
+      }
+      #expect(table.count(of: 1) == 5000 && table.jobs(of: 1).last?.name.hasSuffix(" #5000") == true)
+      #expect(table.jobs().count == 20_000 && table.jobs()[7] === jobs[7])
+      for job in jobs where job.owner == 0 { job.cancel() }
+      for owner in 1..<4 { table.endAll(of: owner) }
+    }
+    #expect(table.jobs().isEmpty)
+    // Each that looked at all others took minutes.
+    #expect(time < .seconds(20), "\(time)")
+  }
+
   @Test("a week of 06:45 on weekdays runs five times")
   func week() throws {
     let harness = try JobHarness("2026-01-05 00:00")

@@ -33,7 +33,7 @@ final class ScheduleModule {
           call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
         },
       ])
-    script.staysAlive { table.hasJobs(of: number) }
+    script.staysAlive { table.count(of: number) > 0 }
     script.root { table.endAll(of: number) }
   }
 
