@@ -34,6 +34,8 @@ public final class DaemonLog {
     public let fields: [(String, String)]
   }
 
+  /// The longest message, in bytes: the rest is cut off.
+  static let longestMessage = 16 << 10
   /// The most entries that are kept, and the most bytes of them.
   private static let mostKept = 1000, mostBytes = 256 << 10
   /// The time after which lines that were left out are counted in the log.
@@ -55,14 +57,26 @@ public final class DaemonLog {
   /// - Parameter script: the name of the script, whose rate is limited; nil for the daemon.
   func add(_ level: Level, _ message: String, fields: [(String, String)] = [], script: String? = nil) {
     if let script {
-      guard limits[script, default: LogLimit()].admit(at: loop.now) else {
+      let size = min(message.utf8.count, Self.longestMessage)
+      guard limits[script, default: LogLimit()].admit(size, at: loop.now) else {
         if timer == nil {
           timer = loop.after(Self.report, keepsAlive: false) { [weak self] in self?.reportLeftOut() }
         }
         return
       }
     }
-    keep(Entry(time: loop.wallNow, level: level, script: script, message: message, fields: fields))
+    keep(
+      Entry(
+        time: loop.wallNow, level: level, script: script, message: Self.cut(message),
+        fields: fields.map { ($0.0, Self.cut($0.1)) }))
+  }
+
+  /// Returns a text without the bytes beyond the longest message.
+  private static func cut(_ text: String) -> String {
+    let count = text.utf8.count
+    guard count > longestMessage else { return text }
+    return String(decoding: text.utf8.prefix(longestMessage), as: UTF8.self)
+      + "… (\(count - longestMessage) bytes more)"
   }
 
   /// Calls `body` with each entry from now on; the returned function ends that.
@@ -90,7 +104,7 @@ public final class DaemonLog {
         Entry(
           time: loop.wallNow, level: .warn, script: script,
           message:
-            "\(count) line\(count == 1 ? "" : "s") of its log left out: more than \(Int(LogLimit.perSecond)) a second",
+            "\(count) line\(count == 1 ? "" : "s") of its log left out: more than \(Int(LogLimit.perSecond)) lines or \(Int(LogLimit.bytesPerSecond) >> 10) KiB a second",
           fields: []))
     }
     // A full allowance is the same as none.
@@ -104,23 +118,31 @@ extension DaemonLog.Entry {
   }
 }
 
-/// The allowance of one script in the log: a token bucket.
+/// The allowance of one script in the log: a token bucket for its lines, and one for their bytes.
 struct LogLimit {
   /// The lines at once, and the lines a second in the long run.
   static let burst = 200.0, perSecond = 20.0
+  /// The bytes at once, and the bytes a second in the long run.
+  static let byteBurst = 131_072.0, bytesPerSecond = 8192.0
   private var allowance = LogLimit.burst
+  private var byteAllowance = LogLimit.byteBurst
   private var last: Instant?
   private var leftOut = 0
 
-  /// Counts a line; `false` when it is to be left out.
-  mutating func admit(at now: Instant) -> Bool {
-    if let last { allowance = min(Self.burst, allowance + last.duration(to: now).inSeconds * Self.perSecond) }
+  /// Counts a line of `bytes`; `false` when it is to be left out.
+  mutating func admit(_ bytes: Int, at now: Instant) -> Bool {
+    if let last {
+      let seconds = last.duration(to: now).inSeconds
+      allowance = min(Self.burst, allowance + seconds * Self.perSecond)
+      byteAllowance = min(Self.byteBurst, byteAllowance + seconds * Self.bytesPerSecond)
+    }
     last = now
-    guard allowance >= 1 else {
+    guard allowance >= 1, byteAllowance >= Double(bytes) else {
       leftOut += 1
       return false
     }
     allowance -= 1
+    byteAllowance -= Double(bytes)
     return true
   }
 
@@ -133,6 +155,8 @@ struct LogLimit {
   /// `true` if the allowance is whole again.
   func isRested(at now: Instant) -> Bool {
     guard leftOut == 0, let last else { return leftOut == 0 }
-    return allowance + last.duration(to: now).inSeconds * Self.perSecond >= Self.burst
+    let seconds = last.duration(to: now).inSeconds
+    return allowance + seconds * Self.perSecond >= Self.burst
+      && byteAllowance + seconds * Self.bytesPerSecond >= Self.byteBurst
   }
 }

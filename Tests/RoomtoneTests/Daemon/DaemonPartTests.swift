@@ -7,14 +7,43 @@ import Testing
   @Test("a flood is limited to its burst and then to its rate, and the lines left out are counted once")
   func flood() {
     var limit = LogLimit()
-    let admitted = (0..<1000).count { _ in limit.admit(at: .start) }
+    let admitted = (0..<1000).count { _ in limit.admit(10, at: .start) }
     #expect(admitted == Int(LogLimit.burst))
     #expect(limit.drain() == 1000 - admitted && limit.drain() == 0)
     let later = Instant.start.advanced(by: .seconds(1))
-    #expect((0..<1000).count { _ in limit.admit(at: later) } == Int(LogLimit.perSecond))
+    #expect((0..<1000).count { _ in limit.admit(10, at: later) } == Int(LogLimit.perSecond))
     #expect(!limit.isRested(at: later))
     _ = limit.drain()
     #expect(limit.isRested(at: later.advanced(by: .seconds(20))))
+  }
+
+  @Test("long lines are limited by their bytes")
+  func bytes() {
+    var limit = LogLimit()
+    let size = 10_000
+    let admitted = (0..<100).count { _ in limit.admit(size, at: .start) }
+    #expect(admitted == Int(LogLimit.byteBurst) / size)
+    let isShortAdmitted = limit.admit(10, at: .start)
+    #expect(isShortAdmitted)
+    let later = Instant.start.advanced(by: .seconds(10))
+    let next = (0..<100).count { _ in limit.admit(size, at: later) }
+    #expect(next == 8)
+    _ = limit.drain()
+    #expect(!limit.isRested(at: later.advanced(by: .seconds(2))))
+    #expect(limit.isRested(at: later.advanced(by: .seconds(20))))
+  }
+
+  @Test("a message without end is cut, and the last lines stay in the log")
+  func longMessage() throws {
+    let harness = try DaemonHarness([
+      ("a.lua", "print 'short' print(('x'):rep(10000000)) require 'log'.info('f', { a = ('y'):rep(100000) })")
+    ])
+    try harness.begin()
+    let kept = harness.daemon.log.kept.filter { $0.script == "a" }
+    #expect(kept.map(\.message).first == "short" && kept.count == 3)
+    let cut = " (\(10_000_000 - DaemonLog.longestMessage) bytes more)"
+    #expect(kept[1].message.hasSuffix(cut) && kept[1].message.utf8.count < DaemonLog.longestMessage + 100)
+    #expect(kept[2].fields.first.map { $0.1.utf8.count < DaemonLog.longestMessage + 100 } == true)
   }
 }
 
