@@ -37,7 +37,7 @@ enum ServiceUnit {
   }
 
   /// Returns the text of the unit that runs `words`. Before version 253 systemd does not know `notify-reload`, and
-  /// the type of the line before stays.
+  /// the type of the line before stays; it reloads by the command.
   static func text(_ words: [String]) -> String {
     """
     [Unit]
@@ -48,6 +48,7 @@ enum ServiceUnit {
     Type=notify
     Type=notify-reload
     ExecStart=\(words.map(quoted).joined(separator: " "))
+    ExecReload=kill -HUP $MAINPID
     SuccessExitStatus=143
     Restart=on-failure
     RestartSec=5
