@@ -281,16 +281,14 @@ function recorder.schedule(given)
     misuse(("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
   end
   own.job = job
-  -- A show that has begun in an earlier life of the script.
+  -- A show that has begun in an earlier life of the script, even one whose station was not reached by then.
   local due = job.due
   if due and os.time() < due + wanted.duration + (wanted.pad_after or 0) then
     task.spawn(function()
       local before = recorded(own, due)
-      if before then
-        as_run(own, function()
-          run(own, due, before)
-        end)
-      end
+      as_run(own, function()
+        run(own, due, before)
+      end)
     end)
   end
   return object.new(Show, own)

@@ -46,6 +46,8 @@ final class ScriptFolder {
   private var changes = FolderChanges()
   private var timer: LoopTimer?
   private var firstChange: Instant?
+  /// The files that links in the folder lead to: their folders, watched, and the link by the name of the file in each.
+  private var targets: [String: [String: String]] = [:]
 
   /// A folder that is watched from the first `scripts` on.
   /// - Throws: `daemon.folder` when folders can't be watched.
@@ -73,6 +75,7 @@ final class ScriptFolder {
       if let parent { try? watch?.add(parent) }
       try watch?.add(path)
       let names = try LinuxFiles.names(in: path)
+      watchTargets(of: names.filter { $0.hasSuffix(".lua") && !$0.hasPrefix(".") })
       for name in names where name.hasPrefix("_") { addLibraries("\(path)/\(name)", depth: 1) }
       return names.compactMap(FolderChanges.scriptName).filter { Self.isFile("\(path)/\($0).lua") }.sorted()
     } catch {
@@ -90,6 +93,35 @@ final class ScriptFolder {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// Watches the folders of the files that links lead to, in which an edit is seen.
+  private func watchTargets(of names: [String]) {
+    var found: [String: [String: String]] = [:]
+    for name in names {
+      guard let target = Self.target(of: "\(path)/\(name)"), let slash = target.lastIndex(of: "/") else {
+        continue
+      }
+      let folder = slash == target.startIndex ? "/" : String(target[..<slash])
+      found[folder, default: [:]][String(target[target.index(after: slash)...])] = name
+    }
+    for folder in targets.keys where found[folder] == nil && !isOwn(folder) { watch?.remove(folder) }
+    targets = found
+    for folder in found.keys { try? watch?.add(folder) }
+  }
+
+  private func isOwn(_ folder: String) -> Bool {
+    folder == path || folder == parent || folder.hasPrefix(path + "/")
+  }
+
+  /// Returns the path of the file that a link leads to, without links in it; nil for what is no link.
+  private static func target(of path: String) -> String? {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK,
+      let target = realpath(path, nil)
+    else { return nil }
+    defer { free(target) }
+    return String(cString: target)
+  }
+
   private func addLibraries(_ folder: String, depth: Int) {
     guard depth <= Self.deepest, Self.isFolder(folder), (try? watch?.add(folder)) != nil else { return }
     for name in (try? LinuxFiles.names(in: folder)) ?? [] where !name.hasPrefix(".") {
@@ -105,6 +137,7 @@ final class ScriptFolder {
       guard folder == path || folder.hasPrefix(path + "/") else { return }
       if folder == path { changes.isAll = true }
     case .entry(let folder, let name):
+      if let link = targets[folder]?[name] { changes.add(link, in: path, root: path) }
       if folder == path || folder.hasPrefix(path + "/") {
         changes.add(name, in: folder, root: path)
         let isLibrary = folder != path || name.hasPrefix("_")

@@ -12,9 +12,16 @@ final class DaemonHarness {
   let daemon: Daemon
   private let base: EngineHarness
 
-  /// - Parameter scripts: the texts by names of files.
-  init(wall: Bool = false, socket: Bool = false, _ scripts: [(String, String)]) throws {
-    base = try EngineHarness(wall: wall)
+  /// - Parameters:
+  ///   - stations: the text of the stations file.
+  ///   - scripts: the texts by names of files.
+  init(
+    wall: Bool = false, socket: Bool = false, stations: String? = nil, _ scripts: [(String, String)]
+  ) throws {
+    var base = try EngineHarness(wall: wall)
+    base.stations = stations
+    base.store = base.folder.file("store.db")
+    self.base = base
     folder = try TemporaryFolder()
     for (name, text) in scripts { _ = try folder.write(Array(text.utf8), to: name) }
     daemon = Daemon(
@@ -24,7 +31,7 @@ final class DaemonHarness {
 
   deinit {
     daemon.stop()
-    run { false }
+    run { [daemon] in daemon.turn() }
     daemon.engine.closeServices()
     daemon.engine.loop.close()
   }

@@ -193,6 +193,64 @@ import Testing
     #expect(muted.map { $0["muted"]?.bool } == [true])
   }
 
+  @Test("a show whose station is not reached yet is tried again after a reload")
+  func retriedShow() throws {
+    let harness = try DaemonHarness(
+      stations:
+        "station('http://radio.example/a', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', refuses = true })",
+      [
+        (
+          "show.lua",
+          """
+          local show = require "recorder".schedule {
+            url = "http://radio.example/a", cron = "0 1 * * *", duration = "1h", name = "show",
+          }
+          show:on("fallback", function() print(os.date "%H:%M") end)
+          """
+        )
+      ])
+    try harness.begin()
+    harness.pass(.seconds(3600 + 600))
+    let before = harness.printed.count
+    #expect(before > 5 && harness.printed.first == "show: 01:00", "\(harness.printed)")
+    _ = try harness.call("reload")
+    harness.pass(.seconds(600))
+    #expect(harness.printed.count > before + 5, "\(harness.printed)")
+    // The show is over, and begins anew the next day alone.
+    harness.pass(.seconds(3 * 3600))
+    let last = harness.printed.count
+    _ = try harness.call("reload")
+    harness.pass(.seconds(3600))
+    #expect(harness.printed.count == last, "\(harness.printed.suffix(3))")
+  }
+
+  @Test("an edit of a file behind a link is seen, and so is another target")
+  func links() throws {
+    let harness = try DaemonHarness(wall: true, [])
+    let away = try TemporaryFolder()
+    _ = try away.write(Array("print 'one'".utf8), to: "real.lua")
+    _ = try away.write(Array("print 'other'".utf8), to: "other.lua")
+    let link = harness.folder.file("linked.lua")
+    #expect(symlink(away.file("real.lua"), link) == 0)
+    try harness.begin()
+    #expect(harness.run { harness.printed == ["linked: one"] })
+    _ = try away.write(Array("print 'two'".utf8), to: "real.lua")
+    #expect(harness.run { harness.printed == ["linked: one", "linked: two"] })
+    // As an editor saves: a new file takes the name.
+    _ = try away.write(Array("print 'three'".utf8), to: "new")
+    rename(away.file("new"), away.file("real.lua"))
+    #expect(harness.run { harness.printed.last == "linked: three" })
+    unlink(link)
+    #expect(symlink(away.file("other.lua"), link) == 0)
+    #expect(harness.run { harness.printed.last == "linked: other" })
+    _ = try away.write(Array("print 'last'".utf8), to: "other.lua")
+    #expect(harness.run { harness.printed.last == "linked: last" })
+    let count = harness.printed.count
+    _ = try away.write(Array("print 'unused'".utf8), to: "real.lua")
+    harness.pass(.milliseconds(600))
+    #expect(harness.printed.count == count)
+  }
+
   @Test("a hundred reloads leave descriptors, jobs, threads and listeners as they were")
   func manyReloads() throws {
     let text = """
