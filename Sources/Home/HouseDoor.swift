@@ -17,7 +17,7 @@ public final class HouseDoor {
   }
 
   private let loop: EventLoop
-  private let make: (_ wait: Duration) throws -> House
+  private let make: (_ wait: Duration, _ isWanted: Bool) throws -> House
   private var phase = Phase.closed
   private var closeListeners = Listeners<() -> Void>()
   /// Receives the house when it has been opened, before any script code runs with it.
@@ -32,8 +32,9 @@ public final class HouseDoor {
   public static let defaultWait = Duration.seconds(30)
 
   /// Creates a closed door.
-  /// - Parameter make: builds the house, whose opening waits at most for `wait` for another process.
-  public init(loop: EventLoop, _ make: @escaping (_ wait: Duration) throws -> House) {
+  /// - Parameter make: builds the house, whose opening waits at most for `wait` for another process; `isWanted` is true for a
+  ///   wait that the caller named.
+  public init(loop: EventLoop, _ make: @escaping (_ wait: Duration, _ isWanted: Bool) throws -> House) {
     (self.loop, self.make) = (loop, make)
   }
 
@@ -62,15 +63,17 @@ public final class HouseDoor {
       if case .opening(let house, let waiters) = phase {
         phase = .opening(house, waiters + [waiter])
       } else {
-        begin(addAll: addAll, wait: wait ?? Self.defaultWait, for: waiter)
+        begin(addAll: addAll, wait: wait, for: waiter)
       }
     }
   }
 
   /// Opens in a task of its own: the first caller may be cancelled, which concerns no other.
-  private func begin(addAll: Bool, wait: Duration, for waiter: Waiter) {
+  private func begin(addAll: Bool, wait: Duration?, for waiter: Waiter) {
     let house: House
-    do { house = try make(wait) } catch { return waiter.resume(throwing: error) }
+    do { house = try make(wait ?? Self.defaultWait, wait != nil) } catch {
+      return waiter.resume(throwing: error)
+    }
     phase = .opening(house, [waiter])
     loop.start { [self] in
       do {

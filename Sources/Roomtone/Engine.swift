@@ -132,13 +132,13 @@ public final class Engine {
     (triggers.changes, recordings.changes, headsets.changes) = (changes, changes, changes)
     changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()
-    house = HouseDoor(loop: loop) { wait in
+    house = HouseDoor(loop: loop) { wait, isWanted in
       House(
         loop: loop,
         driver: HouseDriver(
           loop: loop, speakers: options.configuration.speakers, output: options.configuration.output,
           stateFolder: options.stateFolder, access: options.access, wait: wait,
-          processName: options.processName,
+          processName: options.processName, service: isWanted ? nil : Self.serviceName,
           log: { relay.log(.warn, $0) }))
     }
     let memory = options.store == nil ? nil : store
@@ -150,6 +150,9 @@ public final class Engine {
     store.onLog = { relay.log(.warn, $0) }
     if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
   }
+
+  /// The name of a daemon for processes that need the house: it does not end by itself.
+  public static let serviceName = "roomtone serve"
 
   private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
     -> Headsets
@@ -201,17 +204,24 @@ public final class Engine {
   /// The jobs of all scripts, in the order in which they were added.
   public var scheduledJobs: [Job] { jobs.jobs() }
 
+  /// Returns the number of jobs of the script with a number.
+  func jobCount(of script: Int) -> Int { jobs.count(of: script) }
+
   /// A script with all modules, ready to be given code.
   /// - Parameters:
   ///   - path: the file, or a name such as `-e`.
   ///   - isFile: `true` if relative paths and modules are also searched beside it.
   ///   - global: `true` if modules are globals.
-  public func makeScript(_ path: String, isFile: Bool, global: Bool = false) throws -> Script {
+  ///   - workingFolder: the folder of relative paths, for a script of another process; nil for that of this one.
+  public func makeScript(
+    _ path: String, isFile: Bool, global: Bool = false, workingFolder: String? = nil
+  ) throws -> Script {
     scripts += 1
     let state = try LuaState(
       name: path, loop: loop, limits: options.configuration.limits, watchdog: watchdog, seed: options.seed)
     let folder = isFile ? Self.folder(of: path) : nil
     let script = Script(name: path, folder: folder, number: scripts, state: state)
+    script.workingFolder = workingFolder
     script.onLog = { [unowned self] in onLog($0, $1, $2) }
     script.onMark = { [unowned self] in onMark($0) }
     script.onFailure = { [unowned self] in onFailure($0) }
@@ -227,7 +237,7 @@ public final class Engine {
       global: global)
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
     script.state.override(nil, [help])
-    let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
+    let folders = [folder ?? workingFolder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(
       folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] }, script: isFile ? path : nil)
     state.embeddedModules = StandardLibrary.modules

@@ -82,7 +82,7 @@ enum Command {
         text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
         arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
         output: arguments.output(.output), configuration: arguments.text(.config),
-        verbose: arguments.has(.verbose)))
+        verbose: arguments.has(.verbose), attachment: try Attachment(arguments, of: "run")))
   }
 
   private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
@@ -130,8 +130,9 @@ enum Command {
   private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {
     try ReplCommand.run(
       ReplCommand.Options(
-        text: try script(arguments), output: arguments.output(.output), configuration: arguments.text(.config)
-      ))
+        text: try script(arguments), output: arguments.output(.output),
+        configuration: arguments.text(.config),
+        attachment: try Attachment(arguments, of: "repl"), scriptName: arguments.text(.ofScript)))
   }
 
   private static func play(_ arguments: ParsedArguments) throws -> Int32 {
@@ -140,7 +141,8 @@ enum Command {
         files: arguments.operands, shuffles: arguments.has(.shuffle), loops: arguments.has(.loop),
         places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
         output: arguments.output(.output), configuration: arguments.text(.config),
-        source: try StationSettings(arguments, of: "play")))
+        source: try StationSettings(arguments, of: "play"), charset: arguments.text(.charset),
+        attachment: try Attachment(arguments, of: "play")))
   }
 
   private static func listing(_ arguments: ParsedArguments) -> LookCommand.Options {

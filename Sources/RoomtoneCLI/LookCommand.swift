@@ -50,7 +50,12 @@ enum LookCommand {
   }
 
   static func status(_ options: Options) throws -> Int32 {
-    try look(options) { view, configuration in
+    if options.configuration == nil, let client = try ControlClient.connect() {
+      let status = Status(ofDaemon: try client.call("status"))
+      show(options, status.json, status.table)
+      return 0
+    }
+    return try look(options) { view, configuration in
       let status = Status(view, configuration: configuration, file: options.configuration)
       show(options, status.json, status.table)
     }
@@ -142,6 +147,25 @@ extension LookCommand {
       playing = view.owner.map(\.playing) ?? []
       stateFolder = UserFolders.state
       self.configuration = file ?? EngineSetup.userFile()
+    }
+
+    /// The status of the house as the daemon reports it.
+    init(ofDaemon status: JSON) {
+      driver = status["driver"]?.text ?? "closed"
+      output = status["output"]?.text ?? ""
+      owner = HouseOwner(
+        processID: (status["process"]?.int).map { Int32(clamping: $0) }, name: Engine.serviceName,
+        output: output)
+      (speakers, available, groups) = (
+        status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
+      )
+      playing = (status["playing"]?.elements ?? []).map { playing in
+        let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
+        return
+          "\(playing["title"]?.text ?? "") in \(rooms.isEmpty ? "no room" : rooms.joined(separator: ", "))"
+      }
+      stateFolder = UserFolders.state
+      configuration = EngineSetup.userFile()
     }
 
     var json: JSON {

@@ -11,9 +11,15 @@ enum RunCommand {
     var output: Output?
     var configuration: String?
     var verbose: Bool
+    var attachment = Attachment.automatic
   }
 
   static func run(_ options: Options) throws -> Int32 {
+    if let client = try options.attachment.client(
+      hasOwnHouse: options.output != nil || options.configuration != nil)
+    {
+      return try AttachedRun.run(options, client)
+    }
     let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
     let engineOptions = EngineSetup.ownHouse(configuration, command: "run", script: options.text.name)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)

@@ -44,7 +44,7 @@ private final class SlowDriver: Driver {
     var failures = 0
     /// Ends of openings, by name, in their order.
     private(set) var ends: [String] = []
-    private(set) lazy var door = HouseDoor(loop: loop) { [unowned self] _ in
+    private(set) lazy var door = HouseDoor(loop: loop) { [unowned self] _, _ in
       count += 1
       failures -= 1
       return House(loop: loop, driver: SlowDriver(loop: loop, fails: failures >= 0))

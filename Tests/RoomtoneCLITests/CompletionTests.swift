@@ -92,7 +92,7 @@ import Testing
     #expect(Self.values("cron", "add", "@daily", "record", "mor") == ["morning"])
     #expect(Self.values("cron", "add", "@daily", "record", "--wait") == ["--wait-for-audio"])
     #expect(Self.values("cron", "add", "@daily", "play", "--on", "K") == ["Kitchen"])
-    #expect(Self.values("cron", "add", "@daily", "show.lua", "--n") == ["--name"])
+    #expect(Self.values("cron", "add", "@daily", "show.lua", "--n") == ["--name", "--no-attach"])
     #expect(Self.complete("cron", "add", "@daily", "run", "").files == [.init(extensions: ["lua"])])
     #expect(Self.complete("cron", "add", "@daily", "show.lua", "").files == [.init()])
   }

@@ -60,10 +60,18 @@ import Testing
                                null
               --config FILE    the configuration (default:
                                $XDG_CONFIG_HOME/roomtone/config.lua)
+              --attach         goes through the daemon, which must run
+              --no-attach      never goes through the daemon
+              --script NAME    the script that is meant
           -h, --help           shows this help
 
         Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads
         standard input to its end, and the exit status is 1 when a line failed.
+
+        While a daemon runs the prompt is inside it: lines run in the state of 'roomtone
+        ctl eval', whose variables stay until 'os.exit()', or with --script in that of a
+        script. With --output or --config, and with --no-attach, it has a house of its
+        own, which the daemon keeps from it.
 
         Examples:
           roomtone repl

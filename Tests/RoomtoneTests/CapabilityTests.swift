@@ -62,7 +62,7 @@ struct CapabilityTests {
     let loop = EventLoop(clock: .virtual(start: EngineHarness.monday))
     let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
     let script = Script(name: "test.lua", folder: nil, number: 1, state: state)
-    let door = HouseDoor(loop: loop) { _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }
+    let door = HouseDoor(loop: loop) { _, _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),

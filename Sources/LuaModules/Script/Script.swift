@@ -13,6 +13,10 @@ public final class Script {
   public let name: String
   /// The folder in which relative paths of the script are looked for first; nil for text that comes from no file.
   public let folder: String?
+  /// The folder of relative paths, for a script of another process; nil for the working directory.
+  public var workingFolder: String?
+  /// True if what the script plays on sessions that others made ends with it.
+  public var endsPlayback = false
   /// The number of the script in its engine.
   public let number: Int
   /// The Lua state.
@@ -274,9 +278,11 @@ extension Script {
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
   func path(of given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
-    guard !given.isEmpty, !given.hasPrefix("/"), let folder, !mayExist(given) else { return given }
+    guard !given.isEmpty, !given.hasPrefix("/") else { return given }
+    let usual = workingFolder.map { "\($0)/\(given)" } ?? given
+    guard let folder, !mayExist(usual) else { return usual }
     let beside = "\(folder)/\(given)"
-    return mayExist(beside) ? beside : given
+    return mayExist(beside) ? beside : usual
   }
 
   /// True for a file that exists, or that only a remote mount knows, which has not answered lately.

@@ -17,10 +17,12 @@ struct SessionFunctions {
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
     [
       SessionFunctions(name: "play", arity: 2) { [unowned module] session, call, first in
-        try play(session, call, first, module.script)
+        module.note(playingOn: session)
+        return try play(session, call, first, module.script)
       },
       SessionFunctions(name: "play_stream", arity: 2) { [unowned module] session, call, first in
-        try module.playStream(session, call, first)
+        module.note(playingOn: session)
+        return try module.playStream(session, call, first)
       },
       SessionFunctions(name: "pause", arity: 0) { session, _, _ in
         session.pause()

@@ -48,9 +48,26 @@ final class SpeakerModule {
       ])
     script.state.override(nil, [module.why(jobs, zone)])
     script.state.onRefusal = { [weak module] in module?.recordRefusal($0, $1) }
-    script.staysAlive {
-      door.open.map { $0.sessions.contains { $0.state == .playing } || $0.hasPending } ?? false
+    script.staysAlive { [unowned module] in
+      guard let house = door.open else { return false }
+      // In a house of several scripts each stays for what it plays itself.
+      if door.isShared { return module.played.contains { $0.session?.state == .playing } }
+      return house.sessions.contains { $0.state == .playing } || house.hasPending
     }
+    script.root { [unowned module, unowned script] in
+      guard script.endsPlayback else { return }
+      for played in module.played { played.session?.stop() }
+    }
+  }
+
+  /// A session that the script has played on.
+  private struct Played { weak var session: Session? }
+  private var played: [Played] = []
+
+  /// Notes that the script plays on a session.
+  func note(playingOn session: Session) {
+    played.removeAll { $0.session == nil || $0.session === session }
+    played.append(Played(session: session))
   }
 
   private init(

@@ -28,6 +28,11 @@ final class ControlMethods {
       "resume": house { actions, room in try actions.resume(room) },
       "next": house { actions, room in try actions.next(room) },
       "previous": house { actions, room in try actions.previous(room) },
+      "run": { [self] in
+        try daemon.attach($0)
+        return nil
+      },
+      "play": play,
       "stop": house { actions, room in try await actions.stop(room) },
     ]
   }
@@ -216,14 +221,17 @@ final class ControlMethods {
   // MARK: Code and log
 
   private func evaluate(_ request: ControlRequest) throws -> JSON? {
-    let parameters = try ControlParameters(request, "code", "script")
+    let parameters = try ControlParameters(request, "code", "script", "follow")
     let code = try parameters.requiredText("code")
     let script =
       if let name = try parameters.text("script") {
         try running(try daemon.host(name))
       } else { try daemon.prompt.ready() }
     do {
-      request.onCancel = try daemon.evaluations.run(code, in: script) { request.answer($0) }
+      let onPrint: ((String) -> Void)? =
+        try parameters.flag("follow")
+        ? { [weak request] in _ = request?.notify("print", .object([("text", .string($0))])) } : nil
+      request.onCancel = try daemon.evaluations.run(code, in: script, onPrint: onPrint) { request.answer($0) }
     } catch { throw LuaError(error).located }
     return nil
   }
@@ -239,7 +247,9 @@ final class ControlMethods {
     let parameters = try ControlParameters(request, "script", "follow")
     let name = try parameters.text("script")
     // A script that is gone may have lines all the same.
-    if let name, !daemon.log.kept.contains(where: { $0.script == name }) { _ = try daemon.host(name) }
+    if let name, name != daemon.prompt.name, !daemon.log.kept.contains(where: { $0.script == name }) {
+      _ = try daemon.host(name)
+    }
     if try parameters.flag("follow") {
       request.isFollowed = true
       var end: () -> Void = {}
@@ -282,6 +292,12 @@ final class ControlMethods {
       later(request) { [unowned self] in .array(body(try await openHouse().house)) }
       return nil
     }
+  }
+
+  private func play(_ request: ControlRequest) throws -> JSON? {
+    let playback = try AttachedPlayback(request, engine: daemon.engine)
+    later(request) { [unowned self] in try await playback.run(in: try await openHouse().house) }
+    return nil
   }
 
   private func volume(_ request: ControlRequest) throws -> JSON? {

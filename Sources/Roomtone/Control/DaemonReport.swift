@@ -21,22 +21,28 @@ struct DaemonReport {
       ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
       ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
       ("house", .string(house == nil ? "closed" : "open")),
+      ("driver", .optional(house?.driverName)),
       ("output", .string(engine.options.configuration.output.text)),
       ("speakers", .number(house?.devices.count ?? 0)),
+      ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
+      ("groups", .number(house?.groups.count ?? 0)),
       ("playing", .array(playing.map(RoomReport.playing))),
-      ("scripts", .array(daemon.scripts.map(script))), ("jobs", .number(engine.scheduledJobs.count)),
+      ("scripts", .array(daemon.scripts.map(script))),
+      ("attached", .array(daemon.attached.map { .string($0.name) })),
+      ("jobs", .number(engine.scheduledJobs.count)),
     ])
   }
 
   func script(_ host: ScriptHost) -> JSON {
     let script = host.script
-    let jobs = script.map { script in daemon.engine.scheduledJobs.count { $0.owner == script.number } } ?? 0
+    let jobs = script.map { script in daemon.engine.jobCount(of: script.number) } ?? 0
     return .object([
       ("name", .string(host.name)), ("path", .string(host.path)), ("state", .string(host.machine.name)),
       ("error", .optional(host.machine.error?.description)),
       ("started", host.started.map { .decimal($0.inSeconds) } ?? .null), ("starts", .number(host.starts)),
       ("failures", .number(script?.failures ?? 0)), ("last_error", .optional(host.lastError?.description)),
       ("routines", .number(script?.state.routineCount ?? 0)), ("jobs", .number(jobs)),
+      ("subscriptions", .number(script?.listeners.count ?? 0)),
       ("memory", .number(script?.state.memory.now ?? 0)),
     ])
   }

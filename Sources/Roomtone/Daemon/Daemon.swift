@@ -32,6 +32,8 @@ public final class Daemon {
   let options: DaemonOptions
   /// The scripts by their names.
   private(set) var hosts: [String: ScriptHost] = [:]
+  /// The scripts that clients have handed to the daemon, in their order.
+  private(set) var attached: [AttachedScript] = []
   /// The moment at which the daemon began.
   let began: WallTime
   /// The version of the product, for clients.
@@ -93,7 +95,7 @@ public final class Daemon {
       }
     }
     while phase != .ended {
-      if engine.loop.run(until: { [unowned self] in phase == .ended }) != .done { break }
+      if engine.loop.run(until: { [unowned self] in turn() }) != .done { break }
     }
     hangups.cancel()
     engine.closeServices()
@@ -101,6 +103,13 @@ public final class Daemon {
     engine.loop.close()
     if let failure, signals.status == nil { throw failure }
     return RunResult(status: signals.status ?? 0)
+  }
+
+  /// Looks after what depends on no event, in every turn of the loop.
+  /// - Returns: `true` when the daemon has ended.
+  func turn() -> Bool {
+    for script in attached { script.turn() }
+    return phase == .ended
   }
 
   /// Listens, reads the folder and starts its scripts. The house is opened by `openHouse`, or by the first script.
@@ -143,6 +152,7 @@ public final class Daemon {
     folder?.close()
     watchdog?.cancel()
     for host in hosts.values { host.remove() }
+    for script in attached { script.stop() }
     prompt.end()
     whenSettled { [self] in
       engine.loop.start { [self] in
@@ -184,6 +194,17 @@ public final class Daemon {
   /// Returns the name of the script with a number; nil for one that has ended.
   func scriptName(_ number: Int) -> String? {
     hosts.values.first { $0.script?.number == number }?.name ?? (prompt.number == number ? prompt.name : nil)
+      ?? attached.first { $0.script.number == number }?.name
+  }
+
+  /// Runs a script that a client hands over, as a request for `run`.
+  /// - Throws: `LuaError` of its syntax, `RPCError`.
+  func attach(_ request: ControlRequest) throws {
+    let script = try AttachedScript(request, engine: engine) { [unowned self] script in
+      attached.removeAll { $0 === script }
+      changed()
+    }
+    attached.append(script)
   }
 
   /// Reads all scripts again, new ones and those whose files are gone too.
@@ -245,7 +266,8 @@ public final class Daemon {
     engine.loop.next { [weak self] in
       guard let self else { return }
       updateStatus()
-      let isSettled = phase == .ending ? hosts.isEmpty : !hosts.values.contains { $0.machine.isEnding }
+      let isSettled =
+        phase == .ending ? hosts.isEmpty && attached.isEmpty : !hosts.values.contains { $0.machine.isEnding }
       guard isSettled else { return }
       let waiting = settled
       settled = []

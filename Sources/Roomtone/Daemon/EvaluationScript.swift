@@ -64,6 +64,8 @@ final class Evaluations {
 
   private struct Evaluation {
     let script: Int
+    /// Receives printed lines at once; nil to have them with the results.
+    let onPrint: ((String) -> Void)?
     var printed: [JSON] = []
     let finish: (Result<JSON, any Error>) -> Void
   }
@@ -87,16 +89,21 @@ final class Evaluations {
   }
 
   private func collect(_ line: String, of id: ObjectIdentifier) {
+    if let onPrint = open[id]?.onPrint { return onPrint(line) }
     guard let count = open[id]?.printed.count, count < Self.mostLines else { return }
     open[id]?.printed.append(.string(line))
   }
 
   /// Compiles code as an expression, else as statements, and runs it in a routine of its own.
-  /// - Parameter finish: receives the shown results and the printed lines, or the error, once.
+  /// - Parameters:
+  ///   - onPrint: receives printed lines at once; nil to have them with the results. With it, the first result is the
+  ///     global `_` from then on.
+  ///   - finish: receives the shown results and the printed lines, or the error, once.
   /// - Returns: a function that cancels the routine.
   /// - Throws: `LuaError` of the syntax.
   func run(
-    _ code: String, in script: Script, finish: @escaping (Result<JSON, any Error>) -> Void
+    _ code: String, in script: Script, onPrint: ((String) -> Void)? = nil,
+    finish: @escaping (Result<JSON, any Error>) -> Void
   ) throws -> () -> Void {
     let state = script.state
     let name = "=ctl"
@@ -112,10 +119,11 @@ final class Evaluations {
     let person = Cause.current ?? Cause(.person, "ctl", at: state.loop.wallNow)
     let routine = state.start(function, name: "eval", context: person)
     let id = ObjectIdentifier(routine)
-    open[id] = Evaluation(script: script.number, finish: finish)
+    open[id] = Evaluation(script: script.number, onPrint: onPrint, finish: finish)
     routine.whenEnded { [unowned self] outcome in
       guard let evaluation = open.removeValue(forKey: id) else { return }
       func succeed(_ values: [LuaValue]) {
+        if evaluation.onPrint != nil, let first = values.first { state[global: "_"] = first }
         let results = values.map { JSON.string(state.inspect($0)) }
         evaluation.finish(
           .success(.object([("results", .array(results)), ("printed", .array(evaluation.printed))])))

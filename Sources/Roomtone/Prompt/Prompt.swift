@@ -4,6 +4,15 @@ internal import Home
 internal import LuaModules
 public import LuaRuntime
 
+/// Evaluates the blocks of a prompt in another process. Confined to the loop.
+public protocol PromptRemote: AnyObject {
+  /// Evaluates code, an expression or statements.
+  /// - Parameter finish: receives the results as text, or the error, once.
+  func evaluate(_ code: String, finish: @escaping (Result<[String], LuaError>) -> Void)
+  /// Cancels what is evaluated, whose `finish` receives the error.
+  func cancel()
+}
+
 /// Evaluates blocks of Lua and shows the results: a block is compiled as an expression first, as a statement second. Confined
 /// to the loop.
 public final class Prompt {
@@ -18,6 +27,9 @@ public final class Prompt {
   /// The source of blocks; standard input without a terminal by default.
   public lazy var input: any PromptInput = LineInput(of: self, prompts: nil) { _ in }
 
+  /// The process in which blocks are evaluated; nil for this one.
+  public var remote: (any PromptRemote)?
+
   let engine: Engine
   let script: Script
   /// The code before the first block.
@@ -27,6 +39,7 @@ public final class Prompt {
   private var machine = PromptMachine()
   private var front: LuaRoutine?
   private var run: ScriptRun?
+  private var hasLostRemote = false
   /// Ends `live()` as a key does; nil while it is not shown.
   var endsLive: (() -> Void)?
   /// Blocks that failed.
@@ -86,7 +99,8 @@ public final class Prompt {
     let result = run.finish()
     input.close()
     interrupts?.cancel()
-    return result.status == 0 && failures > 0 && !isInteractive ? RunResult(status: 1) : result
+    let hasFailed = hasLostRemote || failures > 0 && !isInteractive
+    return result.status == 0 && hasFailed ? RunResult(status: 1) : result
   }
 
   /// Handles Ctrl-C: cancels the routine in front, or drops what is being typed.
@@ -96,7 +110,9 @@ public final class Prompt {
   public func receive(_ block: PromptBlock) {
     perform(
       machine.receive(block) { text in
-        if case .success = compile(PromptBlock(text: text)) { true } else { false }
+        // What runs beside belongs to a task of this process.
+        guard remote == nil else { return false }
+        return if case .success = compile(PromptBlock(text: text)) { true } else { false }
       })
   }
 
@@ -133,19 +149,38 @@ public final class Prompt {
     case .startBeside(let block): startBeside(block)
     case .cancelFront:
       input.frontIsCancelled()
-      front?.cancel()
+      if let remote { remote.cancel() } else { front?.cancel() }
     case .dropLine: input.interrupt()
     case .end: run?.stop()
     }
   }
 
   private func evaluate(_ block: PromptBlock) {
+    if let remote { return evaluate(block, in: remote) }
     switch compile(block) {
     case .success(let function): begin(function, name: "prompt", text: block.text)
     case .failure(let error):
       refuse(error)
       perform(machine.frontEnded())
     }
+  }
+
+  private func evaluate(_ block: PromptBlock, in remote: any PromptRemote) {
+    remote.evaluate(block.text) { [unowned self] result in
+      guard !script.isEnding else { return }
+      switch result {
+      case .success(let results): if !results.isEmpty { show(results.joined(separator: "\t") + "\n") }
+      case .failure(let error): refuse(error)
+      }
+      perform(machine.frontEnded())
+    }
+  }
+
+  /// Ends the prompt: the process of `remote` has gone.
+  public func loseRemote(_ error: LuaError) {
+    hasLostRemote = true
+    refuse(error)
+    run?.stop()
   }
 
   private func begin(_ function: LuaReference, name: String, text: String?) {

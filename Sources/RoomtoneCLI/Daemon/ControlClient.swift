@@ -6,7 +6,7 @@ internal import Roomtone
 /// A connection to the control socket of the daemon; each call waits for its answer. For one thread.
 final class ControlClient {
   /// The longest line that is received, in bytes.
-  private static let longestLine = 4 << 20
+  private static let longestLine = 32 << 20
   private let fd: Int32
   private var input: [UInt8] = []
   private var calls = 0
@@ -38,13 +38,33 @@ final class ControlClient {
 
   deinit { close(fd) }
 
-  /// Performs a method, and returns its result.
-  /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends.
-  func call(_ method: String, _ parameters: [(name: String, value: JSON)] = []) throws -> JSON {
+  /// The descriptor, for waiting until there is something to `receive`.
+  var descriptor: Int32 { fd }
+  /// `true` if a message has arrived that was not received yet.
+  var hasMessage: Bool { input.contains(UInt8(ascii: "\n")) }
+
+  /// Sends a request.
+  /// - Returns: the id of its answer.
+  @discardableResult
+  func start(_ method: String, _ parameters: [(name: String, value: JSON)] = []) throws -> Int {
     calls += 1
-    let id = JSON.number(calls)
-    try send(RPCRequest(id: id, method: method, parameters: .object(parameters)).line + "\n")
+    try send(RPCRequest(id: .number(calls), method: method, parameters: .object(parameters)).line + "\n")
+    return calls
+  }
+
+  /// Performs a method, and returns its result.
+  /// - Parameter onNotification: receives the notifications before the result.
+  /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends.
+  func call(
+    _ method: String, _ parameters: [(name: String, value: JSON)] = [],
+    onNotification: (_ method: String, _ parameters: JSON) -> Void = { _, _ in }
+  ) throws -> JSON {
+    try start(method, parameters)
     while let message = try receive() {
+      if let method = message["method"]?.text {
+        onNotification(method, message["params"] ?? .null)
+        continue
+      }
       // Before the first answer: the daemon refused the connection.
       guard message["id"]?.int == calls || message["error"] != nil else { continue }
       if let error = message["error"].flatMap(RPCError.init) { throw error }

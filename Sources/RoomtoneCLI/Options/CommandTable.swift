@@ -49,7 +49,7 @@ extension CommandSpec {
     name: "run",
     summary: "runs a script until it has nothing left to do",
     operands: [.script(replacement: "execute"), .scriptArguments],
-    options: [.longest, .output, .execute, .config, .verbose],
+    options: [.longest, .output, .execute, .config, .verbose, .attach, .noAttach],
     notes: [
       """
       A script has something left to do while a routine runs or waits, a timer or a job is set, or a session plays. \
@@ -58,6 +58,11 @@ extension CommandSpec {
       """
       Options go before SCRIPT or behind it. What begins with a dash and is meant for the script goes behind '--'; the \
       script finds its arguments in 'arg'. With -e there is no SCRIPT, and all operands are the line's.
+      """,
+      """
+      While a daemon runs it is handed the script, shows here what it prints, and ends it with this command: the script \
+      is in the daemon's house and has the daemon's files and standard input. With --output or --config, and with \
+      --no-attach, the script runs in this process, where the daemon keeps the house from it.
       """,
       """
       Exit status: 0 when all went well, 1 when the script or one of its callbacks failed, 2 for wrong usage, 129, \
@@ -167,12 +172,17 @@ extension CommandSpec {
     name: "repl",
     summary: "reads Lua from a prompt and shows results",
     operands: [.firstScript],
-    options: [.output, .config],
+    options: [.output, .config, .attach, .noAttach, .ofScript],
     notes: [
       """
       Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads standard input to its end, \
       and the exit status is 1 when a line failed.
+      """,
       """
+      While a daemon runs the prompt is inside it: lines run in the state of 'roomtone ctl eval', whose variables stay \
+      until 'os.exit()', or with --script in that of a script. With --output or --config, and with --no-attach, it has a \
+      house of its own, which the daemon keeps from it.
+      """,
     ],
     examples: [
       ExampleSpec("roomtone repl", "a prompt with the speakers of your configuration"),
@@ -185,7 +195,7 @@ extension CommandSpec {
     name: "play",
     summary: "plays files until the last has been heard to its end",
     operands: [.audioFile],
-    options: [.on, .volume, .shuffle, .loop, .output, .config] + OptionSpec.ofSource,
+    options: [.on, .volume, .shuffle, .loop, .output, .config, .attach, .noAttach] + OptionSpec.ofSource,
     notes: [
       """
       Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
@@ -204,6 +214,11 @@ extension CommandSpec {
       resumes, n is the next file, p the previous one (or the beginning, later than 3 s), left and right go back and \
       forward 10 s, up, down, + and - change the volume, q quits. Elsewhere, as in cron, nothing is printed unless \
       something goes wrong. A volume that is set stays when the file has ended.
+      """,
+      """
+      While a daemon runs it plays the files, in place of what plays in the rooms, which continues at its volume behind \
+      them; Ctrl-C is the only key then. With --output or --config, and with --no-attach, the house is opened here, where \
+      the daemon keeps it.
       """,
     ],
     examples: [

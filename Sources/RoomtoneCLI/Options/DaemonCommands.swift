@@ -17,7 +17,7 @@ extension CommandSpec {
       """,
       """
       SIGHUP reads all scripts again, SIGTERM and SIGINT end tidily. 'roomtone ctl' talks to the daemon; 'volume', \
-      'stop' and the like act through it.
+      'stop' and the like act through it, and so do 'run', 'play', 'repl', 'devices', 'groups' and 'status'.
       """,
       """
       --install writes a systemd unit of the user with the other options and DIR, and prints the commands that enable \
@@ -159,6 +159,8 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
+  static let attach = OptionSpec("attach", .flag, "goes through the daemon, which must run")
+  static let noAttach = OptionSpec("no-attach", .flag, "never goes through the daemon")
   static let install = OptionSpec("install", .flag, "writes a systemd user unit, and runs nothing")
   static let pastTime = OptionSpec("since", .duration, "the changes of this time: 2h")
   static let ofRoom = OptionSpec("room", .text, valueName: "ROOM", "the changes of a room or a speaker")

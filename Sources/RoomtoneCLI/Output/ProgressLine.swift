@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import EventLoop
+internal import JSONText
 internal import SpeakerKit
 
 /// The progress line of playback on a terminal: `▶ wake_up.mp3  0:12 / 0:23  2 of 5  Kitchen, Bedroom`.
@@ -31,6 +32,19 @@ final class ProgressLine {
         title: title ?? source.title, position: session.position / rate,
         duration: session.duration.map { $0 / rate }, notes: notes, isPaused: session.state == .paused,
         places: places, columns: Terminal.columns))
+  }
+
+  /// Redraws the line for what the daemon plays.
+  func show(_ playing: JSON) {
+    guard line.isShown else { return }
+    var notes: [String] = []
+    if let count = playing["count"]?.int { notes.append("\(playing["index"]?.int ?? 0) of \(count)") }
+    line.show(
+      Self.text(
+        title: playing["title"]?.text ?? "", position: playing["position"]?.int ?? 0,
+        duration: playing["duration"]?.int, notes: notes, isPaused: playing["paused"]?.bool ?? false,
+        places: (playing["rooms"]?.elements ?? []).compactMap(\.text).joined(separator: ", "),
+        columns: Terminal.columns))
   }
 
   /// Ends the line: further output begins on a new one.

@@ -18,6 +18,9 @@ enum PlayCommand {
     var configuration: String?
     /// Settings for the reception of a station.
     var source = StationSettings()
+    /// The name of its `charset`.
+    var charset: String?
+    var attachment = Attachment.automatic
   }
 
   /// A failure that the house reported by an event, with any of its codes.
@@ -30,6 +33,11 @@ enum PlayCommand {
     var configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
     configuration.stations.common = options.source
     let station = try station(options, configuration)
+    if let client = try options.attachment.client(
+      hasOwnHouse: options.output != nil || options.configuration != nil)
+    {
+      return try AttachedPlay.run(options, station, client)
+    }
     let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: "play", script: nil))
     let line = ProgressLine(isShown: Terminal.showsProgress)
     engine.onForcedExit = KeyTerminal.restore

@@ -13,15 +13,26 @@ enum ReplCommand {
     var text: ScriptText?
     var output: Output?
     var configuration: String?
+    var attachment = Attachment.automatic
+    /// The script of the daemon whose state the lines run in; nil for one of their own.
+    var scriptName: String?
   }
 
   static func run(_ options: Options) throws -> Int32 {
+    let client = try options.attachment.client(
+      hasOwnHouse: options.output != nil || options.configuration != nil)
+    if client == nil, options.scriptName != nil { _ = try ControlClient.required() }
     let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
     let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: options.text?.name)
     if let text = options.text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
     let engine = try EngineSetup.engine(engineOptions)
     let isInteractive = Terminal.isInteractive
-    let prompt = try Prompt(engine: engine, after: options.text, isInteractive: isInteractive)
+    let prompt = try Prompt(
+      engine: engine, after: client == nil ? options.text : nil, isInteractive: isInteractive)
+    let daemon = try client.map { client in
+      try DaemonPrompt(client, of: prompt, engine, script: options.scriptName, after: options.text)
+    }
+    defer { daemon?.close() }
     prompt.show = Terminal.write
     prompt.showError = isInteractive ? { fail($0) } : { Terminal.failure($0) }
     guard isInteractive else { return prompt.evaluateInput().status }
@@ -32,7 +43,8 @@ enum ReplCommand {
       CheckCommand.warn(about: text, configuration, atPrompt: true)
     }
     prompt.width = { Terminal.columns - 1 }
-    let greeting = ["Roomtone \(Command.version).", "Ctrl-C cancels what runs, Ctrl-D leaves."]
+    let place = daemon.map { " in the daemon (process \($0.process))" } ?? ""
+    let greeting = ["Roomtone \(Command.version)\(place).", "Ctrl-C cancels what runs, Ctrl-D leaves."]
     Terminal.print(greeting.joined(separator: Terminal.columns < 60 ? "\n" : " "))
     if let screen = screen(prompt, engine) {
       prompt.input = screen

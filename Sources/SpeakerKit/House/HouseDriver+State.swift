@@ -74,6 +74,11 @@ extension HouseDriver {
     var left = lockWait
     var hasTold = false
     while let owner = try state.lock(as: processName) {
+      if let service, owner.name == service {
+        throw SpeakerError(
+          .busy, "\(owner) has the house", hint: "roomtone run --attach hands it a script; or end it",
+          facts: [.init("process", .string(owner.description)), .init("path", .string(state.path))])
+      }
       guard left > .zero else {
         throw SpeakerError(
           .busy, "\(owner) has the house", hint: "end it, or wait longer",

@@ -45,6 +45,8 @@ public final class HouseDriver: Driver {
   /// in it.
   let lockWait: Duration
   let processName: String
+  /// The name of processes that are not waited for, as they do not end by themselves; nil for none.
+  let service: String?
   /// State that was read on opening.
   var kept = HouseState()
   /// Timer that writes the state after a change.
@@ -82,7 +84,7 @@ public final class HouseDriver: Driver {
   public init(
     loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
     access: HouseAccess = .drive, wait: Duration = .seconds(30), processName: String = "roomtone",
-    log: @escaping (String) -> Void = { _ in }
+    service: String? = nil, log: @escaping (String) -> Void = { _ in }
   ) {
     self.loop = loop
     specs = speakers
@@ -91,6 +93,7 @@ public final class HouseDriver: Driver {
     self.access = access
     lockWait = wait
     self.processName = processName
+    self.service = service
     self.log = log
   }
 

@@ -1,0 +1,118 @@
+internal import EventLoop
+internal import Home
+internal import JSONText
+internal import Roomtone
+internal import SpeakerKit
+
+/// The wish to go through the daemon, for the commands that can do without.
+enum Attachment {
+  /// Through the daemon where one runs, unless the command names a house of its own.
+  case automatic
+  case required
+  case refused
+
+  /// Reads `--attach` and `--no-attach`.
+  /// - Throws: `UsageError` for both, and for `--attach` with a house of the command's own.
+  init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
+    let help = "roomtone \(command)"
+    switch (arguments.has(.attach), arguments.has(.noAttach)) {
+    case (true, true): throw UsageError(.option, "--attach and --no-attach exclude each other", help: help)
+    case (true, false): self = .required
+    case (false, true): self = .refused
+    case (false, false): self = .automatic
+    }
+    guard case .required = self else { return }
+    for name in ["output", "config"] where arguments.has(name == "output" ? .output : .config) {
+      throw UsageError(.option, "--\(name) is for a house of its own, and the daemon has one", help: help)
+    }
+  }
+
+  /// Returns the connection to the daemon; nil for none.
+  /// - Parameter hasOwnHouse: `true` if the command names an output or a configuration.
+  /// - Throws: `ctl.none` where a daemon is required; `ctl.socket`.
+  func client(hasOwnHouse: Bool) throws -> ControlClient? {
+    switch self {
+    case .automatic: hasOwnHouse ? nil : try ControlClient.connect()
+    case .required: try ControlClient.required()
+    case .refused: nil
+    }
+  }
+}
+
+/// `roomtone run` through the daemon.
+enum AttachedRun {
+  /// Hands a script to the daemon, and shows its output until it has ended.
+  /// - Returns: the exit status of the script.
+  static func run(_ options: RunCommand.Options, _ client: ControlClient) throws -> Int32 {
+    let text = options.text
+    guard let code = String(validating: text.bytes, as: UTF8.self) else {
+      throw CommandFailure(.socket, "\(text.name) is not UTF-8, and can't be handed to the daemon")
+    }
+    let configuration = try EngineSetup.configuration(file: nil)
+    CheckCommand.warn(about: text, configuration)
+    let least = options.verbose ? LogLevel.debug : configuration.logLevel
+    var parameters: [(name: String, value: JSON)] = [
+      ("name", .string(text.isFile ? UserFolders.absolute(text.name) : text.name)), ("code", .string(code)),
+      ("is_file", .bool(text.isFile)), ("folder", .string(UserFolders.absolute("."))),
+      ("arguments", .array(options.arguments.map { .string($0) })),
+    ]
+    if let limit = options.limit { parameters.append(("seconds", .exact(limit.inSeconds))) }
+    let result = try client.call("run", parameters) { method, parameters in
+      switch method {
+      case "print": Terminal.print(parameters["text"]?.text ?? "")
+      case "failure": failure(parameters["report"]?.text ?? "")
+      case "log":
+        guard let level = LogLevel(rawValue: parameters["level"]?.text ?? ""), level >= least else { return }
+        var fields: [(String, String)] = []
+        if case .object(let members)? = parameters["fields"] {
+          fields = members.map { ($0.name, $0.value.text ?? "") }
+        }
+        Terminal.log(level, parameters["message"]?.text ?? "", fields)
+      default: break
+      }
+    }
+    return Int32(clamping: result["status"]?.int ?? 1)
+  }
+
+  /// Shows the report of an error: one line, and below it the position in the script.
+  private static func failure(_ report: String) {
+    let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }
+    Terminal.writeError("roomtone: \(lines.joined(separator: "\n"))\n")
+  }
+}
+
+/// `roomtone play` through the daemon.
+enum AttachedPlay {
+  /// Has the daemon play files, or a station, to the end.
+  static func run(_ options: PlayCommand.Options, _ station: String?, _ client: ControlClient) throws -> Int32
+  {
+    var parameters: [(name: String, value: JSON)] = [
+      ("rooms", .array(options.places.map { .string($0) })), ("shuffle", .bool(options.shuffles)),
+      ("loop", .bool(options.loops)),
+    ]
+    if let volume = options.volume { parameters.append(("volume", .number(volume))) }
+    if let station {
+      let source = options.source
+      var file: String?
+      if case .file(let path)? = source.password { file = UserFolders.absolute(path) }
+      let settings = [
+        ("station", station), ("charset", options.charset), ("user_agent", source.userAgent),
+        ("user", source.user), ("password_file", file),
+        ("certificate_file", source.certificateFile.map(UserFolders.absolute)),
+      ]
+      parameters += settings.compactMap { name, text in text.map { (name, .string($0)) } }
+    } else {
+      parameters.append(("files", .array(options.files.map { .string(UserFolders.absolute($0)) })))
+    }
+    let line = ProgressLine(isShown: Terminal.showsProgress)
+    defer { line.end() }
+    _ = try client.call("play", parameters) { method, parameters in
+      switch method {
+      case "playing": line.show(parameters)
+      case "warning": Terminal.log(.warn, parameters["message"]?.text ?? "", [])
+      default: break
+      }
+    }
+    return 0
+  }
+}
