@@ -36,7 +36,7 @@ speaker.UNGROUPED = "harman"
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
 ---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.
----One process at a time drives a house: a second one logs that it waits.
+---One process at a time drives a house: a second one logs that it waits, but for the daemon only as long as `wait` says.
 ---
 ---Raises `speaker.busy` (another process has the house, named by `process`), `speaker.unsupported` (unknown driver),
 ---`audio.no_output`, `speaker.lost` (names and volumes can't be stored), `speaker.closed` (closed while it was
