@@ -7,14 +7,6 @@ internal import HTTP
 ///
 /// A segment that fails is received again from its start, and the frames that were delivered are left out.
 final class HLSReception {
-  /// The request for a segment, or for what it needs.
-  private enum Request {
-    case none
-    /// To be sent when reading continues: the sound so far waits for the player, or for a disk.
-    case held(HLSPiece)
-    case open(HLSTransfer)
-  }
-
   /// The address of the connection.
   let address: StreamAddress
   private unowned let receiver: StationReceiver
@@ -22,7 +14,8 @@ final class HLSReception {
   private var sound = HLSSound()
   private var segment: HLSProgress?
   private let lists: HLSLists
-  private var request = Request.none
+  /// The request for a segment, or for what it needs; nil while none is open.
+  private var request: HLSTransfer?
   private var sections = HLSSections()
   private var connection: HLSConnection
   /// True if frames have been delivered.
@@ -70,8 +63,8 @@ final class HLSReception {
   private var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
 
   private func cancelRequest() {
-    if case .open(let transfer) = request { transfer.cancel() }
-    request = .none
+    request?.cancel()
+    request = nil
   }
 
   /// The connection has brought nothing for too long.
@@ -80,13 +73,7 @@ final class HLSReception {
   /// Resumes reading after a pause.
   func resume() {
     follower.resumed(at: receiver.now)
-    switch request {
-    case .none: break
-    case .held(let piece):
-      request = .none
-      requestNext(of: piece)
-    case .open(let transfer): transfer.resume()
-    }
+    request?.resume()
   }
 
   func timePassed() {
@@ -178,7 +165,6 @@ final class HLSReception {
 
   /// Requests what the segment needs and is not there, at last the segment itself.
   private func requestNext(of piece: HLSPiece) {
-    guard !receiver.pause.isHolding else { return request = .held(piece) }
     let part: HLSSections.Part
     do throws(StreamError) { part = try sections.next(for: piece) } catch {
       // In a turn of its own: a list may have thousands of segments that can't be requested.
@@ -194,14 +180,14 @@ final class HLSReception {
       let transfer = HLSTransfer(of: section.address, range: section.range, on: receiver.loop) {
         [unowned self] _, new in
         guard bytes.count + new.count <= section.limit else {
-          request = .none
+          request = nil
           segmentFailed(section.tooLong, .content)
           return .stop
         }
         bytes += new
         return .more
       } onEnd: { [unowned self] _, end in
-        request = .none
+        request = nil
         switch end {
         case .failed(let error, let failure): segmentFailed(section.missing(error), failure)
         case .complete:
@@ -211,19 +197,19 @@ final class HLSReception {
           requestNext(of: piece)
         }
       }
-      if start(transfer, at: section.address) { request = .open(transfer) }
+      if start(transfer, at: section.address) { request = transfer }
     case .segment(let address, let initialization, let cipher):
       let transfer = HLSTransfer(of: address, range: piece.segment.range, on: receiver.loop) {
         [unowned self] _, bytes in
         receive(bytes, initialization, cipher)
       } onEnd: { [unowned self] _, end in
-        request = .none
+        request = nil
         switch end {
         case .failed(let error, let failure): segmentFailed(error, failure)
         case .complete: finishSegment(cipher)
         }
       }
-      if start(transfer, at: address) { request = .open(transfer) }
+      if start(transfer, at: address) { request = transfer }
     }
   }
 
@@ -267,7 +253,7 @@ final class HLSReception {
   }
 
   private func stop(_ obstacle: HLSSound.Obstacle) -> HTTPFlow {
-    request = .none
+    request = nil
     let url = segment?.piece.address ?? address.description
     let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(obstacle.found))]
     let error =

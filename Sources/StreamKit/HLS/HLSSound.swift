@@ -84,6 +84,11 @@ struct HLSSound: Sendable {
   /// Receives the next bytes of the segment.
   /// - Parameter body: returns false to get no more of these bytes.
   mutating func consume(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) throws(Obstacle) {
+    var isOver = false
+    func emit(_ item: Item) -> Bool {
+      if !isOver { isOver = !body(item) }
+      return !isOver
+    }
     // Tags come in front of the sound, one behind the other.
     var bytes = bytes[...]
     while true {
@@ -106,7 +111,7 @@ struct HLSSound: Sendable {
         guard case .tag(_, let rest) = container else {
           var failure: Obstacle?
           known.withUnsafeBytes { bytes in
-            do throws(Obstacle) { try consumeSound(bytes, body) } catch { failure = error }
+            do throws(Obstacle) { try consumeSound(bytes, emit) } catch { failure = error }
           }
           if let failure { throw failure }
           continue
@@ -121,7 +126,7 @@ struct HLSSound: Sendable {
         finishTag(tag)
         container = .unknown([])
       case .packed, .transport, .fragments:
-        return try consumeSound(UnsafeRawBufferPointer(rebasing: bytes), body)
+        return try consumeSound(UnsafeRawBufferPointer(rebasing: bytes), emit)
       }
     }
   }

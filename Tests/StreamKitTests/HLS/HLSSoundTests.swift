@@ -214,6 +214,24 @@ import Testing
     #expect(fed > 100_000 || kind == .noise || kind == .timedTag, "\(fed)")
   }
 
+  @Test("a receiver that wants no more gets no more of the same bytes", arguments: [4, 1_000])
+  func refusal(cut: Int) throws {
+    let programme = try HLSProgramme.of(.packed)
+    var (sound, count) = (HLSSound(), 0)
+    try programme.feed(programme.segments[0].bytes, to: &sound) {}
+    try sound.begin(title: nil, initialization: nil, isContinuous: true) { _ in true }
+    let bytes = programme.segments[1].bytes
+    // The last frame of the segment in front is complete with the first bytes of this one.
+    try bytes[..<cut].withUnsafeBytes { try sound.consume($0) { _ in true } }
+    try bytes[cut...].withUnsafeBytes {
+      try sound.consume($0) { _ in
+        count += 1
+        return false
+      }
+    }
+    #expect(count == 1)
+  }
+
   @Test("a transport stream of another kind is refused by name")
   func foreign() throws {
     let folder = try TemporaryFolder()
