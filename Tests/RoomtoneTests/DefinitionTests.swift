@@ -123,6 +123,7 @@ struct DefinitionTests {
   static let optionTables = [
     ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("speaker.StreamOptions", "speaker.play_stream, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.HistoryOptions", "speaker.history, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("stream.Options", "require 'stream'.new, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     (
       "stream.AudioVaultOptions",

@@ -388,7 +388,7 @@ function speaker.on(event, fn) end
 ---@field cause? speaker.Cause Cause; nil if none is known.
 
 ---@class speaker.HistoryOptions
----@field device? speaker.Device|speaker.Group|string|(speaker.Device|speaker.Group|string)[] Changes of these speakers and of sessions that they were in (default: all changes).
+---@field device? speaker.Target|speaker.Target[] Changes of these speakers and of sessions that they were in (default: all changes).
 ---@field since? Duration Length of the time up to now (default: as long as changes are kept).
 ---@field kind? string Changes of one kind (default: all kinds).
 
