@@ -85,7 +85,7 @@ void shim_push_where(lua_State *L, int level) {
   lua_pushliteral(L, "");
 }
 
-bool shim_find_site(lua_State *L, const char *library, shim_site *site) {
+static bool find_site(lua_State *L, const char *library, shim_site *site) {
   static const char embedded[] = "@stdlib/";
   lua_Debug ar;
   const char *called = NULL;
@@ -104,6 +104,12 @@ bool shim_find_site(lua_State *L, const char *library, shim_site *site) {
     called = ar.name;
   }
   return false;
+}
+
+bool shim_find_site(lua_State *L, const char *library, shim_site *site) {
+  lua_State *running = shim_of(L)->running;
+  bool is_inside = running != NULL && running != L && lua_status(L) == LUA_OK;
+  return (is_inside && find_site(running, library, site)) || find_site(L, library, site);
 }
 
 void shim_push_definition(lua_State *L) {

@@ -53,6 +53,12 @@ extension WhyTests {
         "Kitchen is at 12 (was 22)", "  00:00:00  test.lua:4  volume(), by test.lua, started 00:00:00",
       ]),
     Case(
+      title: "a volume in a coroutine of the script's own",
+      code: "coroutine.wrap(function()\nkitchen:set_volume(4)\nend)() task.sleep(1) why 'Kitchen'",
+      answer: [
+        "Kitchen is at 4 (was 22)", "  00:00:00  test.lua:5  set_volume(4), by test.lua, started 00:00:00",
+      ]),
+    Case(
       title: "an interruption",
       code:
         "speaker.interrupt { devices = kitchen, name = 'gong', volume = 40, play = function() task.sleep(1) why 'Kitchen' end }",

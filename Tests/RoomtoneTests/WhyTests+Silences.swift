@@ -5,6 +5,9 @@ extension WhyTests {
       title: "nothing has changed", code: "why 'Kitchen'",
       answer: ["Kitchen is at 22", "  no change of it is known"]),
     Case(
+      title: "a session that does nothing", code: "why(speaker.default_session())",
+      answer: [#"session "default""#, "  no change of it is known"]),
+    Case(
       title: "a run that was skipped",
       code:
         "schedule.every('1m', { name = 'long', align = true }, function() task.sleep '150s' end) task.sleep '130s' why 'long' os.exit()",

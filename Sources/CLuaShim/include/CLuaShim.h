@@ -106,7 +106,8 @@ typedef struct shim_site {
   int line;
 } shim_site;
 /* Finds the innermost Lua function on the stack of `L` that is not of the library, whose chunks begin with `@stdlib/` or
- * with `library`, NULL for none. `L` may be suspended. False without one. */
+ * with `library`, NULL for none. `L` is a routine, which may be suspended; where it runs a coroutine of the script's own,
+ * the function is looked for there first. False without one. */
 bool shim_find_site(lua_State *L, const char *library, shim_site *site);
 /* Replaces the function on the top by `file:line` of its text, by `file` when it is a whole chunk, or by an empty
  * string when it is no function of Lua's. */

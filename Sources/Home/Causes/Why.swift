@@ -43,6 +43,9 @@ public struct Why {
     if let job = jobs.first(where: { $0.name == thing }) { return answer(job, thing) }
     let known = history(named: thing)
     if !known.isEmpty || changes.jobs.names[thing] != nil { return answer(known, about: thing) }
+    if house?.sessions.contains(where: { $0.name == thing }) == true {
+      return ["session \"\(thing)\"", "  no change of it is known"]
+    }
     let ofScript = history(named: scriptName)
     if !ofScript.isEmpty { return answer(ofScript, about: scriptName) }
     if let house, let speakers = try? house.speakers(in: thing) { return answer(speakers) }
