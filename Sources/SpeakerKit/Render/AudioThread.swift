@@ -11,6 +11,8 @@ struct Outputs: Sendable {
     case perDevice([SinkWriter])
     /// A card shared by all devices; its clock sets the pace.
     case mixed(SinkWriter)
+    /// A stream per device to a server that plays later; it receives blocks only while the device is heard.
+    case streams([SinkWriter], StreamTiming)
   }
 
   let layout: Layout
@@ -28,8 +30,12 @@ struct Outputs: Sendable {
     case .none: []
     case .perDevice(let writers): writers
     case .mixed(let writer): [writer]
+    case .streams(let writers, _): writers
     }
   }
+
+  /// Times of outputs that play later than they receive.
+  var timing: StreamTiming { if case .streams(_, let timing) = layout { timing } else { .immediate } }
 }
 
 /// The audio thread's loop: applies commands, renders blocks when they are due, sleeps when nothing plays.
@@ -58,6 +64,8 @@ final class AudioThread: @unchecked Sendable {
   /// Frames written to `ports` since the start: the silence with which the file of a later device begins.
   private var framesWritten = 0
   private let isMixed: Bool
+  /// `true` if outputs receive nothing while their device is silent.
+  private let skipsSilence: Bool
   private let mixBlock: PCMBlock
   private var limiter: Limiter
   private var pacer: Pacer
@@ -74,11 +82,12 @@ final class AudioThread: @unchecked Sendable {
     ports = UnsafeMutableBufferPointer(rebasing: portMemory[..<writers.count])
     arrivals = RingBuffer(minimumCapacity: capacity)
     if case .mixed = outputs.layout { isMixed = true } else { isMixed = false }
+    if case .streams = outputs.layout { skipsSilence = true } else { skipsSilence = false }
     waiter = outputs.waiter
     self.reportBell = reportBell
     mixBlock = PCMBlock(format: format)
     limiter = Limiter(format: format)
-    pacer = Pacer(sampleRate: format.sampleRate)
+    pacer = Pacer(sampleRate: format.sampleRate, timing: outputs.timing)
   }
 
   deinit { portMemory.deallocate() }
@@ -147,7 +156,7 @@ final class AudioThread: @unchecked Sendable {
       limiter.process(mix)
       if !ports[0].isLost { ports[0].write(mix) }
     } else {
-      core.writeDevices(frames: frames, to: ports)
+      core.writeDevices(frames: frames, to: ports, skipsSilence: skipsSilence)
       framesWritten += frames
     }
     for port in ports where !port.isLost { port.wake() }

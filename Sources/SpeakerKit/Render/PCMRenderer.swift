@@ -35,6 +35,8 @@ final class PCMRenderer: Renderer {
     let firstFrame: Int
     /// Keeps the loop alive while the session plays.
     var hold: Hold?
+    /// Last blocks before pauses, which outputs that play later may not have played at the time of the next one.
+    var earlier: [PositionCell.Value] = []
   }
 
   private let loop: EventLoop
@@ -119,6 +121,11 @@ final class PCMRenderer: Renderer {
 
   func resume(_ session: SessionID) {
     current[session]?.hold = holdLoop()
+    let last = memory.core.positions[session].read()
+    if last.cue == current[session]?.cue {
+      current[session]?.earlier.removeAll { $0.frame + $0.count <= heardFrame($0) }
+      current[session]?.earlier.append(last)
+    }
     stage.send(.resume(session: session))
   }
 
@@ -131,8 +138,13 @@ final class PCMRenderer: Renderer {
     guard let current = current[session] else { return 0 }
     let block = memory.core.positions[session].read()
     guard block.cue == current.cue else { return current.firstFrame }
+    return current.earlier.reduce(max(current.firstFrame, heardFrame(block))) { max($0, heardFrame($1)) }
+  }
+
+  /// Returns the frame that is heard now, if playback up to a block was continuous; at most the end of the block.
+  private func heardFrame(_ block: PositionCell.Value) -> Int {
     let heard = FrameTime.frames(in: stage.now - block.heardAt, at: Int64(format.sampleRate))
-    return max(current.firstFrame, block.frame + min(block.count, Int(heard)))
+    return block.frame + min(block.count, Int(heard))
   }
 
   func close() async {

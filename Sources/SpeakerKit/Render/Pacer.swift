@@ -1,3 +1,14 @@
+/// The times of outputs that play later than they receive, such as the streams of a server. In nanoseconds.
+struct StreamTiming: Equatable, Sendable {
+  /// The time that blocks are rendered before they are due.
+  let lead: Int64
+  /// The time between the moment at which a block is due and that at which it is heard.
+  let delay: Int64
+
+  /// Outputs that play what is due.
+  static let immediate = StreamTiming(lead: 0, delay: 0)
+}
+
 /// Decides when the next block is rendered. Has no clock and no thread; times are nanoseconds of a monotonic
 /// clock.
 struct Pacer {
@@ -31,6 +42,7 @@ struct Pacer {
   static let unheardBatch: Int64 = 200_000_000
 
   private let sampleRate: Int64
+  private let timing: StreamTiming
   private var mode = Mode.clock
   /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
@@ -40,7 +52,11 @@ struct Pacer {
   /// Earliest time of the next block in mode `room`.
   private var earliest: Int64 = .min
 
-  init(sampleRate: Int) { self.sampleRate = Int64(sampleRate) }
+  /// - Parameter timing: the times of outputs that play later than they receive; for mode `clock`.
+  init(sampleRate: Int, timing: StreamTiming = .immediate) {
+    self.sampleRate = Int64(sampleRate)
+    self.timing = timing
+  }
 
   /// Returns the next action.
   /// - Parameters:
@@ -62,9 +78,9 @@ struct Pacer {
         framesSinceAnchor = 0
         due = now
       }
-      if now < due, due >= batchEnd { return .wait(until: due) }
+      if now < due - timing.lead, due >= batchEnd { return .wait(until: due - timing.lead) }
       if mode == .unheard, due >= batchEnd { batchEnd = due + Self.unheardBatch }
-      return isReady ? .render(heardAt: due) : .waitForRoom
+      return isReady ? .render(heardAt: due + timing.delay) : .waitForRoom
     case .room:
       if !isReady { return .waitForRoom }
       if now < earliest { return .wait(until: earliest) }

@@ -155,10 +155,15 @@ struct RenderCore: BitwiseCopyable {
   }
 
   /// Writes each device's block to its port; without ports the blocks are discarded.
-  @_noLocks func writeDevices(frames: Int, to ports: UnsafeMutableBufferPointer<SinkPort>) {
+  /// - Parameter skipsSilence: `true` if a device that is not heard writes nothing.
+  @_noLocks func writeDevices(
+    frames: Int, to ports: UnsafeMutableBufferPointer<SinkPort>, skipsSilence: Bool
+  ) {
     var index = 0
     while index < ports.count {
-      if !ports[index].isLost { ports[index].write(deviceBlocks[index].prefix(frames)) }
+      if !ports[index].isLost && !(skipsSilence && devices[index].isClear) {
+        ports[index].write(deviceBlocks[index].prefix(frames))
+      }
       index &+= 1
     }
   }

@@ -148,6 +148,13 @@ package enum SoundCards {
 protocol CardSink: PCMSink {
   /// Number of frames written and not heard yet.
   var delay: Int { get }
+  /// Time without frames after which the sink is drained.
+  var restDelay: Duration { get }
   /// Drains the sink before a pause: returns when all frames have been heard.
   func rest() throws
+}
+
+extension CardSink {
+  /// Three blocks.
+  var restDelay: Duration { .milliseconds(60) }
 }

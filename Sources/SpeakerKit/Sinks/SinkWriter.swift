@@ -129,6 +129,9 @@ final class SinkWriter: @unchecked Sendable {
     bell.ring()
   }
 
+  /// Attempts to open a lost sink at once.
+  func retry() { if port.isLost { bell.ring() } }
+
   /// Waits for the end of the thread, announced by `onEnd`.
   func join() { thread?.join() }
 
@@ -162,7 +165,7 @@ final class SinkWriter: @unchecked Sendable {
           }
         } else if hasUnrested, let card = sink as? any CardSink {
           // A pause of the renderer, or the end: after a moment, the card drains.
-          sleep(for: .milliseconds(60))
+          sleep(for: card.restDelay)
           if ring.reader.available == 0 {
             try card.rest()
             hasUnrested = false
