@@ -56,6 +56,7 @@ error("stdlib/meta/speaker_events.lua is a description, not a module: require \"
 ---@class speaker.DeviceEvent
 ---@field device speaker.Device
 ---@field reason speaker.DeviceReason
+---@field cause? "controller" Another controller of the speakers, such as an app on a telephone; nil for all else.
 
 ---Event: a speaker has a new volume, or was muted or unmuted.
 ---@class speaker.VolumeEvent
@@ -68,6 +69,7 @@ error("stdlib/meta/speaker_events.lua is a description, not a module: require \"
 ---@alias speaker.LevelCause
 ---| "interruption" # an interruption sets the volume at which it plays.
 ---| "restored" # the end of the last interruption restores the volume of before.
+---| "controller" # another controller of the speakers, such as an app on a telephone, has set it.
 
 ---Event: a session plays, pauses or stops.
 ---@class speaker.StateEvent

@@ -147,7 +147,10 @@ extension SpeakerModule {
   private func payload(_ event: HouseEvent) -> LuaValue {
     switch event {
     case .device(let device, let reason):
-      .record([("device", devices(device)), ("reason", .string(reason.rawValue))])
+      .record([
+        ("device", devices(device)), ("reason", .string(reason.rawValue)),
+        ("cause", .optional(device.isControlled ? LevelCause.controller.rawValue : nil)),
+      ])
     case .volume(let device, let volume, let muted, let average, let cause):
       .record([
         ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)),

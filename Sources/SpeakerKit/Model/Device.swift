@@ -77,6 +77,8 @@ public final class Device {
     if let overlay, overlay.session === session, let volume = overlay.volume { return volume }
     return isMuted ? nil : volume
   }
+  /// `true` while an event is delivered that another controller of the speakers has caused.
+  public var isControlled: Bool { house?.events.isByController == true }
   /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
   public var channelType: Int { [.stereo, .left, .right].contains(role) ? 1 : 0 }
   /// `true` if the speaker founded its group; a speaker in no group is its own master.

@@ -110,6 +110,8 @@ public protocol Driver: AnyObject {
   var format: AudioFormat { get }
   /// Maximum number of sessions at a time, including the default session.
   var sessionLimit: Int { get }
+  /// The way to more sessions, as a hint of `speaker.no_stream`; nil for none.
+  var moreSessionsHint: String? { get }
 
   /// Discovers the speakers and emits reports to `reports` from then on, until `close`.
   /// - Returns: the speakers, in the order in which the house lists them.
@@ -179,6 +181,8 @@ public protocol Driver: AnyObject {
 extension Driver {
   /// Limit of a driver with the default session only: 1.
   public var sessionLimit: Int { 1 }
+  /// Nil: the limit is fixed.
+  public var moreSessionsHint: String? { nil }
   /// `false`: playback continues.
   public var editsStopPlayback: Bool { false }
   /// Does nothing: requested changes take effect in their own time.
@@ -213,6 +217,11 @@ public protocol DriverReports: AnyObject {
   func deviceAdded(_ info: DeviceInfo)
   /// Reports a speaker that was removed for good.
   func deviceRemoved(_ device: String)
+  /// Marks the reports that are made in `body` as changes by another controller of the speakers.
+  func byController(_ body: () -> Void)
+  /// Reports that another controller has moved a speaker to the sound of a session; nil for none.
+  /// - Returns: the session that the speaker is in now; nil for none, also when there is no such session.
+  func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID?
   /// Reports a change of a speaker, other than of its level.
   func deviceChanged(_ change: DeviceChange, of device: String)
   /// Reports that the last frame of a cue has been heard. `failure` says why that is not the end of its

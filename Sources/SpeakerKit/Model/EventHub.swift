@@ -48,6 +48,10 @@ public final class EventHub {
   private var isClosed = false
   /// Called when all listeners have received an event.
   public var onDelivered: () -> Void = {}
+  /// `true` while changes by another controller are reported.
+  private(set) var isReportedByController = false
+  /// `true` while an event is delivered that another controller has caused.
+  public private(set) var isByController = false
   /// Called when the first listener for events of kind `time` has subscribed.
   var onSecondsWanted: () -> Void = {}
 
@@ -89,7 +93,19 @@ public final class EventHub {
     subscriptions.removeAll { !$0.isActive }
     let listeners = subscriptions.filter { $0.wants(event) }
     if listeners.isEmpty { return }
-    afterEvents { for subscription in listeners { subscription.listener?(event) } }
+    let isByController = isReportedByController
+    afterEvents { [unowned self] in
+      self.isByController = isByController
+      for subscription in listeners { subscription.listener?(event) }
+      self.isByController = false
+    }
+  }
+
+  /// Calls `body`, whose events are those of changes by another controller.
+  func byController(_ body: () -> Void) {
+    isReportedByController = true
+    body()
+    isReportedByController = false
   }
 
   /// Calls `body` when all events so far have been delivered; never when the house closes before.

@@ -9,13 +9,26 @@ extension House: DriverReports {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
       device.info.volume = level.volume
       device.info.isMuted = level.isMuted
+      if events.isReportedByController { device.levelTouches += 1 }
       changed.append(device)
     }
     for device in changed {
       events.emit(
         .volume(
-          device, volume: device.volume, muted: device.isMuted, average: volume, cause: device.levelCause))
+          device, volume: device.volume, muted: device.isMuted, average: volume,
+          cause: events.isReportedByController ? .controller : device.levelCause))
     }
+  }
+
+  /// Emits the events of the reports that are made in `body` with cause `controller`.
+  public func byController(_ body: () -> Void) { events.byController(body) }
+
+  /// Moves a speaker to the session that another controller has chosen for it, and emits the events.
+  public func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? {
+    guard isOpen, let device = devices.first(where: { $0.id == device }) else { return nil }
+    let target = session.flatMap { id in sessions.first { $0.id == id } }
+    move(device, to: target, isReported: true)
+    return target?.id
   }
 
   /// Passes the end of a source on to its session.

@@ -26,7 +26,11 @@ extension House {
     else {
       throw SpeakerError(
         .noStream, "\(sessions.count) sessions are open, and the house has no room for more",
-        hint: "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", "),
+        hint: [
+          sessions.count > 1
+            ? "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", ") : nil,
+          driver.moreSessionsHint,
+        ].compactMap { $0 }.joined(separator: "; "),
         facts: [.init("limit", .int(driver.sessionLimit))])
     }
     let session = Session(
@@ -82,14 +86,15 @@ extension House {
 
   /// Moves a speaker into a session or out of all, emits the events, and stops a session that lost its last
   /// member.
-  func move(_ device: Device, to session: Session?) {
+  /// - Parameter isReported: `true` if the driver has reported the move, and performed it.
+  func move(_ device: Device, to session: Session?, isReported: Bool = false) {
     let old = device.session
     guard old !== session else { return }
-    report(.move(device))
+    if !isReported { report(.move(device)) }
     device.session = session
     moveCount += 1
     device.lastMove = moveCount
-    driver.setSession(session?.id, ofDevice: device.id)
+    if !isReported { driver.setSession(session?.id, ofDevice: device.id) }
     if old != nil { events.emit(.device(device, .left)) }
     if session != nil { events.emit(.device(device, .joined)) }
     if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }

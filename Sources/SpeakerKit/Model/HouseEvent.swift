@@ -56,6 +56,8 @@ public enum LevelCause: String, Sendable {
   case interruption
   /// The end of the last interruption restores the level of before.
   case restored
+  /// Another controller of the speakers has set the level.
+  case controller
 }
 
 /// A change of a session that scripts cause themselves and receive no event for.
