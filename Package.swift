@@ -72,7 +72,7 @@ let package = Package(
       [
         "AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CVorbis", "COpus", "CSoxr",
       ]),
-    library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
+    library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "JSONText", "CALSA"]),
     library(
       "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
@@ -139,7 +139,7 @@ let package = Package(
     tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),
     tests(
       of: "SpeakerKit",
-      ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport", "TestTraits"]),
+      ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "JSONText", "TestSupport", "TestTraits"]),
     tests(
       of: "StreamKit",
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),

@@ -8,21 +8,27 @@ import Testing
 struct DriverUnderTest: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let isVirtual: Bool
-  /// Creates a driver of at least two speakers, with a folder for its files.
-  let make: @Sendable (EventLoop, TemporaryFolder) -> any Driver
+  /// Creates a driver of at least two speakers, with a folder for its files, and the fixture that it needs.
+  let make: @Sendable (EventLoop, TemporaryFolder) throws -> (driver: any Driver, fixture: AnyObject?)
 
   /// All drivers; a new one is added here, and must pass.
   static let all: [DriverUnderTest] = [
     house("house, virtual time, no output", isVirtual: true) { _ in .null },
     house("house, virtual time, files", isVirtual: true) { .wav(folder: $0.file("out")) },
     house("house, real time, files", isVirtual: false) { .wav(folder: $0.file("out")) },
+    DriverUnderTest(testDescription: "snapcast, a server with two clients", isVirtual: false) { loop, _ in
+      let rig = try SnapcastRig()
+      var settings = SnapcastSettings()
+      settings.port = rig.controlPort
+      return (SnapcastDriver(loop: loop, settings: settings), rig)
+    },
   ]
 
   private static func house(
     _ name: String, isVirtual: Bool, _ output: @escaping @Sendable (TemporaryFolder) -> Output
   ) -> DriverUnderTest {
     DriverUnderTest(testDescription: name, isVirtual: isVirtual) { loop, folder in
-      HouseDriver(loop: loop, speakers: EditingTests.three, output: output(folder))
+      (HouseDriver(loop: loop, speakers: EditingTests.three, output: output(folder)), nil)
     }
   }
 }
@@ -60,7 +66,9 @@ extension RealTimeTests {
     private func run(_ driver: DriverUnderTest, _ body: @escaping (Harness) async throws -> Void) throws {
       let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
       let folder = try TemporaryFolder()
-      let house = House(loop: loop, driver: driver.make(loop, folder))
+      let (made, fixture) = try driver.make(loop, folder)
+      defer { withExtendedLifetime(fixture) {} }
+      let house = House(loop: loop, driver: made)
       try loop.finish(
         {
           try await house.open()

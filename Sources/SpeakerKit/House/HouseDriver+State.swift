@@ -63,33 +63,15 @@ extension HouseDriver {
 extension HouseDriver {
   /// Delay during which changes are gathered before they are written.
   private static let writingDelay = Duration.seconds(1)
-  /// Interval between attempts of a waiting process to get the lock.
-  private static let lockInterval = Duration.milliseconds(100)
 
   /// Acquires the lock of the state folder, waiting for it for up to `lockWait`.
   /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when the driver is closed meanwhile,
   ///   `CancellationError`.
   func lockState() async throws {
-    guard let state, access == .drive else { return }
-    var left = lockWait
-    var hasTold = false
-    while let owner = try state.lock(as: processName) {
-      if let service, owner.name == service {
-        throw SpeakerError(
-          .busy, "\(owner) has the house", hint: "roomtone run --attach hands it a script; or end it",
-          facts: [.init("process", .string(owner.description)), .init("path", .string(state.path))])
-      }
-      guard left > .zero else {
-        throw SpeakerError(
-          .busy, "\(owner) has the house", hint: "end it, or wait longer",
-          facts: [.init("process", .string(owner.description)), .init("path", .string(state.path))])
-      }
-      if !hasTold { log("\(owner) has the house: waiting for it") }
-      hasTold = true
-      let step = min(left, Self.lockInterval)
-      try await loop.sleep(for: step)
-      guard !isClosed else { throw House.closedError }
-      left -= step
+    guard access == .drive else { return }
+    try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
+      [unowned self] in
+      isClosed
     }
   }
 

@@ -19,6 +19,41 @@ final class StateFolder {
   private var statePath: String { path + "/house.state" }
   private var lockPath: String { path + "/house.lock" }
 
+  /// Interval between attempts of a waiting process to get the lock.
+  private static let lockInterval = Duration.milliseconds(100)
+
+  /// Acquires the lock, waiting for it.
+  /// - Parameters:
+  ///   - service: the name of a process that keeps the lock for ever and is not waited for; nil for none.
+  ///   - isClosed: `true` if the driver was closed meanwhile.
+  ///   - log: receives a line when another process has it.
+  /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed`, `CancellationError`.
+  func lock(
+    on loop: EventLoop, wait: Duration, as name: String, service: String?, log: (String) -> Void,
+    isClosed: () -> Bool
+  ) async throws {
+    var left = wait
+    var hasTold = false
+    while let owner = try lock(as: name) {
+      if let service, owner.name == service {
+        throw SpeakerError(
+          .busy, "\(owner) has the house", hint: "roomtone run --attach hands it a script; or end it",
+          facts: [.init("process", .string(owner.description)), .init("path", .string(path))])
+      }
+      guard left > .zero else {
+        throw SpeakerError(
+          .busy, "\(owner) has the house", hint: "end it, or wait longer",
+          facts: [.init("process", .string(owner.description)), .init("path", .string(path))])
+      }
+      if !hasTold { log("\(owner) has the house: waiting for it") }
+      hasTold = true
+      let step = min(left, Self.lockInterval)
+      try await loop.sleep(for: step)
+      guard !isClosed() else { throw House.closedError }
+      left -= step
+    }
+  }
+
   /// Acquires the lock.
   /// - Returns: nil when it is acquired, else its owner.
   /// - Throws: `speaker.lost` when the folder can't be created or written.

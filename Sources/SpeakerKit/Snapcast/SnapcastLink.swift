@@ -1,0 +1,279 @@
+internal import EventLoop
+internal import Glibc
+internal import JSONText
+
+/// The control connection to a snapserver: requests, responses and notifications of JSON-RPC 2.0, a line each.
+///
+/// Confined to the loop; names are resolved and connections made on a thread for each attempt. A connection that is lost,
+/// slow or wrong is given up and made again, for ever, with growing delays.
+final class SnapcastLink {
+  /// State of the connection.
+  private enum Phase {
+    /// No connection, and none is wanted.
+    case closed
+    /// An attempt is under way on a thread of its own.
+    case connecting(attempt: Int)
+    case open(Connection)
+    /// Waits for the next attempt.
+    case waiting(LoopTimer)
+  }
+
+  private struct Connection {
+    let socket: OwnedDescriptor
+    let reading: FDWatch
+    var writing: FDWatch?
+    var input: [UInt8] = []
+    /// Bytes of `input` that hold no end of a line.
+    var scanned = 0
+    var output: [UInt8] = []
+    var requests: [Int: Request] = [:]
+    var ping: LoopTimer?
+  }
+
+  private struct Request {
+    let timer: LoopTimer
+    let hold: Hold
+    let then: (Result<JSON, SpeakerError>) -> Void
+  }
+
+  /// Maximum length of a line: the state of some 1,500 clients.
+  static let longestLine = 1 << 20
+  /// Timeout of a response.
+  static let responseTime = Duration.seconds(5)
+  /// Interval of requests that only test the connection.
+  private static let pingInterval = Duration.seconds(10)
+
+  /// Called when a connection is open, before any notification.
+  var onOpen: () -> Void = {}
+  /// Called when an open connection, or the first attempt after one, has failed.
+  var onLost: (SpeakerError) -> Void = { _ in }
+  /// Receives notifications: method and parameters.
+  var onNotification: (String, JSON?) -> Void = { _, _ in }
+
+  private let loop: EventLoop
+  private let host: String
+  private let port: Int
+  private let responseTime: Duration
+  private var phase = Phase.closed
+  private var attempts = 0
+  private var requestCount = 0
+  private var backoff = Backoff(from: .milliseconds(100), upTo: .seconds(5))
+
+  init(loop: EventLoop, host: String, port: Int, responseTime: Duration = SnapcastLink.responseTime) {
+    (self.loop, self.host, self.port, self.responseTime) = (loop, host, port, responseTime)
+  }
+
+  deinit { close() }
+
+  /// `true` if requests can be sent.
+  var isOpen: Bool { if case .open = phase { true } else { false } }
+
+  /// The address, for messages.
+  var address: String { "\(host.onOneLine) port \(port)" }
+
+  /// Makes the first connection; returns when it is open. Later ones are made without being asked for.
+  /// - Throws: `speaker.lost`.
+  func open() async throws {
+    let socket = try await attempt()
+    guard case .connecting = phase else { throw House.closedError }
+    try begin(socket)
+  }
+
+  /// Closes the connection; requests without a response fail.
+  func close() {
+    let old = phase
+    phase = .closed
+    switch old {
+    case .closed, .connecting: break
+    case .waiting(let timer): timer.cancel()
+    case .open(let connection): end(connection, SpeakerError(.closed, "the house is closed"))
+    }
+  }
+
+  /// Connects on a thread of its own.
+  private func attempt() async throws -> OwnedDescriptor {
+    attempts += 1
+    phase = .connecting(attempt: attempts)
+    let (loop, host, port) = (loop, host, port)
+    let hold = loop.hold("a snapserver is connected")
+    defer { hold.release() }
+    return try await withCheckedThrowingContinuation {
+      (continuation: CheckedContinuation<OwnedDescriptor, any Error>) in
+      do {
+        try startDetachedThread("no thread for a connection") {
+          let result = Result<OwnedDescriptor, any Error> { try TCPSocket.connect(host: host, port: port) }
+          loop.post { continuation.resume(with: result) }
+        }
+      } catch { continuation.resume(throwing: error) }
+    }
+  }
+
+  private func begin(_ socket: OwnedDescriptor) throws {
+    let reading = try loop.watch(socket.number, for: .readable, keepsAlive: false) { [weak self] _ in
+      self?.read()
+    }
+    backoff.reset()
+    phase = .open(Connection(socket: socket, reading: reading))
+    schedulePing()
+  }
+
+  /// Gives the connection up, and makes another one later.
+  private func lose(_ error: SpeakerError) {
+    guard case .open(let connection) = phase else { return }
+    retryLater()
+    end(connection, error)
+    onLost(error)
+  }
+
+  private func end(_ connection: Connection, _ error: SpeakerError) {
+    connection.reading.cancel()
+    connection.writing?.cancel()
+    connection.ping?.cancel()
+    for (_, request) in connection.requests.sorted(by: { $0.key < $1.key }) {
+      request.timer.cancel()
+      request.then(.failure(error))
+      request.hold.release()
+    }
+  }
+
+  private func retryLater() {
+    phase = .waiting(
+      loop.after(backoff.next(), keepsAlive: false) { [weak self] in self?.retry() })
+  }
+
+  private func retry() {
+    attempts += 1
+    let number = attempts
+    phase = .connecting(attempt: number)
+    let (loop, host, port, this) = (loop, host, port, LoopReference(self))
+    do {
+      try startDetachedThread("no thread for a connection") {
+        let socket = try? TCPSocket.connect(host: host, port: port)
+        loop.post { this.object?.connected(socket, attempt: number) }
+      }
+    } catch { retryLater() }
+  }
+
+  private func connected(_ socket: OwnedDescriptor?, attempt number: Int) {
+    guard case .connecting(number) = phase else { return }
+    guard let socket, (try? begin(socket)) != nil else { return retryLater() }
+    onOpen()
+  }
+
+  // MARK: Requests
+
+  /// Sends a request; `then` receives its result, or `speaker.lost`.
+  func request(
+    _ method: String, _ parameters: [(name: String, value: JSON)] = [],
+    then: @escaping (Result<JSON, SpeakerError>) -> Void
+  ) {
+    guard case .open(var connection) = phase else {
+      return then(.failure(SpeakerError(.lost, "the snapserver at \(address) is not connected")))
+    }
+    requestCount += 1
+    let number = requestCount
+    var members: [(name: String, value: JSON)] = [
+      ("jsonrpc", "2.0"), ("id", .number(number)), ("method", .string(method)),
+    ]
+    if !parameters.isEmpty { members.append(("params", .object(parameters))) }
+    let timer = loop.after(responseTime) { [weak self] in
+      guard let self else { return }
+      lose(SpeakerError(.lost, "the snapserver at \(address) does not answer \(method)"))
+    }
+    connection.requests[number] = Request(timer: timer, hold: loop.hold("a snapserver answers"), then: then)
+    connection.output += Array(JSON.object(members).line.utf8) + [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    phase = .open(connection)
+    write()
+  }
+
+  /// Sends a request, and returns its result.
+  /// - Throws: `speaker.lost`.
+  @discardableResult
+  func call(_ method: String, _ parameters: [(name: String, value: JSON)] = []) async throws -> JSON {
+    try await withCheckedThrowingContinuation { continuation in
+      request(method, parameters) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+    }
+  }
+
+  private func schedulePing() {
+    guard case .open(var connection) = phase else { return }
+    connection.ping = loop.after(Self.pingInterval, keepsAlive: false) { [weak self] in
+      self?.request("Server.GetRPCVersion") { _ in self?.schedulePing() }
+    }
+    phase = .open(connection)
+  }
+
+  private func write() {
+    guard case .open(var connection) = phase, !connection.output.isEmpty else { return }
+    let sent = connection.output.withUnsafeBytes {
+      send(connection.socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    guard sent >= 0 || errno == EAGAIN || errno == EINTR else { return lose(lost(SystemError(errno).text)) }
+    connection.output.removeFirst(max(sent, 0))
+    if connection.output.isEmpty {
+      connection.writing?.cancel()
+      connection.writing = nil
+    } else if connection.output.count > Self.longestLine {
+      return lose(lost("it reads nothing"))
+    } else if connection.writing == nil {
+      connection.writing = try? loop.watch(connection.socket.number, for: .writable, keepsAlive: false) {
+        [weak self] _ in self?.write()
+      }
+    }
+    phase = .open(connection)
+  }
+
+  private func lost(_ reason: String) -> SpeakerError {
+    SpeakerError(
+      .lost, "the snapserver at \(address) is lost: \(reason)",
+      hint: "it is connected again as soon as it answers")
+  }
+
+  // MARK: Responses
+
+  private func read() {
+    guard case .open(var connection) = phase else { return }
+    // The connection is in this copy alone, so that its input grows in place.
+    phase = .closed
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let count = Glibc.read(connection.socket.number, &chunk, chunk.count)
+    let error = errno
+    if count > 0 { connection.input += chunk[..<count] }
+    var lines: [[UInt8]] = []
+    while let end = connection.input[connection.scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+      lines.append(Array(connection.input[..<end]))
+      connection.input.removeFirst(end + 1)
+      connection.scanned = 0
+    }
+    connection.scanned = connection.input.count
+    phase = .open(connection)
+    for line in lines where isOpen { receive(line) }
+    if count == 0 { return lose(lost("it has closed the connection")) }
+    if count < 0, error != EAGAIN, error != EINTR { return lose(lost(SystemError(error).text)) }
+    if connection.input.count > Self.longestLine {
+      lose(lost("it answers with more than \(Self.longestLine >> 20) MB"))
+    }
+  }
+
+  private func receive(_ line: [UInt8]) {
+    if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { return }
+    guard line.count <= Self.longestLine, let message = JSON(parsing: line), case .object = message else {
+      return lose(lost("what it answers is no JSON-RPC"))
+    }
+    if let method = message["method"]?.text { return onNotification(method, message["params"]) }
+    guard case .open(var connection) = phase, let number = message["id"]?.int,
+      let request = connection.requests.removeValue(forKey: number)
+    else { return }
+    phase = .open(connection)
+    request.timer.cancel()
+    if let result = message["result"] {
+      request.then(.success(result))
+    } else {
+      let error = message["error"]
+      let text = error?["data"]?.text ?? error?["message"]?.text ?? "an unknown error"
+      request.then(
+        .failure(SpeakerError(.lost, "the snapserver at \(address) refuses a request: \(text.cleaned)")))
+    }
+    request.hold.release()
+  }
+}
