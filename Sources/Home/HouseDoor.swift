@@ -23,6 +23,8 @@ public final class HouseDoor {
   /// Receives the house when it has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
   private var openListeners: [(House) -> Void] = []
+  /// Name of the driver of the house.
+  public let driverName: String
   /// True if several scripts use the house, so that none of them closes it for the others.
   public var isShared = false
   /// True if the house was open and has been closed.
@@ -32,10 +34,15 @@ public final class HouseDoor {
   public static let defaultWait = Duration.seconds(30)
 
   /// Creates a closed door.
-  /// - Parameter make: builds the house, whose opening waits at most for `wait` for another process; `isWanted` is true for a
-  ///   wait that the caller named.
-  public init(loop: EventLoop, _ make: @escaping (_ wait: Duration, _ isWanted: Bool) throws -> House) {
-    (self.loop, self.make) = (loop, make)
+  /// - Parameters:
+  ///   - driverName: the name of the driver of the house.
+  ///   - make: builds the house, whose opening waits at most for `wait` for another process; `isWanted` is true for a
+  ///     wait that the caller named.
+  public init(
+    loop: EventLoop, driverName: String = "house",
+    _ make: @escaping (_ wait: Duration, _ isWanted: Bool) throws -> House
+  ) {
+    (self.loop, self.driverName, self.make) = (loop, driverName, make)
   }
 
   /// The house when it is open.

@@ -1,16 +1,30 @@
 internal import AudioCore
 internal import EventLoop
+internal import LuaModules
 internal import LuaRuntime
 internal import SpeakerKit
 
-// `house { … }`: the speakers, and where they sound.
+// `house { … }`: the driver, the speakers, and where they sound.
 
 extension Configuration {
+  /// Options of the driver `house`.
+  private static let embeddedOptions = ["output", "speakers"]
+  /// Options of the driver `snapcast`.
+  private static let snapcastOptions = ["host", "port", "managed", "streams", "buffer", "sessions"]
+
   static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["driver", "output", "speakers"])
-    if let driver = try options.string("driver"), driver != "house" {
-      throw options.problem("driver", "\"house\" expected, got \"\(driver)\"")
+    let options = try call.options(1, ["driver"] + embeddedOptions + snapcastOptions)
+    let driver = try options.string("driver") ?? "house"
+    guard let foreign = ["house": snapcastOptions, "snapcast": embeddedOptions][driver] else {
+      throw options.problem("driver", unknown("driver", driver, among: ["house", "snapcast"]))
     }
+    if let option = foreign.first(where: { options[$0] != nil }) {
+      throw options.problem(
+        option,
+        "the driver \"\(driver)\" has none; it has \((driver == "house" ? embeddedOptions : snapcastOptions).joined(separator: ", "))"
+      )
+    }
+    if driver == "snapcast" { return try readSnapcast(&configuration, options) }
     if let output = try options.string("output") {
       configuration.output = try Output(parsing: output)
       configuration.namesOutput = true
@@ -23,6 +37,44 @@ extension Configuration {
       try speaker(
         try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
     }
+  }
+
+  private static func readSnapcast(_ configuration: inout Configuration, _ options: LuaOptions) throws {
+    var settings = SnapcastSettings()
+    settings.isManaged = try options.bool("managed") ?? false
+    if let host = try options.string("host", .name) {
+      guard !settings.isManaged else {
+        throw options.problem(
+          "host", "a snapserver of the host's own listens on loopback alone; leave it out")
+      }
+      guard !host.isEmpty, host.utf8.count <= 253, !host.contains(where: \.isWhitespace) else {
+        throw options.problem("host", "the name or the address of a machine expected, as in \"192.0.2.7\"")
+      }
+      settings.host = host
+    }
+    settings.port = try options.int("port", in: 1...65_535) ?? settings.port
+    if let streams = try options.string("streams", .name) {
+      guard !streams.isEmpty, streams.utf8.allSatisfy({ SnapcastSettings.streamBytes.contains($0) }) else {
+        throw options.problem(
+          "streams", "the beginning of the names of streams expected: letters, digits, '-', '_' and '.'")
+      }
+      settings.streams = streams
+    }
+    if let buffer = try options.duration("buffer") {
+      guard (.milliseconds(100) ... .seconds(10)).contains(buffer) else {
+        throw options.problem("buffer", "0.1 s to 10 s expected: that of snapserver.conf, or 1 s")
+      }
+      settings.buffer = buffer
+    }
+    if let sessions = try options.int("sessions", in: 1...SnapcastSettings.mostSessions) {
+      guard settings.isManaged else {
+        throw options.problem(
+          "sessions", "snapserver.conf declares the streams; this is for managed = true",
+          hint: "`roomtone snapserver-config \(sessions)` prints its lines")
+      }
+      settings.sessions = sessions
+    }
+    configuration.snapcast = settings
   }
 
   private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {

@@ -13,6 +13,8 @@ public struct Configuration: Sendable {
   public var output = Output.alsa(device: "default")
   /// True if the file names the output.
   public var namesOutput = false
+  /// The snapserver whose clients are the speakers; nil for the embedded house.
+  public var snapcast: SnapcastSettings?
   /// The speakers of the embedded house; nil for the demonstration house.
   public var speakers: [SpeakerSpec]?
   /// The limits of scripts.
@@ -30,6 +32,14 @@ public struct Configuration: Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// The output in one line: that of the embedded house, or the snapserver.
+  public var outputText: String {
+    snapcast.map {
+      $0.isManaged ? "a snapserver of the host's own" : "snapcast at \($0.host) port \($0.port)"
+    }
+      ?? output.text
+  }
 
   /// Reads a file.
   ///

@@ -132,14 +132,12 @@ public final class Engine {
     (triggers.changes, recordings.changes, headsets.changes) = (changes, changes, changes)
     changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()
-    house = HouseDoor(loop: loop) { wait, isWanted in
-      House(
-        loop: loop,
-        driver: HouseDriver(
-          loop: loop, speakers: options.configuration.speakers, output: options.configuration.output,
-          stateFolder: options.stateFolder, access: options.access, wait: wait,
-          processName: options.processName, service: isWanted ? nil : Self.serviceName,
-          log: { relay.log(.warn, $0) }))
+    // A simulation stands for the driver of the configuration.
+    let driverName = options.configuration.snapcast == nil ? "house" : "snapcast"
+    house = HouseDoor(loop: loop, driverName: driverName) { wait, isWanted in
+      let service = isWanted ? nil : Self.serviceName
+      let driver = Self.driver(options, loop, wait: wait, service: service) { relay.log(.warn, $0) }
+      return House(loop: loop, driver: driver)
     }
     let memory = options.store == nil ? nil : store
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
@@ -153,6 +151,23 @@ public final class Engine {
 
   /// The name of a daemon for processes that need the house: it does not end by itself.
   public static let serviceName = "roomtone serve"
+
+  /// Returns the driver of the configuration; under virtual time, where no machine is reached, that of the embedded house.
+  private static func driver(
+    _ options: EngineOptions, _ loop: EventLoop, wait: Duration, service: String?,
+    log: @escaping (String) -> Void
+  ) -> any Driver {
+    let configuration = options.configuration
+    if let settings = configuration.snapcast, !loop.isVirtual {
+      return SnapcastDriver(
+        loop: loop, settings: settings, stateFolder: options.stateFolder, access: options.access, wait: wait,
+        processName: options.processName, service: service, log: log)
+    }
+    return HouseDriver(
+      loop: loop, speakers: configuration.speakers, output: configuration.output,
+      stateFolder: options.stateFolder, access: options.access, wait: wait, processName: options.processName,
+      service: service, log: log)
+  }
 
   private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
     -> Headsets

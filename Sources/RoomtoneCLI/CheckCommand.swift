@@ -100,6 +100,10 @@ enum CheckCommand {
   private static func names(of configuration: Configuration, state: String? = UserFolders.state)
     throws(SpeakerError) -> HouseNames
   {
+    // The clients of a snapserver are known to that alone.
+    if configuration.snapcast != nil {
+      return HouseNames(stations: Array(configuration.stations.addresses.keys))
+    }
     let speakers = try HouseDriver.savedSpeakers(configuration.speakers, stateFolder: state)
     return HouseNames(
       speakers: speakers.map(\.name),

@@ -70,6 +70,7 @@ enum Command {
     case .groups: try LookCommand.groups(listing(arguments))
     case .status: try LookCommand.status(listing(arguments))
     case .doctor: try DoctorCommand.run(arguments)
+    case .snapserverConfig: try SnapserverConfigCommand.run(arguments)
     case .completion: try CompletionCommand.run(arguments)
     case .man: try ManCommand.run(arguments)
     default: try prompt(arguments)

@@ -138,7 +138,7 @@ extension LookCommand {
 
     init(_ view: View, configuration: Configuration, file: String?) {
       driver = view.house.driverName
-      output = view.owner?.output ?? configuration.output.text
+      output = view.owner?.output ?? configuration.outputText
       owner = view.owner
       let devices = view.house.devices
       (speakers, available, groups) = (

@@ -9,11 +9,11 @@ import Testing
     let place: String
     let code: [String]
     var text: String { code.joined(separator: "\n") + "\n" }
-    /// `stations.lua` if the code begins with `-- stations.lua`.
+    /// `stations.lua` if the code begins with `-- stations.lua`; `setup.sh` for commands that begin with `# setup.sh`.
     var file: String? {
-      guard let first = code.first, first.hasPrefix("-- ") else { return nil }
-      let name = String(first.dropFirst(3).prefix { $0 != ":" && $0 != " " })
-      return name.hasSuffix(".lua") ? name : nil
+      guard let first = code.first, first.hasPrefix("-- ") || first.hasPrefix("# ") else { return nil }
+      let name = String(first.drop { $0 != " " }.dropFirst().prefix { $0 != ":" && $0 != " " })
+      return name.hasSuffix(".lua") || name.hasSuffix(".sh") ? name : nil
     }
     var testDescription: String { place }
   }

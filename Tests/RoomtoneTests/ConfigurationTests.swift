@@ -157,7 +157,7 @@ struct ConfigurationTests {
       ("log { level = 'wran' }", ["'level'", "'wran'", "did you mean 'warn'?"]),
       ("house { output = 5 }", ["'output'", "string expected, got number"]),
       ("house { output = 'speakers' }", ["\"speakers\"", "null, wav:DIR, alsa"]),
-      ("house { driver = 'sonos' }", ["'driver'", "\"sonos\""]),
+      ("house { driver = 'sonos' }", ["'driver'", "'sonos'", "snapcast"]),
       ("house { speakers = 'all' }", ["'speakers'"]),
       ("house { speakers = { 'Kitchen' } }", ["speakers[1]", "table expected, got string"]),
       (

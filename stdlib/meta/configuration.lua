@@ -12,6 +12,8 @@
 --                        { name = "Bed left", group = "Bedroom", role = "left" },
 --                        { name = "Bed right", group = "Bedroom",
 --                          role = "right" } } }
+--   -- or, for the speakers of a snapserver, see `roomtone help snapcast`:
+--   --   house { driver = "snapcast" }
 --   -- MB; time without suspending; objects at once
 --   limits { memory = 256, run = "2s", objects = 10000 }
 --   log { level = "info" }

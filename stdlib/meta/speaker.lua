@@ -30,15 +30,15 @@ speaker.MAX_VOLUME = 50
 speaker.UNGROUPED = "harman"
 
 ---@class speaker.OpenOptions
----@field driver? "house" Name of the driver (default: `"house"`, the embedded house).
----@field license? string Licence key of the driver; the embedded house ignores it.
+---@field driver? "house"|"snapcast" Name of the driver, for a script that requires it (default: that of the configuration).
+---@field license? string Licence key of the driver; the embedded house and Snapcast ignore it.
 ---@field add_all? boolean `true` joins every speaker to the default session (default: true).
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
 ---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.
 ---One process at a time drives a house: a second one logs that it waits, but for the daemon only as long as `wait` says.
 ---
----Raises `speaker.busy` (another process has the house, named by `process`), `speaker.unsupported` (unknown driver),
+---Raises `speaker.busy` (another process has the house, named by `process`), `speaker.unsupported` (another driver),
 ---`audio.no_output`, `speaker.lost` (names and volumes can't be stored), `speaker.closed` (closed while it was
 ---opening), `speaker.unknown` and `speaker.range` (wrong speakers in the configuration), `argument`,
 ---`task.cannot_suspend`.

@@ -126,9 +126,10 @@ final class SpeakerModule {
     return [
       LuaFunction("open", arity: 1) { call in
         let options = try call.options(1, ["driver", "license", "add_all", "wait"])
-        if let driver = try options.string("driver", .name), driver != "house" {
+        if let driver = try options.string("driver", .name), driver != door.driverName {
           throw SpeakerError(
-            .unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
+            .unsupported, "the driver \"\(driver)\" is not that of the configuration",
+            hint: "the driver here is \"\(door.driverName)\"")
         }
         // The embedded house lets everybody in; a licence for another driver does no harm here.
         _ = try options.string("license", .header)

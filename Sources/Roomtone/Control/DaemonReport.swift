@@ -22,7 +22,7 @@ struct DaemonReport {
       ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
       ("house", .string(house == nil ? "closed" : "open")),
       ("driver", .optional(house?.driverName)),
-      ("output", .string(engine.options.configuration.output.text)),
+      ("output", .string(engine.options.configuration.outputText)),
       ("speakers", .number(house?.devices.count ?? 0)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
       ("groups", .number(house?.groups.count ?? 0)),

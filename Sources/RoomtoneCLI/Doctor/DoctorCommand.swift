@@ -10,7 +10,8 @@ enum DoctorCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let subject = try subject(file: arguments.text(.config))
     let checks =
-      SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject)] + CronChecks.table()
+      SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject), snapserver(subject)]
+      + CronChecks.table()
       + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
     let isJSON = arguments.has(.jsonChecks)
     let width = checks.flatMap(\.names).map(\.onOneLine.columns).max() ?? 0
@@ -59,14 +60,37 @@ enum DoctorCommand {
   }
 
   private static func house(_ subject: DoctorSubject) -> Check {
-    Check("house") {
+    let driver = subject.configuration.snapcast == nil ? "house" : "snapcast"
+    return Check("house") {
       guard let state = UserFolders.state else { return .ok("house", "not kept between runs") }
       do throws(SpeakerError) {
         guard let owner = try HouseDriver.owner(ofStateFolder: state) else {
-          return .ok("house", "driver house; free for the next script")
+          return .ok("house", "driver \(driver); free for the next script")
         }
-        return .ok("house", "driver house; used by \(owner)")
+        return .ok("house", "driver \(driver); used by \(owner)")
       } catch { return .fail("house", error.message, hint: error.hint) }
+    }
+  }
+
+  private static func snapserver(_ subject: DoctorSubject) -> Check {
+    Check("snapserver", isAskedFor: subject.configuration.snapcast != nil) {
+      guard let settings = subject.configuration.snapcast else {
+        return .ok("snapserver", "not used: the speakers are those of the driver house")
+      }
+      if settings.isManaged {
+        let isThere = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")
+          .contains { access("\($0)/snapserver", X_OK) == 0 }
+        return isThere
+          ? .ok("snapserver", "started by the host when the house opens")
+          : .fail("snapserver", "there is none to be started", hint: "apt-get install snapserver")
+      }
+      do throws(SpeakerError) {
+        let found = try SnapcastDriver.probe(settings)
+        return .ok(
+          "snapserver",
+          "answers at \(settings.host.onOneLine) port \(settings.port): \(found.clients) clients, \(found.connected) "
+            + "connected; streams for \(found.sessions) sessions")
+      } catch { return .fail("snapserver", error.message, hint: error.hint) }
     }
   }
 

@@ -1,0 +1,38 @@
+---@meta _
+---@topic snapcast
+
+-- Rooms that play in step through Snapcast: a snapserver, and a snapclient at each amplifier.
+--
+-- Three rooms from nothing: the server and this program on one machine, two Raspberry Pis, and this machine's own card.
+--
+--   # three_rooms.sh
+--   sudo apt-get install snapserver snapclient                    # here
+--   roomtone snapserver-config 4 | sudo tee -a /etc/snapserver.conf
+--   sudo systemctl restart snapserver
+--   sudo apt-get install snapclient                               # on each Pi, with the address of this machine:
+--   echo 'SNAPCLIENT_OPTS="--host 192.0.2.7 --hostID kitchen"' | sudo tee /etc/default/snapclient
+--   sudo systemctl restart snapclient
+--   roomtone doctor; roomtone devices
+--
+-- The configuration needs one line; scripts remain as they are:
+--
+--   -- real_rooms.lua
+--   house { driver = "snapcast",
+--           host = "127.0.0.1", port = 1705,  -- the control of the snapserver; these are the defaults
+--           streams = "roomtone-",            -- names of the streams for sessions begin so
+--           buffer = "1s" }                   -- `buffer` of snapserver.conf
+--
+-- With `managed = true` the host starts a snapserver of its own on loopback, with `sessions = 4` streams, and ends it; it
+-- logs the port for `snapclient --host 127.0.0.1 --port PORT`.
+--
+-- Clients are speakers: their ids, names, volumes and groups are the server's, and what another controller changes comes
+-- as an event with `cause = "controller"`. Groups by name are kept here too, since the server forgets an empty one. Each
+-- session plays through a stream of its own; one more than there are streams raises `speaker.no_stream`. Speakers
+-- without a session are on the stream `roomtone-idle`.
+--
+-- Differences from the embedded house: sound, `pause` and `stop` are heard a buffer of the server later, and positions and
+-- `ended` count what is heard. Volume 50 is 100 per cent, unity; a snapclient's gain is (10^(v/50) - 1) / 9, so that 25 is
+-- -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the strength of Wi-Fi and `speaker.house()`
+-- are not there: `speaker.unsupported`, see `speaker.capabilities()`. Simulations use the embedded house.
+
+error("stdlib/meta/snapcast.lua is a description, not a module: there is nothing to require")
