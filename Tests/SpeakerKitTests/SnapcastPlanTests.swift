@@ -176,6 +176,12 @@ struct SnapcastPlanTests {
     #expect(pacer.next(now: 5_000, mode: .clock, isReady: true, latency: 0) == .wait(until: 20_004_900))
     #expect(
       pacer.next(now: 20_004_900, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 20_006_000))
+    // The server has waited for a block that is overdue, and counts anew.
+    pacer.rendered(frames: 960, now: 20_004_900)
+    #expect(
+      pacer.next(now: 50_000_000, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 50_001_000))
+    pacer.rendered(frames: 960, now: 50_000_000)
+    #expect(pacer.next(now: 50_000_000, mode: .clock, isReady: true, latency: 0) == .wait(until: 69_999_900))
   }
 }
 

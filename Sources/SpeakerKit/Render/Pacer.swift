@@ -43,6 +43,9 @@ struct Pacer {
 
   private let sampleRate: Int64
   private let timing: StreamTiming
+  /// Lateness in ns above which `anchor` is set anew. A server counts anew from the first block that it waits for: one
+  /// that is due before it is rendered.
+  private let toleratedLateness: Int64
   private var mode = Mode.clock
   /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
@@ -56,6 +59,7 @@ struct Pacer {
   init(sampleRate: Int, timing: StreamTiming = .immediate) {
     self.sampleRate = Int64(sampleRate)
     self.timing = timing
+    toleratedLateness = timing == .immediate ? Self.greatestLateness : 0
   }
 
   /// Returns the next action.
@@ -73,7 +77,7 @@ struct Pacer {
     case .clock, .unheard:
       let start = anchor ?? now
       var due = start + FrameTime.nanoseconds(of: framesSinceAnchor, at: sampleRate)
-      if anchor == nil || now - due > Self.greatestLateness {
+      if anchor == nil || now - due > toleratedLateness {
         anchor = now
         framesSinceAnchor = 0
         due = now
