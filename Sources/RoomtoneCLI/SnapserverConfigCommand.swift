@@ -40,9 +40,9 @@ extension CommandSpec {
     options: [.config],
     notes: [
       """
-      The lines begin with the section [stream] and can be appended to the configuration: 'roomtone snapserver-config | sudo tee -a /etc/snapserver.conf'. The streams receive sound from \
-      this machine only; new clients are put on the first stream, which stays idle. 'roomtone help snapcast' shows the way \
-      to three rooms.
+      The lines begin with the section [stream] and can be appended to the configuration: \
+      'roomtone snapserver-config | sudo tee -a /etc/snapserver.conf'. The streams receive sound from this machine \
+      only; speakers without a session are on the idle one. 'roomtone help snapcast' shows the way to three rooms.
       """
     ],
     examples: [

@@ -8,7 +8,8 @@
 --   # three_rooms.sh
 --   sudo apt-get install snapserver snapclient                    # here
 --   roomtone snapserver-config 4 | sudo tee -a /etc/snapserver.conf
---   sudo systemctl restart snapserver
+--   echo 'SNAPCLIENT_OPTS="--host 127.0.0.1 --hostID study"' | sudo tee /etc/default/snapclient
+--   sudo systemctl restart snapserver snapclient
 --   sudo apt-get install snapclient                               # on each Pi, with the address of this machine:
 --   echo 'SNAPCLIENT_OPTS="--host 192.0.2.7 --hostID kitchen"' | sudo tee /etc/default/snapclient
 --   sudo systemctl restart snapclient
