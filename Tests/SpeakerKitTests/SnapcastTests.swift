@@ -267,7 +267,7 @@ extension RealTimeTests {
         #expect(try !harness.device("a").name.isEmpty)
         try controller.request("Client.SetName", "{\"id\":\"b\",\"name\":\"\(long)\"}")
         try await harness.wait { try harness.device("b").name == String(repeating: "ü", count: 100) }
-        #expect(try harness.device("c").name == "Twin")
+        #expect(try harness.device("c").name.hasPrefix("Twin"))
         #expect(harness.reported.allSatisfy { $0.hasSuffix("renamed") })
       }
     }

@@ -7,6 +7,7 @@ extension SnapcastDriver {
   /// Returns the speakers of the first state.
   func adoptFirst() -> [DeviceInfo] {
     guard let server else { return [] }
+    for client in server.clients { givenNames[client.id] = client.givenName }
     for group in server.groups {
       for client in group.clients {
         let old = kept.speakers[client.id]
@@ -107,6 +108,7 @@ extension SnapcastDriver {
     } else {
       report(found, answers: device, to: reports)
     }
+    for client in new.clients { givenNames[client.id] = client.givenName }
     arrange()
   }
 
@@ -196,7 +198,7 @@ extension SnapcastDriver {
     var names: Set<String> = []
     return clients.map { _, client, isMuted in
       var info = DeviceInfo(
-        id: client.id, name: Self.name(of: client, besides: &names),
+        id: client.id, name: name(of: client, besides: &names),
         groupName: zones[client.id] ?? Group.ungrouped,
         model: "Snapclient", ipAddress: client.address.cleaned, port: controlPort,
         macAddress: client.macAddress.cleaned, version: client.version.cleaned, wifiSignal: 0,
@@ -211,14 +213,19 @@ extension SnapcastDriver {
   private static func isUsable(_ id: String) -> Bool { NameRule.problem(with: id) == nil && id.cleaned == id }
 
   /// Returns the name of a client: the one that a person has given, else that of its machine, else its id; with a number
-  /// where another client has it.
-  private static func name(of client: SnapcastClient, besides names: inout Set<String>) -> String {
-    let given =
-      [client.name, client.hostName, client.id].map(NameRule.fitted).first { !$0.isEmpty } ?? client.id
+  /// where another client has it, which it keeps when that other one is renamed.
+  private func name(of client: SnapcastClient, besides names: inout Set<String>) -> String {
+    let given = client.givenName
+    let base = String(given.prefix(90))
+    if givenNames[client.id] == given, let old = devices.first(where: { $0.id == client.id })?.name,
+      names.insert(old).inserted
+    {
+      return old
+    }
     var (name, number) = (given, 1)
     while !names.insert(name).inserted {
       number += 1
-      name = "\(given.prefix(90)) \(number)"
+      name = "\(base) \(number)"
     }
     return name
   }

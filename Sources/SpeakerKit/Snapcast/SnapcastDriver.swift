@@ -50,6 +50,8 @@ public final class SnapcastDriver: Driver {
   private(set) var pool: SnapcastPool?
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
+  /// Names of the clients that the names of speakers were made from, by the speaker's id.
+  var givenNames: [String: String] = [:]
   /// Zones by the speaker's id.
   var zones: [String: String] = [:]
   var zoneRanks: [String: Int] = [:]
@@ -256,6 +258,7 @@ public final class SnapcastDriver: Driver {
     managed = nil
     (server, pool, isArranging) = (nil, nil, false)
     (zones, zoneRanks, memberships, owed) = ([:], [:], [:], [:])
+    givenNames = [:]
     state?.unlock()
   }
 

@@ -148,6 +148,11 @@ struct SnapcastClient: Equatable {
     if let isMuted = volume["muted"]?.bool { self.isMuted = isMuted }
   }
 
+  /// Name given by a person, else that of its machine, else its id.
+  var givenName: String {
+    [name, hostName, id].map(NameRule.fitted).first { !$0.isEmpty } ?? id
+  }
+
   /// Level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its bound.
   var level: Int { (min(max(percent, 0), 100) + 1) / 2 }
 }
