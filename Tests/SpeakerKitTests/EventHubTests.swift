@@ -45,7 +45,7 @@ struct EventHubTests {
     #expect(calls == ["first a", "second a", "first b", "second b"])
   }
 
-  @Test("seconds are wanted while a listener takes them; one to all kinds may take none")
+  @Test("seconds are wanted while a listener receives them; one to all kinds may want none")
   func seconds() {
     let hub = EventHub(loop: loop)
     var wanted = 0

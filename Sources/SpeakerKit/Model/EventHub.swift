@@ -76,7 +76,7 @@ public final class EventHub {
     _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
     let subscription = Subscription(kind, wantsSeconds, isConcerned, listener)
-    let wantedSeconds = wantsSeconds
+    let wantedSeconds = self.wantsSeconds
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
     if !wantedSeconds, subscription.isForSeconds { onSecondsWanted() }
     // In a house without events, a caller may wait for ever with a timeout each time.
