@@ -38,25 +38,25 @@ private final class SilentDecoder: Decoder {
 
 @Suite("files that stop to answer", .waiting)
 struct SilentFileTests {
-  @Test("a feed ends with the failure, and its thread is left behind", arguments: [0, 4800, 48_000])
+  @Test("a source ends with the failure, and its thread is left behind", arguments: [0, 4800, 48_000])
   func givesUp(frames: Int) throws {
     let loop = EventLoop()
     let sound = SilentSound(frames: frames)
-    let feed = SourceFeed(SourceRequest(sound, name: "/mnt/nas/a.mp3"), cue: 1, format: .session)
+    let ahead = DecodeAhead(SourceRequest(sound, name: "/mnt/nas/a.mp3"), cue: 1, format: .session)
     let opened = Lock<[String?]>([])
     let ends = Atomic(0)
-    let thread = try FeedThread(feed, on: loop, renderer: Waiter(), limit: .milliseconds(200)) { error in
+    let thread = try DecodeThread(ahead, on: loop, renderer: Waiter(), limit: .milliseconds(200)) { error in
       opened.withLock { $0.append((error as? any CodedError)?.code) }
     } onEnd: {
       ends.add(1, ordering: .relaxed)
       loop.post {}
     }
-    let hold = loop.hold("the feed ends")
+    let hold = loop.hold("the source ends")
     _ = loop.run(until: { ends.load(ordering: .relaxed) == 1 })
     hold.release()
-    #expect(feed.isComplete)
-    #expect(feed.failure?.code == "audio.unreadable")
-    #expect(feed.failure?.message == "cannot read /mnt/nas/a.mp3: no answer within 10 s from its disk")
+    #expect(ahead.isComplete)
+    #expect(ahead.failure?.code == "audio.unreadable")
+    #expect(ahead.failure?.message == "cannot read /mnt/nas/a.mp3: no answer within 10 s from its disk")
     // The opening reads 200 ms.
     #expect(opened.withLock { $0 } == [frames < 9600 ? "audio.unreadable" : nil])
     thread.join()

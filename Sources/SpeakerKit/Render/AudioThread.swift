@@ -123,7 +123,7 @@ final class AudioThread: @unchecked Sendable {
       let frames = core.render(heardAt: heardAt)
       write(frames)
       pacer.rendered(frames: frames, now: now)
-      wakeFeeds()
+      wakeDecoders()
     }
   }
 
@@ -168,7 +168,7 @@ final class AudioThread: @unchecked Sendable {
     reportBell.ring()
   }
 
-  private func wakeFeeds() {
+  private func wakeDecoders() {
     for slot in core.sessions {
       guard let source = slot.source, source.frames.available < source.state.pointee.refillBelow else {
         continue

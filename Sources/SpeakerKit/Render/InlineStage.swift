@@ -17,7 +17,7 @@ final class InlineStage: RenderStage {
   private var framesWritten = 0
   private var sinks: [(any PCMSink)?] = []
   private var isPrepared = false
-  private var feeds: [Int: SourceFeed] = [:]
+  private var decoders: [Int: DecodeAhead] = [:]
   private var waiting: [RenderCommand] = []
   /// Timer of the next block, while blocks are rendered.
   private var timer: LoopTimer?
@@ -75,13 +75,13 @@ final class InlineStage: RenderStage {
     schedule()
   }
 
-  func open(_ feed: SourceFeed) async throws -> RenderSource {
-    try feed.open()
-    feeds[feed.cue] = feed
-    return feed.source()
+  func open(_ ahead: DecodeAhead) async throws -> RenderSource {
+    try ahead.open()
+    decoders[ahead.cue] = ahead
+    return ahead.source()
   }
 
-  func close(feed cue: Int) { feeds[cue] = nil }
+  func close(cue: Int) { decoders[cue] = nil }
 
   func close() async {
     timer?.cancel()
@@ -112,7 +112,7 @@ final class InlineStage: RenderStage {
     waiting.removeAll(keepingCapacity: true)
     if core.isSounding {
       for slot in core.sessions where slot.isSounding {
-        if let cue = slot.source?.cue { feeds[cue]?.fill(toFrames: 12 * format.framesPerBlock) }
+        if let cue = slot.source?.cue { decoders[cue]?.fill(toFrames: 12 * format.framesPerBlock) }
       }
       let frames = core.render(heardAt: due)
       write(frames)

@@ -16,10 +16,10 @@ protocol RenderStage: AnyObject {
   func addDevice(_ name: String) throws
   /// Queues a command for the core, or applies it at once while the core does not run.
   func send(_ command: RenderCommand)
-  /// Opens a feed and decodes its first blocks.
-  func open(_ feed: SourceFeed) async throws -> RenderSource
-  /// Ends a feed that the core does not read and never will again.
-  func close(feed cue: Int)
+  /// Opens a source and decodes its first blocks.
+  func open(_ ahead: DecodeAhead) async throws -> RenderSource
+  /// Ends a source that the core does not read and never will again.
+  func close(cue: Int)
   /// Renders fades to their end, finishes outputs and joins threads; sessions must have been stopped before.
   func close() async
 }
@@ -43,7 +43,7 @@ final class PCMRenderer: Renderer {
   private let format: AudioFormat
   private let memory: RenderMemory
   private let stage: any RenderStage
-  private var feeds: [Int: (feed: SourceFeed, source: RenderSource)] = [:]
+  private var decoders: [Int: (ahead: DecodeAhead, source: RenderSource)] = [:]
   private var current: [SessionID: Current] = [:]
   private var cueCount = 0
   private var isClosed = false
@@ -91,23 +91,23 @@ final class PCMRenderer: Renderer {
 
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
-    let feed = SourceFeed(request, cue: cueCount, format: format)
-    let source = try await stage.open(feed)
+    let ahead = DecodeAhead(request, cue: cueCount, format: format)
+    let source = try await stage.open(ahead)
     if isClosed || Task.isCancelled {
-      stage.close(feed: feed.cue)
+      stage.close(cue: ahead.cue)
       if isClosed { throw House.closedError }
       throw CancellationError()
     }
-    feeds[feed.cue] = (feed, source)
-    return Cue(id: feed.cue, duration: feed.duration)
+    decoders[ahead.cue] = (ahead, source)
+    return Cue(id: ahead.cue, duration: ahead.duration)
   }
 
   func discard(_ cue: Cue) {
-    if feeds.removeValue(forKey: cue.id) != nil { stage.close(feed: cue.id) }
+    if decoders.removeValue(forKey: cue.id) != nil { stage.close(cue: cue.id) }
   }
 
   func start(_ cue: Cue, in session: SessionID, paused: Bool) {
-    guard let source = feeds[cue.id]?.source else { return }
+    guard let source = decoders[cue.id]?.source else { return }
     do { try stage.prepare() } catch let error as any CodedError { onTrouble?(error, nil) } catch {}
     current[session] = Current(
       cue: cue.id, firstFrame: source.firstFrame, hold: paused ? nil : holdLoop())
@@ -154,8 +154,8 @@ final class PCMRenderer: Renderer {
     for session in current.keys.sorted() { stop(session) }
     await stage.close()
     takeReports()
-    for cue in feeds.keys.sorted() { stage.close(feed: cue) }
-    feeds.removeAll()
+    for cue in decoders.keys.sorted() { stage.close(cue: cue) }
+    decoders.removeAll()
   }
 
   /// Under virtual time the next block's timer keeps the loop alive, and a hold would stop the clock.
@@ -165,10 +165,10 @@ final class PCMRenderer: Renderer {
     while let report = memory.reports.consumer.pop() {
       switch report {
       case .retired(let cue):
-        feeds[cue] = nil
-        stage.close(feed: cue)
+        decoders[cue] = nil
+        stage.close(cue: cue)
       case .ended(let session, let cue, let heardAt):
-        let failure = feeds[cue]?.feed.failure
+        let failure = decoders[cue]?.ahead.failure
         loop.after(.nanoseconds(heardAt - stage.now)) { [weak self] in
           guard let self, current[session]?.cue == cue else { return }
           current[session]?.hold = nil

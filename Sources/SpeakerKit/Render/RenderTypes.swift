@@ -38,7 +38,7 @@ struct RenderSource: BitwiseCopyable {
   let cue: Int
   /// Decoded frames, in the session's format.
   let frames: SampleRingReader
-  let state: UnsafeMutablePointer<FeedState>
+  let state: UnsafeMutablePointer<DecodeState>
   /// Index in the source of the ring's first frame.
   let firstFrame: Int
   /// Write end of the decoding thread's bell; -1 without one.
@@ -50,7 +50,7 @@ struct RenderSource: BitwiseCopyable {
 }
 
 /// State shared by the thread that decodes a source and the thread that renders it.
-struct FeedState: ~Copyable {
+struct DecodeState: ~Copyable {
   /// `true` if no frame will follow those in the ring.
   let isComplete = Atomic(false)
   /// `true` if the decoding thread sleeps until its bell rings.

@@ -19,11 +19,11 @@ final class ThreadedStage: RenderStage {
   private var writers: [SinkWriter]
   private let reportWatch: FDWatch
   private var thread: WorkerThread?
-  private var feeds: [Int: FeedThread] = [:]
-  /// Cues of feeds that are decoded to their end and wait to be rendered.
-  private var endedFeeds: Set<Int> = []
-  /// Closed feeds whose threads still run.
-  private var endingFeeds: [Int: FeedThread] = [:]
+  private var decoders: [Int: DecodeThread] = [:]
+  /// Cues of sources that are decoded to their end and wait to be rendered.
+  private var endedDecoders: Set<Int> = []
+  /// Closed sources whose threads still run.
+  private var endingDecoders: [Int: DecodeThread] = [:]
   private var runningWriters: Set<Int> = []
   private var closing: CheckedContinuation<Void, Never>?
   private let this: LoopReference<ThreadedStage>
@@ -50,12 +50,12 @@ final class ThreadedStage: RenderStage {
   deinit {
     // A house that was released without being closed: playback ends here.
     reportWatch.cancel()
-    guard thread != nil || !feeds.isEmpty || !runningWriters.isEmpty else { return }
+    guard thread != nil || !decoders.isEmpty || !runningWriters.isEmpty else { return }
     for session in core.sessions.indices { send(.stop(session: session)) }
     send(.quit)
-    for feed in feeds.values { feed.cancel() }
+    for decoder in decoders.values { decoder.cancel() }
     thread?.join()
-    for feed in Array(feeds.values) + Array(endingFeeds.values) { feed.join() }
+    for decoder in Array(decoders.values) + Array(endingDecoders.values) { decoder.join() }
     for writer in writers { writer.finish() }
     for writer in writers { writer.join() }
   }
@@ -102,15 +102,15 @@ final class ThreadedStage: RenderStage {
     audio.waiter.bell.ring()
   }
 
-  func open(_ feed: SourceFeed) async throws -> RenderSource {
+  func open(_ ahead: DecodeAhead) async throws -> RenderSource {
     let hold = loop.hold("a source is opened")
     defer { hold.release() }
     do {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         do {
           let loop = loop
-          let ended = ending { $0.feedEnded(feed.cue) }
-          feeds[feed.cue] = try FeedThread(feed, on: loop, renderer: audio.waiter) { error in
+          let ended = ending { $0.decodingEnded(ahead.cue) }
+          decoders[ahead.cue] = try DecodeThread(ahead, on: loop, renderer: audio.waiter) { error in
             loop.post {
               if let error { continuation.resume(throwing: error) } else { continuation.resume() }
             }
@@ -120,18 +120,18 @@ final class ThreadedStage: RenderStage {
         } catch { continuation.resume(throwing: error) }
       }
     } catch {
-      close(feed: feed.cue)
+      close(cue: ahead.cue)
       throw error
     }
-    guard let thread = feeds[feed.cue] ?? endingFeeds[feed.cue] else { return feed.source() }
+    guard let thread = decoders[ahead.cue] ?? endingDecoders[ahead.cue] else { return ahead.source() }
     return thread.source
   }
 
-  func close(feed cue: Int) {
-    guard let feed = feeds.removeValue(forKey: cue) else { return }
-    if endedFeeds.remove(cue) != nil { return feed.join() }
-    endingFeeds[cue] = feed
-    feed.cancel()
+  func close(cue: Int) {
+    guard let decoder = decoders.removeValue(forKey: cue) else { return }
+    if endedDecoders.remove(cue) != nil { return decoder.join() }
+    endingDecoders[cue] = decoder
+    decoder.cancel()
   }
 
   func close() async {
@@ -148,9 +148,9 @@ final class ThreadedStage: RenderStage {
   /// Continues closing, in the order audio thread, sources and writers.
   private func finishClosing() {
     guard let closing, thread == nil else { return }
-    for cue in feeds.keys.sorted() { close(feed: cue) }
+    for cue in decoders.keys.sorted() { close(cue: cue) }
     for writer in writers { writer.finish() }
-    guard endingFeeds.isEmpty, runningWriters.isEmpty else { return }
+    guard endingDecoders.isEmpty, runningWriters.isEmpty else { return }
     self.closing = nil
     closing.resume()
   }
@@ -207,8 +207,12 @@ final class ThreadedStage: RenderStage {
     finishClosing()
   }
 
-  private func feedEnded(_ cue: Int) {
-    if let feed = endingFeeds.removeValue(forKey: cue) { feed.join() } else { endedFeeds.insert(cue) }
+  private func decodingEnded(_ cue: Int) {
+    if let decoder = endingDecoders.removeValue(forKey: cue) {
+      decoder.join()
+    } else {
+      endedDecoders.insert(cue)
+    }
     finishClosing()
   }
 

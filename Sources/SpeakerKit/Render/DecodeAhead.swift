@@ -6,11 +6,11 @@ internal import Synchronization
 /// Decodes one source into a ring, ahead of the renderer.
 ///
 /// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that
-/// fills, a `FeedThread` or the loop under virtual time; `failure`, `duration` and `firstFrame` are written
+/// fills, a `DecodeThread` or the loop under virtual time; `failure`, `duration` and `firstFrame` are written
 /// before the end of `open` or the end of the source is reported, and read by the loop after that. The ring
 /// has an end for each thread. A thread that `giveUp` has left behind writes nothing more.
-final class SourceFeed: @unchecked Sendable {
-  /// Identifies the feed within its renderer.
+final class DecodeAhead: @unchecked Sendable {
+  /// Identifies the source within its renderer.
   let cue: Int
   /// Length of the whole source in frames of the session; nil when unknown; set by `open`.
   private(set) var duration: Int?
@@ -22,7 +22,7 @@ final class SourceFeed: @unchecked Sendable {
   private let request: SourceRequest
   /// Stereo ring; `open` replaces it for a source of more channels.
   private var ring: SampleRing
-  private let state: UnsafeMutablePointer<FeedState>
+  private let state: UnsafeMutablePointer<DecodeState>
   private var block: PCMBlock
   private var decoder: ConformedDecoder?
   /// `true` for a live source; set by `open`.
@@ -30,14 +30,14 @@ final class SourceFeed: @unchecked Sendable {
   private var mayBeginAgain = false
   private var firstFrame = 0
 
-  /// Creates a feed with room for `seconds` of sound.
+  /// Creates the decoder of a source, with a ring for `seconds` of sound.
   init(_ request: SourceRequest, cue: Int, format: AudioFormat, seconds: Double = 1.5) {
     self.request = request
     self.cue = cue
     ring = SampleRing(frames: Int(seconds * Double(format.sampleRate)), channels: format.channels)
     block = PCMBlock(format: format)
     state = .allocate(capacity: 1)  // freed in deinit
-    state.initialize(to: FeedState(refillBelow: ring.capacity / 2))
+    state.initialize(to: DecodeState(refillBelow: ring.capacity / 2))
   }
 
   deinit {

@@ -2,51 +2,51 @@ internal import AudioCore
 internal import EventLoop
 internal import Synchronization
 
-/// Fills a feed ahead of the renderer on a thread of its own. Owned by the loop.
-final class FeedThread {
+/// Decodes a source ahead of the renderer on a thread of its own. Owned by the loop.
+final class DecodeThread {
   /// Time that a read may take; longer than the opening of a file of a queue, which has a limit of its own.
   static let readLimit = Duration.seconds(12)
   /// Time that a cancelled thread has to come back.
   private static let endLimit = Duration.seconds(3)
 
-  let feed: SourceFeed
+  let ahead: DecodeAhead
   private let bell: Bell
   private let shared: Shared
   private let thread: WorkerThread
   private let watch: FileWatch
 
-  /// Opens `feed`, decodes its first 200 ms and calls `onOpened`, with the error if that failed; then
+  /// Opens `ahead`, decodes its first 200 ms and calls `onOpened`, with the error if that failed; then
   /// continues until the end of the source or `cancel`, and calls `onEnd`. Both are called on the new thread; on the loop
   /// when a file system holds that for longer than `limit`.
   init(
-    _ feed: SourceFeed, on loop: EventLoop, renderer: Waiter, limit: Duration = readLimit,
+    _ ahead: DecodeAhead, on loop: EventLoop, renderer: Waiter, limit: Duration = readLimit,
     onOpened: @escaping @Sendable ((any Error)?) -> Void, onEnd: @escaping @Sendable () -> Void
   ) throws(SpeakerError) {
     let bell = try Bell()
     let shared = Shared()
-    self.feed = feed
+    self.ahead = ahead
     self.bell = bell
     self.shared = shared
     let thread = try WorkerThread {
-      Self.run(feed, bell, shared, renderer, onOpened)
+      Self.run(ahead, bell, shared, renderer, onOpened)
       guard shared.end() else { return }
-      feed.complete()
+      ahead.complete()
       renderer.notify()
       onEnd()
     }
     self.thread = thread
-    watch = FileWatch(feed.calls, on: loop, limit: limit) {
+    watch = FileWatch(ahead.calls, on: loop, limit: limit) {
       guard shared.end() else { return }
       thread.abandon()
-      let error = feed.giveUp()
+      let error = ahead.giveUp()
       renderer.notify()
       if shared.opened() { onOpened(error) }
       onEnd()
     }
   }
 
-  /// The renderer's view of the source; valid once the feed is open.
-  var source: RenderSource { feed.source(bell: bell.writing) }
+  /// The renderer's view of the source; valid once the source is open.
+  var source: RenderSource { ahead.source(bell: bell.writing) }
 
   /// Asks the thread to end; returns at once.
   func cancel() {
@@ -69,30 +69,30 @@ final class FeedThread {
 
     /// Returns `true` to the first that reports the opening, or its failure.
     func opened() -> Bool { !isOpened.exchange(true, ordering: .acquiringAndReleasing) }
-    /// Returns `true` to the first that ends the feed.
+    /// Returns `true` to the first that ends the source.
     func end() -> Bool { !hasEnded.exchange(true, ordering: .acquiringAndReleasing) }
   }
 
   private static func run(
-    _ feed: SourceFeed, _ bell: Bell, _ shared: Shared, _ renderer: Waiter,
+    _ ahead: DecodeAhead, _ bell: Bell, _ shared: Shared, _ renderer: Waiter,
     _ onOpened: @Sendable ((any Error)?) -> Void
   ) {
-    do { try feed.calls.call { try feed.open(isThreaded: true) } } catch {
+    do { try ahead.calls.call { try ahead.open(isThreaded: true) } } catch {
       if shared.opened() { onOpened(error) }
       return
     }
-    feed.onFrames { bell.ring() }
-    feed.fill(toFrames: 9600)
+    ahead.onFrames { bell.ring() }
+    ahead.fill(toFrames: 9600)
     if shared.opened() { onOpened(nil) }
     while !shared.isCancelled.load(ordering: .relaxed) {
-      if feed.fillBlock() {
+      if ahead.fillBlock() {
         renderer.notify()
         continue
       }
-      if feed.isComplete { return }
-      feed.setAsleep(true)
+      if ahead.isComplete { return }
+      ahead.setAsleep(true)
       bell.wait()
-      feed.setAsleep(false)
+      ahead.setAsleep(false)
     }
   }
 }
