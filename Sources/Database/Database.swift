@@ -167,9 +167,7 @@ public final class Database {
 
   /// Creates missing folders of the path, for the owner alone. A failure is reported when the file is opened.
   private static func makeFolders(to path: String) {
-    for (index, byte) in zip(path.utf8.indices, path.utf8)
-    where byte == UInt8(ascii: "/") && index > path.startIndex {
-      mkdir(String(path[..<index]), 0o700)
-    }
+    guard let slash = path.lastIndex(of: "/") else { return }
+    try? LinuxFiles.makeFolders(String(path[..<slash]), mode: 0o700)
   }
 }

@@ -28,6 +28,21 @@ public enum LinuxFiles {
     return isMore ? .max : bytes
   }
 
+  /// Creates the folder at `path` with all that are missing above it.
+  /// - Parameter mode: rights of the new folders, less those that the process withholds from its files.
+  /// - Throws: `SystemError` if one can't be created.
+  public static func makeFolders(_ path: String, mode: UInt32) throws(SystemError) {
+    var made = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      made += "/" + part
+      guard mkdir(made, mode) != 0, errno != EEXIST else { continue }
+      let number = errno
+      // Some file systems refuse the call before they notice that the folder is there.
+      var status = stat()
+      guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(number) }
+    }
+  }
+
   /// Renames the file at `path`, unless something has the new name.
   /// - Returns: 0, or an errno; `EEXIST` when the name is in use.
   public static func rename(_ path: String, toNew new: String) -> Int32 { file_rename_new(path, new) }

@@ -39,10 +39,8 @@ final class ControlSocket {
   }
 
   private static func makeFolder(_ path: String) throws(DaemonError) {
-    var made = ""
-    for part in path.split(separator: "/") {
-      made += "/\(part)"
-      if mkdir(made, 0o700) != 0, errno != EEXIST { throw failure("make the folder \(made.onOneLine)") }
+    do throws(SystemError) { try LinuxFiles.makeFolders(path, mode: 0o700) } catch {
+      throw failure("make the folder \(path.onOneLine)", error)
     }
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
@@ -97,7 +95,7 @@ final class ControlSocket {
     return (fd, (status.st_dev, status.st_ino))
   }
 
-  private static func failure(_ what: String) -> DaemonError {
-    DaemonError(.socket, "can't \(what): \(SystemError(errno).text)")
+  private static func failure(_ what: String, _ error: SystemError = SystemError(errno)) -> DaemonError {
+    DaemonError(.socket, "can't \(what): \(error.text)")
   }
 }

@@ -36,11 +36,7 @@ enum ServeCommand {
     guard let folder = UserFolders.configuration.map({ "\($0)/scripts" }) else {
       throw UsageError(.operand, "there is no home folder; name a DIR", help: "roomtone serve")
     }
-    var made = ""
-    for part in folder.split(separator: "/") {
-      made += "/\(part)"
-      mkdir(made, 0o755)
-    }
+    try? LinuxFiles.makeFolders(folder, mode: 0o755)
     return trimmed(folder)
   }
 

@@ -18,11 +18,7 @@ enum ServiceUnit {
     if arguments.has(.verbose) { words.append("--verbose") }
     words += ["--", folder]
     let path = "\(units)/\(name)"
-    var made = ""
-    for part in units.split(separator: "/") {
-      made += "/\(part)"
-      mkdir(made, 0o755)
-    }
+    try? LinuxFiles.makeFolders(units, mode: 0o755)
     let text = Array(text(words).utf8)
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw CommandFailure(.unit, "can't write \(path): \(SystemError(errno).text)") }

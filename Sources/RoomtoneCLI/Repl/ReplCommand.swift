@@ -75,8 +75,7 @@ enum ReplCommand {
   /// Returns the path of the history, whose folder is created; nil without a home.
   private static func historyFile() -> String? {
     guard let folder = UserFolders.state else { return nil }
-    let parts = folder.split(separator: "/")
-    for count in parts.indices { mkdir("/" + parts[...count].joined(separator: "/"), 0o700) }
+    try? LinuxFiles.makeFolders(folder, mode: 0o700)
     return "\(folder)/history"
   }
 

@@ -59,10 +59,8 @@ final class StateFolder {
   /// - Throws: `speaker.lost` when the folder can't be created or written.
   func lock(as name: String) throws(SpeakerError) -> HouseOwner? {
     guard lockDescriptor < 0 else { return nil }
-    var made = path.hasPrefix("/") ? "" : "."
-    for part in path.split(separator: "/") {
-      made += "/" + part
-      if mkdir(made, 0o700) != 0, errno != EEXIST { throw failure("make") }
+    do throws(SystemError) { try LinuxFiles.makeFolders(path, mode: 0o700) } catch {
+      throw failure("make", error)
     }
     let file = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     guard file >= 0 else { throw failure("open the lock in") }
@@ -204,9 +202,9 @@ final class StateFolder {
     String(String(text).cleaned.prefix(letters))
   }
 
-  private func failure(_ what: String) -> SpeakerError {
+  private func failure(_ what: String, _ error: SystemError = SystemError(errno)) -> SpeakerError {
     SpeakerError(
-      .lost, "can't \(what) the state folder \(path): \(SystemError(errno).text)",
+      .lost, "can't \(what) the state folder \(path): \(error.text)",
       hint: "name a folder that can be written", facts: [.init("path", .string(path))])
   }
 }

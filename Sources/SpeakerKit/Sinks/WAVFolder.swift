@@ -50,10 +50,8 @@ struct WAVFolder: Sendable {
   }
 
   private static func makeFolder(_ path: String) throws(AudioError) {
-    var made = path.hasPrefix("/") ? "" : "."
-    for part in path.split(separator: "/") {
-      made += "/" + part
-      if mkdir(made, 0o755) != 0, errno != EEXIST { throw error(path) }
+    do throws(SystemError) { try LinuxFiles.makeFolders(path, mode: 0o755) } catch {
+      throw self.error(path, error)
     }
     var status = stat()
     guard stat(path, &status) == 0 else { throw error(path) }
@@ -62,8 +60,8 @@ struct WAVFolder: Sendable {
     }
   }
 
-  private static func error(_ path: String) -> AudioError {
+  private static func error(_ path: String, _ error: SystemError = SystemError(errno)) -> AudioError {
     .noOutput(
-      path, cause: SystemError(errno).text.lowercased(), hint: "name a folder that can be written")
+      path, cause: error.text.lowercased(), hint: "name a folder that can be written")
   }
 }
