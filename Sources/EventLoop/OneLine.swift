@@ -6,6 +6,13 @@ public func quoted(_ text: String, by mark: Character = "\"", atMost limit: Int 
   return "\(mark)\(visible.joined())\(text.unicodeScalars.count > limit ? "…" : "")\(mark)"
 }
 
+/// Returns seconds of sound as players show them: `0:07`, `1:02:03`.
+public func clockText(_ seconds: Int) -> String {
+  func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+  let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
+  return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(seconds % 60))"
+}
+
 extension String {
   /// The text with characters that move it on a screen escaped as in Lua, `\n`, `\x1b` and `\u{202e}`: names
   /// of files, titles of stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.

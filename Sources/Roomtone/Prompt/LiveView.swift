@@ -52,7 +52,7 @@ struct LiveView: Equatable {
     lines += section(
       "records",
       recordings.map { item in
-        ([Self.clock(item.seconds), ByteSize.describe(item.bytes), item.title, item.path].compactMap { $0 })
+        ([clockText(item.seconds), ByteSize.describe(item.bytes), item.title, item.path].compactMap { $0 })
           .joined(separator: "  ")
       })
     if lines.count > height {
@@ -83,20 +83,13 @@ struct LiveView: Equatable {
 
   private static func text(_ item: Playing) -> String {
     let rooms = item.rooms.isEmpty ? "no speaker" : item.rooms.joined(separator: ", ")
-    let time = clock(item.position) + (item.duration.map { " / \(clock($0))" } ?? "")
+    let time = clockText(item.position) + (item.duration.map { " / \(clockText($0))" } ?? "")
     // The title and the rooms may be long, and the end of a row is cut.
     let parts = [
       "\(item.isPaused ? "⏸" : "▶") \(item.title.onOneLine.cut(toColumns: 30))", time,
       "volume \(item.volume) of \(House.maximumVolume)", rooms, item.session.map { "session \($0)" },
     ]
     return parts.compactMap { $0 }.joined(separator: "  ")
-  }
-
-  private static func clock(_ seconds: Int) -> String {
-    let two = { (part: Int) in part < 10 ? "0\(part)" : "\(part)" }
-    return seconds >= 3_600
-      ? "\(seconds / 3_600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
-      : "\(seconds / 60):\(two(seconds % 60))"
   }
 }
 

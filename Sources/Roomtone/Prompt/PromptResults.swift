@@ -77,11 +77,6 @@ enum ResultUnits {
   /// Returns seconds with their unit, from a minute on also as minutes: `185 s (3:05)`.
   private static func duration(_ value: Double) -> String {
     guard value >= 60 else { return "\(number(value)) s" }
-    let whole = Int(value)
-    let two = { (part: Int) in part < 10 ? "0\(part)" : "\(part)" }
-    let clock =
-      whole >= 3_600
-      ? "\(whole / 3_600):\(two(whole / 60 % 60)):\(two(whole % 60))" : "\(whole / 60):\(two(whole % 60))"
-    return "\(number(value)) s (\(clock))"
+    return "\(number(value)) s (\(clockText(Int(value))))"
   }
 }

@@ -23,7 +23,7 @@ extension TimelineEvent {
         ? "gain \(Self.tenths(from)) → \(Self.tenths(to)) dB" + Self.over(over) : "gain \(Self.tenths(to)) dB"
     case .streamGain(let to): "the stream's gain \(Self.tenths(to)) dB"
     case .equalizer(let gains): "equalizer \(gains.preset ?? Self.text(gains))"
-    case .seek(let seconds): "seeks to \(Self.position(seconds))"
+    case .seek(let seconds): "seeks to \(clockText(seconds))"
     case .move(let seconds): "moves \(seconds < 0 ? "back" : "forward") \(Self.tenths(abs(seconds))) s"
     case .join(let source): "joins \(source)"
     case .leave: "leaves"
@@ -150,13 +150,6 @@ extension TimelineEvent {
   private static func tenths(_ number: Double) -> String {
     let tenths = (number * 10).rounded() / 10
     return tenths == tenths.rounded() ? "\(Int(tenths))" : "\(tenths)"
-  }
-
-  /// `1:05`, `1:00:05`
-  private static func position(_ seconds: Int) -> String {
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
-    return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(seconds % 60))"
   }
 }
 

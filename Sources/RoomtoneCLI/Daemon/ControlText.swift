@@ -101,9 +101,7 @@ enum ControlText {
   }
 
   private static func clock(_ seconds: Double) -> String {
-    let whole = Int(max(0, min(seconds, 1e9)))
-    let rest = whole % 60
-    return "\(whole / 60):\(rest < 10 ? "0" : "")\(rest)"
+    clockText(Int(max(0, min(seconds, 1e9))))
   }
 }
 

@@ -57,16 +57,8 @@ final class ProgressLine {
     places: String,
     columns: Int
   ) -> String {
-    let time = clock(position) + (duration.map { " / " + clock($0) } ?? "")
+    let time = clockText(position) + (duration.map { " / " + clockText($0) } ?? "")
     let parts = ["\(isPaused ? "⏸" : "▶") \(title)", time] + notes + [places]
     return TerminalLine.fit(parts.joined(separator: "  "), columns: columns)
-  }
-
-  /// Returns a time in seconds as `0:12` or `1:02:03`.
-  static func clock(_ seconds: Int) -> String {
-    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return hours > 0
-      ? "\(hours):\(two(minutes)):\(two(seconds % 60))" : "\(minutes):\(two(seconds % 60))"
   }
 }

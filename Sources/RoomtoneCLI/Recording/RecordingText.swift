@@ -20,7 +20,7 @@ enum RecordingText {
 
   /// Returns a length as `1:02:03`, truncated to whole seconds.
   static func clock(_ seconds: Double) -> String {
-    ProgressLine.clock(Int(max(0, min(seconds, 1e9))))
+    clockText(Int(max(0, min(seconds, 1e9))))
   }
 
   /// Returns number and length of gaps: `2 (8.5 s)`; nil without gaps.
