@@ -99,8 +99,8 @@ let package = Package(
       "Roomtone",
       [
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary",
-        "JSONText",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "LuaSyntax", "Reference", "Scheduling",
+        "CStandardLibrary", "JSONText",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",

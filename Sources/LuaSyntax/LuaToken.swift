@@ -129,9 +129,14 @@ struct LuaToken {
   var text = ""
   var number = LuaNumber(0, isInteger: true)
 
-  static let keywords: Set<String> = [
+  static let keywords = Set(LuaKeywords.all)
+}
+
+/// The words of Lua that are no names. Source: Lua 5.4 Reference Manual, §3.1.
+public enum LuaKeywords {
+  /// The words, in the order of the alphabet.
+  public static let all = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
-    "nil",
-    "not", "or", "repeat", "return", "then", "true", "until", "while",
+    "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
   ]
 }

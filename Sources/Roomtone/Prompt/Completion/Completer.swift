@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import LuaRuntime
+internal import LuaSyntax
 internal import Reference
 
 /// The ways to complete a word of Lua.
@@ -55,7 +56,7 @@ struct Completer {
       let named = Self.matching(word, options.map { "\($0) = " })
       if !named.isEmpty { return named }
       let variables = Array(context.variables.keys)
-      let keywords = word.count < 2 ? [] : Self.keywords
+      let keywords = word.count < 2 ? [] : LuaKeywords.all
       return Self.matching(word, Set(names.globals + variables + keywords).sorted())
     case .member(let chain, let isMethod):
       let target = resolve(chain, context)
@@ -65,12 +66,6 @@ struct Completer {
       return texts(word, in: call, context).map { escaped($0, quote) }
     }
   }
-
-  private static let keywords = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
-    "nil",
-    "not", "or", "repeat", "return", "then", "true", "until", "while",
-  ]
 
   /// Returns the names that begin with a word, in any case; those with the case of the word alone if there are any.
   private static func matching(_ word: String, _ names: [String]) -> [String] {

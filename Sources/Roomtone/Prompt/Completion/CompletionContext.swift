@@ -1,4 +1,5 @@
 internal import LuaRuntime
+internal import LuaSyntax
 
 /// An expression of names, calls and look-ups, such as `speaker.device("Kitchen"):on`.
 struct LuaChain: Equatable {
@@ -82,11 +83,7 @@ private struct ContextScanner {
     var startsField = true
   }
 
-  private static let keywords: Set = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
-    "nil",
-    "not", "or", "repeat", "return", "then", "true", "until", "while",
-  ]
+  private static let keywords = Set(LuaKeywords.all)
 
   private let text: [Character]
   private var at = 0
