@@ -155,20 +155,11 @@ enum NetworkChecks {
   /// Connects to a socket and hangs up, without waiting.
   /// - Returns: 0, or an errno.
   private static func connect(to path: String) -> Int32 {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return ENAMETOOLONG }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    guard let address = UnixAddress(path) else { return ENAMETOOLONG }
     let socket = Glibc.socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { return errno }
     defer { close(socket) }
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    return status == 0 ? 0 : errno
+    return address.withPointer { Glibc.connect(socket, $0, $1) } == 0 ? 0 : errno
   }
 }
