@@ -120,6 +120,7 @@ final class ThreadedStage: RenderStage {
         } catch { continuation.resume(throwing: error) }
       }
     } catch {
+      // A source that can't be opened is closed by nobody else.
       close(cue: ahead.cue)
       throw error
     }
