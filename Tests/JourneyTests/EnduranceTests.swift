@@ -1,0 +1,166 @@
+import EventLoop
+import Glibc
+import JSONText
+import TestSupport
+import TestTraits
+import Testing
+
+/// A daemon that is reloaded and killed again and again: `ROOMTONE_RELOADS` and `ROOMTONE_DAEMON_KILLS` times.
+@Suite("a daemon for months", .waiting) struct EnduranceTests {
+  private static func count(_ variable: String, _ usual: Int) -> Int {
+    getenv(variable).flatMap { Int(String(cString: $0)) } ?? usual
+  }
+
+  /// Scripts that do what they should not, and those that have much to end.
+  private static let hostile = [
+    ("raises.lua", "require 'schedule'.every('1s', print) error 'oh'"), ("broken.lua", "local x = ="),
+    ("flood.lua", "for i = 1, 3000 do print(i, ('x'):rep(100)) end require 'task'.sleep '1h'"),
+    ("leak.lua", "t = {} for i = 1, 30 do t[i] = ('x'):rep(1000000 + i) end require 'task'.sleep '1h'"),
+    (
+      "listeners.lua",
+      """
+      local trigger, speaker = require "trigger", require "speaker"
+      for i = 1, 500 do trigger.on("t" .. i, print) speaker.on("volume", function() end) end
+      """
+    ),
+    ("jobs.lua", "for i = 1, 200 do require 'schedule'.every('1h', { name = 'j' .. i }, print) end"),
+    ("tasks.lua", "local task = require 'task' for i = 1, 500 do task.spawn(task.sleep, '1h') end"),
+    (
+      "slow_end.lua",
+      """
+      local task = require "task"
+      local closer <close> = setmetatable({}, { __close = function() task.sleep "20ms" end })
+      task.sleep "1h"
+      """
+    ),
+    (
+      "http.lua",
+      "local http = require 'http' print(pcall(http.get, 'http://127.0.0.1:1/', { timeout = '1s' }))"
+    ),
+    ("exits.lua", "require 'schedule'.every('1h', print) os.exit(1)"),
+  ]
+
+  @Test("reloads at random leave descriptors, threads, jobs, routines and subscriptions as they were")
+  func reloads() throws {
+    let examples = fileNames(in: Fixtures.repository("scripts")).filter { $0.hasSuffix(".lua") }
+    let texts = try examples.map {
+      ($0, String(decoding: try readBytes(Fixtures.repository("scripts/\($0)")), as: UTF8.self))
+    }
+    #expect(examples.count >= 10)
+    let home = try Home()
+    mkdir(home.path("scripts"), 0o700)
+    for (name, text) in texts + Self.hostile { try home.script(text, as: "scripts/\(name)") }
+    // A file: nobody reads from a pipe meanwhile, and a daemon that can't write waits.
+    let process = try home.startInShell("exec $ROOMTONE serve --output null scripts > log 2>&1")
+    try ServeTests.awaitAnswer(home)
+    // Their music is not there: who plays at the moment would decide which of them begins.
+    let client = try SocketClient(home.path("runtime/roomtone/control.sock"))
+    func call(_ method: String, _ parameters: String = "{}") throws -> JSON {
+      try client.send(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"# + "\n")
+      return try client.line()
+    }
+    /// Returns the counts of what the daemon holds, once two looks in a row agree.
+    func held() throws -> [String: Int] {
+      var last: [String: Int] = [:]
+      for _ in 0..<50 {
+        usleep(300_000)
+        let status = try call("status")["result"] ?? .null
+        let scripts = status["scripts"]?.elements ?? []
+        func sum(_ name: String) -> Int { scripts.reduce(0) { $0 + ($1[name]?.int ?? 0) } }
+        let now = [
+          "descriptors": try LinuxFiles.names(in: "/proc/\(process.process)/fd").count,
+          "threads": try LinuxFiles.names(in: "/proc/\(process.process)/task").count,
+          "jobs": status["jobs"]?.int ?? -1, "routines": sum("routines"),
+          "subscriptions": sum("subscriptions"),
+          "running": scripts.count { $0["state"]?.text == "running" }, "scripts": scripts.count,
+        ]
+        if now == last { return now }
+        last = now
+      }
+      throw TestFailure("the daemon does not settle: \(last)")
+    }
+    let names = (texts + Self.hostile).map { String($0.0.dropLast(4)) }
+    #expect(names.count >= 20)
+    for _ in 0..<2 { _ = try call("reload") }
+    let before = try held()
+    let memory = try Self.memory(of: process.process)
+    var random = SeededRandom(seed: 7)
+    let count = Self.count("ROOMTONE_RELOADS", 200)
+    let start = ContinuousClock.now
+    for _ in 0..<count {
+      let name = names[Int.random(in: names.indices, using: &random)]
+      _ = try call("reload", #"{"name":"\#(name)"}"#)
+    }
+    let time = ContinuousClock.now - start
+    _ = try call("reload")
+    let after = try held()
+    print(
+      "\(count) reloads of \(names.count) scripts in \(time), held \(after), memory \(memory) kB, then",
+      try Self.memory(of: process.process), "kB")
+    #expect(after == before)
+    process.send(SIGTERM)
+    #expect(try process.finish().status == 143)
+  }
+
+  /// Returns the resident memory of a process in kB.
+  private static func memory(of process: pid_t) throws -> Int {
+    let text = String(decoding: try readBytes("/proc/\(process)/status"), as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+    return Int(line.filter(\.isNumber)) ?? 0
+  }
+
+  @Test("a daemon that is killed at random moments continues each recording in its file, and each job once")
+  func kills() throws {
+    let station = try Station()
+    var live = Live(NumberedProgramme.programme(titleEvery: 60_000))
+    // Without a burst nothing that was missed is sent later.
+    (live.pace, live.metaint, live.burst) = (.realTime(1), 8_192, 0)
+    station.answer("/live", with: .live(live))
+    let show = """
+      require "recorder".schedule {
+        url = "\(station.url("/live"))", template = os.getenv "HOME" .. "/radio/show.{ext}", name = "show",
+        at = "23:59", pad_before = "24h", duration = "1h",
+      }
+      """
+    let job = """
+      require "schedule".cron("59 23 * * *", { name = "once", early = "24h", catch_up = "run_once" }, function()
+        local file <close> = assert(io.open(os.getenv "HOME" .. "/runs", "a"))
+        file:write "run\\n"
+      end)
+      """
+    let (home, first) = try ServeTests.serve([("show.lua", show), ("job.lua", job)])
+    try ServeTests.wait("the recording has begun") { !fileNames(in: home.path("radio")).isEmpty }
+    usleep(700_000)
+    first.send(SIGKILL)
+    _ = try first.finish()
+    let count = Self.count("ROOMTONE_DAEMON_KILLS", 10)
+    var random = SeededRandom(seed: 3)
+    for round in 0..<count {
+      let process = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
+      // Every other one in the middle of the recording, however long the start takes.
+      if round % 2 == 1 { try process.expectError("show.mp3 is continued behind a gap of ") }
+      usleep(UInt32.random(in: 10_000...600_000, using: &random))
+      if round % 3 == 0 { process.send(SIGHUP) }
+      process.send(SIGKILL)
+      _ = try process.finish()
+    }
+    let last = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
+    try last.expectError("show.mp3 is continued behind a gap of ")
+    usleep(1_500_000)
+    last.send(SIGTERM)
+    _ = try last.finish()
+
+    let path = home.path("radio/show.mp3")
+    #expect(fileNames(in: home.path("radio")).filter { !$0.hasSuffix(".cue") } == ["show.mp3"])
+    let list = try home.run(
+      "run", "--output", "null", "-e",
+      "for _, r in ipairs(require 'recordings'.list()) do print(r.path, r.state, #r.gaps > 0, r.job) end")
+    #expect(list.lines == ["\(path)\tfinished\ttrue\tshow"], "\(list)")
+    let recorded = try readBytes(path)
+    let numbers = try NumberedProgramme.numbers(of: recorded[endOfTag(recorded)...], in: path)
+    #expect(numbers.count > 50 && zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(try home.run("recordings", "verify").status == 0)
+    #expect(String(decoding: try readBytes(home.path("runs")), as: UTF8.self) == "run\n")
+    print("\(count) kills: \(numbers.count) frames in one file, one run of the job")
+  }
+}
