@@ -112,7 +112,7 @@ import Testing
     "script.error", "script.watchdog",  // of the host: a value without a code, no thread for the watchdog
     "internal", "simulate.stuck", "script.stuck",  // the end of a run, reported by the command
     "speaker.renamed_while_playing",  // of the event `error` alone
-    "script.missing",  // of the command
+    "script.missing", "speaker.ended",  // of the command
     "spec.incomplete", "spec.expectation",  // of tests
     "database.statement",  // set aside and logged
     "loop.descriptor", "loop.signal", "loop.thread",  // of the engine's start

@@ -4,7 +4,7 @@
 --
 --   local http, json = require "http", require "json"
 --   local answer = http.get("http://192.168.1.5/weather", { timeout = "3s" })
---   if json.decode(answer.body).rain then announce.say "Take an umbrella" end
+--   if json.decode(answer.body).rain then print "Take an umbrella" end
 --   http.post("http://192.168.1.7/lamp", { on = true })
 --
 -- Other routines go on meanwhile; a request ends with the routine that waits for it. Redirects are followed, ten at most,

@@ -24,6 +24,8 @@
 --               { at = "40m", outage = "8s", silent = true } },
 --   })
 --   station("http://127.0.0.1:8000/gone.mp3", { file = "show.mp3", status = 404 })
+--   answer("http://192.168.1.5/weather", { body = { rain = true } })
+--   answer("http://192.168.1.7/lamp", { status = 204, headers = { ["X-Level"] = "20" } })
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,
@@ -31,9 +33,6 @@
 --
 -- A request of `http` raises `simulate.not_here`, unless the same file has an answer for its URL: status (default: 200),
 -- headers, and a body: text, or a table that is sent as JSON.
---
---   answer("http://192.168.1.5/weather", { body = { rain = true } })
---   answer("http://192.168.1.5/down", { status = 503, headers = { ["Retry-After"] = "60" } })
 --
 -- `--triggers` names a file of what happens outside:
 --
