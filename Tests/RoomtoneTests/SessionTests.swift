@@ -144,7 +144,7 @@ struct SessionTests {
     #expect(lines[2] == "speaker.outranked")
     #expect(lines[3] == "audio.not_found\tplaying\ttrue")
     #expect(lines[4] == "mine\tplaying")
-    #expect(lines[5].contains("option 'play': a file or a function expected"))
+    #expect(lines[5].contains("option 'play': a file, a list of files or a function expected"))
   }
 
   @Test("a snapshot restores volumes, sessions and what played from where it was")

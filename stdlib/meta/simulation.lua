@@ -25,7 +25,8 @@
 --   })
 --   station("http://127.0.0.1:8000/gone.mp3", { file = "show.mp3", status = 404 })
 --   answer("http://192.168.1.5/weather", { body = { rain = true } })
---   answer("http://192.168.1.7/lamp", { status = 204, headers = { ["X-Level"] = "20" } })
+--   answer("http://192.168.1.7/lamp",
+--          { status = 204, headers = { ["X-Level"] = "20" } })
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,

@@ -6,22 +6,28 @@
 -- Three rooms from nothing: the server and this program on one machine, two Raspberry Pis, and this machine's own card.
 --
 --   # three_rooms.sh
---   sudo apt-get install snapserver snapclient                    # here
+--   # here:
+--   sudo apt-get install snapserver snapclient
 --   roomtone snapserver-config 4 | sudo tee -a /etc/snapserver.conf
---   echo 'SNAPCLIENT_OPTS="--host 127.0.0.1 --hostID study"' | sudo tee /etc/default/snapclient
+--   echo 'SNAPCLIENT_OPTS="--host 127.0.0.1 --hostID study"' |
+--     sudo tee /etc/default/snapclient
 --   sudo systemctl restart snapserver snapclient
---   sudo apt-get install snapclient                               # on each Pi, with the address of this machine:
---   echo 'SNAPCLIENT_OPTS="--host 192.0.2.7 --hostID kitchen"' | sudo tee /etc/default/snapclient
+--   # on each Pi, with the address of this machine:
+--   sudo apt-get install snapclient
+--   echo 'SNAPCLIENT_OPTS="--host 192.0.2.7 --hostID kitchen"' |
+--     sudo tee /etc/default/snapclient
 --   sudo systemctl restart snapclient
+--   # here:
 --   roomtone doctor; roomtone devices
 --
 -- The configuration needs one line; scripts remain as they are:
 --
 --   -- real_rooms.lua
 --   house { driver = "snapcast",
---           host = "127.0.0.1", port = 1705,  -- the control of the snapserver; these are the defaults
---           streams = "roomtone-",            -- names of the streams for sessions begin so
---           buffer = "1s" }                   -- `buffer` of snapserver.conf
+--           -- the control of the snapserver; these are the defaults
+--           host = "127.0.0.1", port = 1705,
+--           streams = "roomtone-",  -- names of the streams for sessions begin so
+--           buffer = "1s" }  -- `buffer` of snapserver.conf
 --
 -- With `managed = true` the host starts a snapserver of its own on loopback, with `sessions = 4` streams, and ends it; it
 -- logs the port for `snapclient --host 127.0.0.1 --port PORT`.
