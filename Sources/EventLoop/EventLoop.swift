@@ -195,3 +195,8 @@ func nanoseconds(of clock: clockid_t) -> Int64 {
   clock_gettime(clock, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
+
+extension EventLoop {
+  /// The machine's monotonic clock in microseconds, which is the same for all processes. Any thread.
+  public static var machineMicroseconds: Int64 { nanoseconds(of: CLOCK_MONOTONIC) / 1000 }
+}

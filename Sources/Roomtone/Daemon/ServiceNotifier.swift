@@ -58,9 +58,5 @@ public struct ServiceNotifier: Sendable {
   }
 
   /// Sends that a reload begins.
-  func sendReloading() {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    send(.reloading(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000))
-  }
+  func sendReloading() { send(.reloading(microseconds: EventLoop.machineMicroseconds)) }
 }
