@@ -20,7 +20,13 @@ extension EventLoop {
       while let item = ready.pop() {
         perform(item)
         if let result = ending(isDone) { return result }
-        if budget.isSpentByTurn(), !ready.isRoundOver { lookAhead() }
+        // What was put ahead spends none of the work's budget: a descriptor that is always ready, with slow turns,
+        // would keep the work of the round waiting for ever.
+        if ready.isAhead {
+          budget.restart()
+        } else if budget.isSpentByTurn(), !ready.isRoundOver {
+          lookAhead()
+        }
       }
       collect()
       if ready.isEmpty, !waitForWork() { return .idle }
@@ -152,7 +158,7 @@ extension EventLoop {
   }
 }
 
-/// The turns and the time of a round after which timers and descriptors are polled before the round is over.
+/// The turns and the time of a round's work after which timers and descriptors are polled before the round is over.
 private struct RoundBudget {
   private static let turns = 1000
   private static let time: Int64 = 10_000_000
@@ -164,6 +170,8 @@ private struct RoundBudget {
     self.isVirtual = isVirtual
     began = isVirtual ? 0 : Self.now
   }
+
+  mutating func restart() { self = RoundBudget(isVirtual: isVirtual) }
 
   /// The time of a clock of some milliseconds' resolution, which takes a few nanoseconds to read.
   private static var now: Int64 { nanoseconds(of: CLOCK_MONOTONIC_COARSE) }

@@ -28,6 +28,8 @@ struct ReadyQueue {
   /// Timers and events before the rest of the round; nil while they keep their position in it.
   private var ahead: [ReadyItem]?
   private var aheadPosition = 0
+  /// `true` if the item that was popped last had been put ahead.
+  private(set) var isAhead = false
 
   var isEmpty: Bool { isRoundOver && coming.isEmpty }
 
@@ -42,8 +44,10 @@ struct ReadyQueue {
     // No local name for the array: a second reference would have it copied, item by item.
     if let item = ahead?.remove(at: aheadPosition) {
       aheadPosition += 1
+      isAhead = true
       return item
     }
+    isAhead = false
     guard let item = round.remove(at: position) else { return nil }
     position += 1
     return item

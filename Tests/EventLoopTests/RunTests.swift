@@ -40,6 +40,27 @@ import Testing
     watch.cancel()
   }
 
+  @Test("a descriptor that is always ready does not keep the work of a round waiting, however slow its turns")
+  func alwaysReady() throws {
+    let loop = EventLoop()
+    let pipe = Pipe()
+    pipe.send("x")
+    var (turns, ran) = (0, 0)
+    let watch = try loop.watch(pipe.reading, for: .readable) { _ in
+      turns += 1
+      usleep(20_000)
+    }
+    for _ in 0..<3 {
+      loop.next {
+        ran += 1
+        usleep(20_000)
+      }
+    }
+    #expect(loop.run(until: { ran == 3 || turns == 50 }) == .done)
+    #expect(ran == 3 && turns <= 3)
+    watch.cancel()
+  }
+
   @Test("work of a long round keeps its order around the timers that come in between")
   func orderOfLongRound() {
     let loop = EventLoop()

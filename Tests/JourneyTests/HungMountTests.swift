@@ -5,12 +5,15 @@ import Testing
 @Suite("a mount whose server is gone", .waiting)
 struct HungMountTests {
   /// Runs `roomtone` beside a file system that answers nothing: its requests go to `/dev/fuse`, where nobody reads.
+  ///
+  /// Without a search for leaks at its end: the leak sanitizer stops all threads first, and waits for ever for the
+  /// one that waits for the mount.
   /// - Returns: nil where such a mount is not permitted.
   private func run(_ arguments: String, in home: Home) throws -> Outcome? {
     let mount = """
       exec 3<>/dev/fuse && mkdir -p nas && ln -sfn nas music &&
       mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 nas:/music nas || exit 77
-      "$ROOMTONE" \(arguments)
+      ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$ROOMTONE" \(arguments)
       """
     try home.script(mount, as: "mount.sh")
     let outcome = try home.runInShell("unshare -m sh mount.sh")
