@@ -95,7 +95,13 @@ public final class Script {
   }
 
   /// True if the script has something left to do: a routine, or something that keeps it alive.
-  public var isAlive: Bool { state.routineCount > 0 || live.contains { $0() } }
+  public var isAlive: Bool {
+    if state.routineCount > 0 { return true }
+    guard let reason = live.firstIndex(where: { $0() }) else { return false }
+    // Asked in every turn of the loop: a reason that held is likely to hold still.
+    if reason > 0 { live.swapAt(0, reason) }
+    return true
+  }
 
   /// Keeps a module as long as the script, whose functions refer to it.
   func keep(_ module: AnyObject) { modules.append(module) }
