@@ -66,7 +66,8 @@ package enum CodecLibraries {
   package static var versions: [(name: String, version: String?)] {
     [
       ("mpg123", nil), ("faad", AACDecoder.libraryVersion), ("sndfile", SoundFileHandle.libraryVersion),
-      ("FLAC", OggFLACDecoder.libraryVersion), ("soxr", Resampler.libraryVersion),
+      ("FLAC", OggFLACDecoder.libraryVersion), ("vorbis", VorbisPacketDecoder.libraryVersion),
+      ("opus", OpusPacketDecoder.libraryVersion), ("soxr", Resampler.libraryVersion),
     ]
   }
 }

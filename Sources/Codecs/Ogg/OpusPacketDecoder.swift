@@ -4,6 +4,8 @@ internal import EventLoop
 
 /// Decodes the packets of Opus, through libopus, at 48 kHz and with the gain that the headers state.
 final class OpusPacketDecoder: OggPacketDecoder {
+  static var libraryVersion: String? { opus_get_version_string().map { String(cString: $0) } }
+
   /// The length in PCM frames of the longest packet.
   private static let longest = 5760
 

@@ -3,6 +3,8 @@ internal import CVorbis
 
 /// Decodes the packets of Vorbis, through libvorbis.
 final class VorbisPacketDecoder: OggPacketDecoder {
+  static var libraryVersion: String? { vorbis_version_string().map { String(cString: $0) } }
+
   private let state: VorbisState
   private let channels: Int
   private let order: [Int]

@@ -106,7 +106,7 @@ enum DoctorCommand {
     let name = finding.check.onOneLine
     let blanks = { (count: Int) in String(repeating: " ", count: max(0, count)) }
     let head = (isColored ? "\(color)\(state)\u{1B}[0m" : state) + blanks(4 - state.count)
-    let line = "\(head)  \(name)\(blanks(width - name.count))  \(finding.detail.onOneLine)"
+    let line = "\(head)  \(name)\(blanks(width - name.columns))  \(finding.detail.onOneLine)"
     return [line] + (finding.hint.map { ["\(blanks(width + 8))→ \($0.onOneLine)"] } ?? [])
   }
 }

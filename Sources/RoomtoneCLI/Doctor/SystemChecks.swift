@@ -40,7 +40,7 @@ enum SystemChecks {
     [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
       ("curl", CurlLibrary.version), ("SQLite", Database.libraryVersion),
       ("ALSA", SoundCards.libraryVersion), ("tag", nil), ("xml2", XMLLibrary.version),
-      ("crypto", CryptoLibrary.version),
+      ("crypto", CryptoLibrary.version), ("z", nil), ("edit", nil),
     ]
   }
 
