@@ -37,12 +37,24 @@ struct LiveNames: CompletionNames {
     let prefix = end.map { String(start[start.index(after: $0)...]) } ?? start
     var place = folder.isEmpty ? "." : folder
     if place.hasPrefix("~/"), let home = getenv("HOME") { place = String(cString: home) + place.dropFirst(1) }
-    guard let names = try? LinuxFiles.names(in: place) else { return [] }
+    let names: [String]? =
+      if RemoteMount.of(place) == nil {
+        Self.names(in: place, prefix)
+      } else {
+        // Not even a mount whose server is gone holds up the prompt and what plays.
+        try? FileCall { [place] in Self.names(in: place, prefix) }.wait(atMost: .milliseconds(100))
+      }
+    return (names ?? []).map { folder + $0 }
+  }
+
+  /// Returns the names in a folder that continue `prefix`, those of folders with a slash at their ends.
+  private static func names(in folder: String, _ prefix: String) -> [String] {
+    guard let names = try? LinuxFiles.names(in: folder) else { return [] }
     return names.filter { $0.hasPrefix(prefix) && (prefix.hasPrefix(".") || !$0.hasPrefix(".")) }.sorted()
-      .prefix(Self.mostFiles).map { name in
+      .prefix(mostFiles).map { name in
         var status = stat()
-        let isFolder = stat("\(place)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        return folder + name + (isFolder ? "/" : "")
+        let isFolder = stat("\(folder)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return name + (isFolder ? "/" : "")
       }
   }
 }
