@@ -64,7 +64,8 @@ import Testing
     #expect(lines.first == "Found for \"volume\"")
     let functions = lines.filter { $0.hasPrefix("  speaker.") }
     #expect(functions.first?.hasPrefix("  speaker.volume") == true)
-    #expect(lines.last == "  and 38 more; a longer word finds fewer" || lines.last?.contains("more") == true)
+    #expect(lines.last?.hasPrefix("  and ") == true)
+    #expect(lines.last?.hasSuffix(" more; a longer word finds fewer") == true)
     #expect(try help("help 'speaker.outranked'").contains { $0.hasPrefix("  speaker.session") })
     #expect(try help("help 'Session:pause'").first == "speaker.Session:pause()")
   }
