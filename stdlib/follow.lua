@@ -40,12 +40,19 @@ local function check_heard(devices, are_joined)
     not is_reachable and "the device event reports its return" or nil)
 end
 
+-- Waits while interruptions have all of these speakers: without a member the session would stop.
+local function await_return(devices, session)
+  while #rooms.without(devices, session.lent) == 0 and speaker.wait "device" do
+    check_heard(devices, true)
+  end
+end
+
 -- Removes the old rooms from the session.
 local function complete(old, devices, session)
   for _, device in ipairs(old) do
-    -- Not one that has moved on to another session meanwhile.
-    if not rooms.contains(devices, device) and rooms.contains(session.devices, device) then
-      task.try(device.leave, device) -- one that was removed since has left
+    -- Not one that has moved on to another session meanwhile; one that an announcement has does not return.
+    if not rooms.contains(devices, device) then
+      task.try(device.leave, device, session) -- one that was removed since has left
     end
   end
 end
@@ -54,8 +61,9 @@ function follow.to(given)
   local wanted = options.check("to", given, OPTIONS, { 1 }, DEFAULTS)
   local devices, session = wanted[1], wanted.session or rooms.session(speaker)
   check_heard(devices)
-  local move, old, is_heard = {}, session.devices, false
-  local _, undo = rooms.join(devices, session)
+  local move, old, is_heard = {}, rooms.of(session), false
+  local lent = session.lent -- by themselves these come back to the session
+  local _, undo = rooms.join(rooms.without(devices, lent), session)
   for _, device in ipairs(devices) do
     latest[device.id] = move
   end
@@ -72,6 +80,7 @@ function follow.to(given)
     end
   end)
   task.sleep(wanted.overlap)
+  await_return(devices, session)
   check_heard(devices, true)
   is_heard = true
 end

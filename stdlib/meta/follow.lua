@@ -10,8 +10,9 @@
 --   end)
 --
 -- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume. If the new
--- room can't join, or the routine is cancelled during the overlap, the music stays where it is. A speaker that an
--- interruption has during the move is no member of the session, and rejoins it at the end of the interruption.
+-- room can't join, or the routine is cancelled during the overlap, the music stays where it is. An old room that an
+-- interruption has during the move, as an announcement, does not get the music back at its end; from a new one that
+-- the session has lent to an interruption, the old rooms wait for that end.
 
 error("stdlib/meta/follow.lua is a description, not a module: require \"follow\" finds the module itself")
 

@@ -51,10 +51,13 @@ function Device:unmute() end
 function Device:join(session) end
 
 ---Removes the speaker from its session: it falls silent at once, and the session stops without its last member. No
----effect if it is in no session. Raises `speaker.unavailable` (removed from the house), `speaker.closed`,
----`task.cannot_suspend`.
+---effect if it is in no session. A speaker that an interruption has leaves the interruption; with a session as argument
+---it leaves that one: the interruption goes on, and does not return the speaker there.
+---
+---Raises `speaker.unavailable` (removed from the house), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
-function Device:leave() end
+---@param session? speaker.Session The only session to leave (default: any).
+function Device:leave(session) end
 
 ---Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.closed`,
 ---`task.cannot_suspend`.

@@ -78,6 +78,21 @@ function rooms.contains(devices, device)
   return false
 end
 
+-- Returns the speakers of `devices` that are not in `others`.
+function rooms.without(devices, others)
+  local list = {}
+  for _, device in ipairs(devices) do
+    list[#list + 1] = not rooms.contains(others, device) and device or nil
+  end
+  return list
+end
+
+-- Returns the members of a session, and those that interruptions return to it.
+function rooms.of(session)
+  local list = session.devices
+  return table.move(session.lent, 1, #session.lent, #list + 1, list)
+end
+
 -- Returns the volume and mute of speakers as a list of { device=, volume=, muted= }, without those that were
 -- removed from the house. A volume that was set a moment before is included: a snapshot makes it take effect.
 function rooms.levels(devices)
@@ -157,10 +172,7 @@ end
 -- Joins speakers to a session, all of them or none. Raises at the script's line. Returns a snapshot of those
 -- that were not in the session before, and a function that undoes the join, but not volumes: `undo(is_kept)`.
 function rooms.join(devices, session)
-  local where, members, outsiders = checks.where(), session.devices, {}
-  for _, device in ipairs(devices) do
-    outsiders[#outsiders + 1] = not rooms.contains(members, device) and device or nil
-  end
+  local where, outsiders = checks.where(), rooms.without(devices, session.devices)
   local before, state, is_complete = speaker.snapshot { devices = outsiders }, state_of(outsiders), false
   local function undo_join(is_kept)
     if speaker.is_open() then

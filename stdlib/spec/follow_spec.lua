@@ -174,6 +174,40 @@ describe("follow.to", function()
     expect(speaker.is_playing()):to_be_true()
   end)
 
+  it("does not return the music to an old room that has an announcement during the move", function()
+    at "Kitchen"
+    local announcement = task.spawn(speaker.interrupt, {
+      devices = "Kitchen", play = function()
+        task.sleep(5)
+      end,
+    })
+    task.sleep(1)
+    expect(speaker.default_session().lent):to_equal { speaker.device "Kitchen" }
+    follow.to { "Bathroom" }
+    expect(names()):to_equal "Bathroom"
+    announcement:await()
+    expect(names()):to_equal "Bathroom"
+    expect(speaker.device("Kitchen").active):to_be_false()
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("leaves an announcement alone in the new room, which the session has lent", function()
+    at("Kitchen", "Bathroom")
+    local heard
+    local announcement = task.spawn(speaker.interrupt, {
+      devices = "Bathroom", play = function(session)
+        task.sleep(5)
+        heard = session.devices
+      end,
+    })
+    task.sleep(1)
+    follow.to { "Bathroom" }
+    announcement:await()
+    expect(heard):to_equal { speaker.device "Bathroom" }
+    expect(names()):to_equal "Bathroom"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
   it("raises without a position if the library's function itself is a task", function()
     local _, err = task.try(function()
       task.spawn(follow.to, { "Kitchn" }):await()

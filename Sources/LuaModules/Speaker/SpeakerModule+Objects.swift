@@ -64,9 +64,10 @@ extension SpeakerModule {
         return []
       }
     }
-    devices.method("leave", arity: 0) { device, call in
-      try call.suspend {
-        try await device.leave()
+    devices.method("leave", arity: 1) { [unowned self] device, call in
+      let session = call.isNil(2) ? nil : try call.object(2, sessions)
+      return try call.suspend {
+        if let session { try await device.leave(session) } else { try await device.leave() }
         return []
       }
     }
@@ -130,6 +131,9 @@ extension SpeakerModule {
     sessions.field("priority") { session, call in call.return(session.priority) }
     sessions.field("devices") { [unowned self] session, call in
       call.return(.list(session.devices.map { devices($0) }))
+    }
+    sessions.field("lent") { [unowned self] session, call in
+      call.return(.list((door.open?.speakers(lentBy: session) ?? []).map { devices($0) }))
     }
     sessions.field("source", changedBy: "play") { session, call in
       call.return(session.source.map { Self.source($0) } ?? .nil)

@@ -123,6 +123,13 @@ public final class Device {
     try openHouse().move(self, to: nil)
   }
 
+  /// Removes the speaker from `session`, also where an interruption has borrowed it from there: it does not return then.
+  /// Does nothing when it is in another session, or in none.
+  /// - Throws: `speaker.closed`.
+  public func leave(_ session: Session) async throws {
+    try openHouse().remove(self, from: session)
+  }
+
   func openHouse() throws(SpeakerError) -> House {
     // Speakers exist only in a house that has been open; that house may be open again, with other objects.
     guard let house, house.isOpen else {

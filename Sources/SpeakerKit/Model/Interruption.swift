@@ -58,6 +58,17 @@ extension House {
     }
   }
 
+  /// Returns the speakers that interruptions have borrowed from a session and will return, in the order of the house.
+  public func speakers(lentBy session: Session) -> [Device] {
+    speakers(of: session).filter { $0.session !== session }
+  }
+
+  /// Removes a speaker from a session, or keeps it from returning there.
+  func remove(_ device: Device, from session: Session) {
+    if device.session === session { move(device, to: nil) }
+    for interruption in interruptions { interruption.keep(device, from: session) }
+  }
+
   /// Returns true for the session of an interruption, or of a sound over others.
   public func isInterruption(_ session: Session?) -> Bool {
     session != nil
@@ -225,6 +236,13 @@ final class Interruption {
 
   fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
     loans.contains { $0.device === device && $0.from === session }
+  }
+
+  /// Lets a speaker return to no session in place of `session`.
+  fileprivate func keep(_ device: Device, from session: Session) {
+    for index in loans.indices where loans[index].device === device && loans[index].from === session {
+      loans[index].from = nil
+    }
   }
 
   /// Returns `true` if the interruption has set the level of a speaker that it has.
