@@ -59,7 +59,8 @@ import Testing
     let check = try #require(checks.first { $0.names.contains("Lua") })
     #expect(
       check.names == [
-        "Lua", "mpg123", "faad", "sndfile", "FLAC", "vorbis", "opus", "soxr", "curl", "SQLite", "ALSA", "tag", "xml2",
+        "Lua", "mpg123", "faad", "sndfile", "FLAC", "vorbis", "opus", "soxr", "curl", "SQLite", "ALSA", "tag",
+        "xml2",
         "crypto", "z", "edit",
       ])
     for finding in check.run() {
