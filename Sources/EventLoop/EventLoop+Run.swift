@@ -34,6 +34,9 @@ extension EventLoop {
     }
   }
 
+  /// `true` if something is ready to run, before a wait for more. The loop's thread.
+  public var hasReadyWork: Bool { !ready.isEmpty }
+
   private func ending(_ isDone: () -> Bool) -> RunResult? {
     if stopRequested.load(ordering: .relaxed) {
       stopRequested.store(false, ordering: .relaxed)

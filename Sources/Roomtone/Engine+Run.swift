@@ -78,6 +78,7 @@ final class ScriptRun {
   private var timer: LoopTimer?
   private var phase: Phase
   private var headway: Headway
+  private var turns = 0
   /// `true` while a turn or two may still bring an event to a script that has nothing to do.
   private var isProbing = false
   /// The ends of scripts that ended before the last one.
@@ -126,7 +127,7 @@ final class ScriptRun {
     while !hasEnded {
       let result = loop.run(until: { [unowned self] in
         if loop.isVirtual { countTurn() }
-        if !isProbing, hasDue { settle() }
+        if !isProbing, isTimeToAsk(), hasDue { settle() }
         return hasEnded
       })
       if hasEnded { break }
@@ -148,7 +149,14 @@ final class ScriptRun {
     return running.filter { Self.isDue($0, stopped) }
   }
 
-  /// `true` if there are such scripts; asked in every turn of the loop.
+  /// Counts a turn of the loop. Returns `true` behind the last of a moment, before the loop waits or virtual time moves,
+  /// and now and then in a moment that is long.
+  private func isTimeToAsk() -> Bool {
+    turns &+= 1
+    return !loop.hasReadyWork || turns % 8 == 0
+  }
+
+  /// `true` if there are such scripts.
   private var hasDue: Bool {
     guard case .running(let running, let stopped) = phase else { return false }
     return running.contains { Self.isDue($0, stopped) }
