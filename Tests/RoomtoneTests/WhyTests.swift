@@ -130,6 +130,37 @@ struct WhyTests {
         "  00:00:00  is being recorded: test.lua:2  record(), by test.lua, started 00:00:00",
       ])
   }
+
+  @Test("a level that a listener of a stream sets: the event, and the command that has led to it")
+  func streamEvents() throws {
+    var harness = try EngineHarness()
+    harness.stations =
+      "station('http://radio.example/show.mp3', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))' })"
+    let outcome = try harness.run(
+      Self.head + """
+        local radio = require 'stream'.new 'http://me:secret@radio.example/show.mp3'
+        radio:on('started', function() kitchen:set_volume(9) end)
+        radio:on('stopped', function() bath:set_volume(8) end)
+        schedule.cron('1 0 * * *', { name = 'radio' }, function()
+          radio:start()
+          task.sleep '1m'
+          radio:stop()
+          task.sleep(1)
+          why(kitchen) why(bath)
+          os.exit()
+        end)
+        """)
+    check(
+      outcome.lines + outcome.failures.map(\.description),
+      [
+        "Kitchen is at 9 (was 22)",
+        #"  00:01:00  test.lua:5  set_volume(9), on "started" of http://radio.example/show.mp3, "#
+          + #"by start at test.lua:8, by job "radio" (cron "1 0 * * *")"#,
+        "Bathroom is at 8 (was 20)",
+        #"  00:02:00  test.lua:6  set_volume(8), on "stopped" of http://radio.example/show.mp3, "#
+          + #"by stop at test.lua:10, by job "radio" (cron "1 0 * * *")"#,
+      ])
+  }
 }
 
 /// Expects lines, and shows those that there are.

@@ -9,8 +9,8 @@ struct EventSource<Object> {
   /// Returns the name in messages of a listener's routine.
   var label: (_ event: String) -> String = { "on \"\($0)\"" }
   /// Returns the cause of what a listener at a place of the script does, in the turn of the event.
-  var cause: (_ event: String, _ place: LuaSite?, _ now: WallTime) -> Cause = {
-    Cause(.event, $0, script: $1?.file, line: $1?.line ?? 0, at: $2)
+  var cause: (_ object: Object, _ event: String, _ place: LuaSite?, _ now: WallTime) -> Cause = {
+    Cause(.event, $1, script: $2?.file, line: $2?.line ?? 0, at: $3)
   }
   /// `true` if the event is the cause of what a routine does that has waited for it.
   var leads = false
@@ -93,7 +93,8 @@ final class ScriptEvents {
           isWanted: {
             defer { if once { subscription.cancel() } }
             return subscription.isActive
-          }, cause: source.cause(event, place, script.loop.wallNow), onFailure: { subscription.failures += 1 }
+          }, cause: source.cause(object, event, place, script.loop.wallNow),
+          onFailure: { subscription.failures += 1 }
         )
       },
       { subscription.cancel() })
@@ -123,7 +124,7 @@ final class ScriptEvents {
         { [unowned script] payload in
           script.report(payload, of: event, to: owner)
           finish?()
-          if source.leads { continuation.context = source.cause(event, place, loop.wallNow) }
+          if source.leads { continuation.context = source.cause(object, event, place, loop.wallNow) }
           continuation.resume(returning: [payload])
         },
         {

@@ -13,8 +13,8 @@ extension SpeakerModule {
   private static let deviceNames = [.device, .volume, .state, .time, .ended, .track] + suspensions
 
   /// Returns the cause of what a listener does: the event, by the cause of what happened.
-  private var listenerCause: (String, LuaSite?, WallTime) -> Cause {
-    { [changes] event, place, now in
+  private func listenerCause<Object>() -> (Object, String, LuaSite?, WallTime) -> Cause {
+    { [changes] _, event, place, now in
       Cause(
         .event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: changes.delivered)
     }
@@ -22,7 +22,7 @@ extension SpeakerModule {
 
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
   func houseEvents() -> [LuaFunction] {
-    let source = EventSource<House>(names: Self.allNames, cause: listenerCause) {
+    let source = EventSource<House>(names: Self.allNames, cause: listenerCause()) {
       [unowned self] house, name, deliver, closed in
       subscribe(to: house, name, deliver, closed) { _ in true }
     }
@@ -36,7 +36,7 @@ extension SpeakerModule {
 
   /// A session's own events.
   func sessionEvents() -> EventSource<Session> {
-    EventSource(names: Self.sessionNames.map(\.rawValue) + [Self.closed], cause: listenerCause) {
+    EventSource(names: Self.sessionNames.map(\.rawValue) + [Self.closed], cause: listenerCause()) {
       [unowned self] session, name, deliver, closed in
       try session.requireOpen()
       guard let house = door.open else { throw Self.gone("session \"\(session.name)\"") }
@@ -70,7 +70,7 @@ extension SpeakerModule {
 
   /// A speaker's own events, and those of the session that it is in.
   func deviceEvents() -> EventSource<Device> {
-    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause) {
+    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause()) {
       [unowned self] device, name, deliver, closed in
       guard !device.isRemoved else {
         throw SpeakerError(.closed, "the speaker \"\(device.name)\" was removed from the house")
@@ -96,7 +96,7 @@ extension SpeakerModule {
 
   /// Events of a group's speakers, also of one that leaves it, and of the sessions that they are in.
   func groupEvents() -> EventSource<ScriptGroup> {
-    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause) {
+    EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause()) {
       [unowned self] group, name, deliver, closed in
       guard let house = door.open, house === group.house else { throw Self.gone("group \"\(group.name)\"") }
       return subscribe(to: house, name, deliver, closed) { event in

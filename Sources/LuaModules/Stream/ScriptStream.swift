@@ -19,14 +19,19 @@ final class ScriptStream {
   /// The stream for sessions.
   let playable: HouseStream
   private let loop: EventLoop
+  private weak var script: Script?
   private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void)>()
   /// The taps of its sound, which end with it.
   var taps: [ScriptTap] = []
   /// The count among the objects of its script.
   var held: ScriptObjects.Held?
+  /// The cause of the last start; nil before the first.
+  var origin: Cause?
+  /// The cause of the event that is delivered to listeners now; nil for none.
+  private(set) var delivered: Cause?
 
-  init(_ playable: HouseStream, loop: EventLoop) {
-    (self.playable, self.loop) = (playable, loop)
+  init(_ playable: HouseStream, of script: Script) {
+    (self.playable, self.script, loop) = (playable, script, script.loop)
     playable.listen { [weak self] event in self?.emit(event) }
   }
 
@@ -45,8 +50,13 @@ final class ScriptStream {
 
   /// Delivers an event in a turn of the loop of its own, after its cause has returned, to those who listen now.
   func emit(_ name: String, _ payload: LuaValue = .record([])) {
+    guard listeners.count > 0 else { return }
     let last = listeners.lastNumber
+    // An event inside a call of the script, as of `stop`, is the call's; all others follow from the start.
+    let cause = script?.state.running == nil ? origin : Script.cause(at: loop.wallNow)
     loop.next { [self] in
+      delivered = cause
+      defer { delivered = nil }
       for listener in listeners.all(upTo: last) where listener.name == name { listener.deliver(payload) }
     }
   }

@@ -26,7 +26,7 @@ final class StreamModule {
     module.sound.define(on: module.streams)
     events.add(
       to: module.streams,
-      EventSource(names: ScriptStream.eventNames) { stream, name, deliver, _ in
+      EventSource(names: ScriptStream.eventNames, cause: listenerCause) { stream, name, deliver, _ in
         stream.listen(to: name, deliver)
       })
     script.state.register(
@@ -46,6 +46,16 @@ final class StreamModule {
     script.staysAlive { [unowned module] in module.active.values.contains { $0.playable.isActive } }
     script.root { [weak module] in module?.endAll() }
     return module
+  }
+
+  /// Returns the cause of what a listener does: the event of the stream, by the command that has led to it.
+  private static func listenerCause(
+    _ stream: ScriptStream, _ event: String, _ place: LuaSite?, _ now: WallTime
+  ) -> Cause {
+    let name = stream.stream.station.name ?? StreamAddress.redacted(stream.stream.url)
+    return Cause(
+      .event, event, detail: name, script: place?.file, line: place?.line ?? 0, at: now,
+      parent: stream.delivered)
   }
 
   private init(_ script: Script, _ service: StreamService) throws {
@@ -87,7 +97,7 @@ final class StreamModule {
   func adopt(_ stream: HouseStream) throws -> ScriptStream {
     let held = try script.objects.hold(.stream)
     service.follow(stream)
-    let object = ScriptStream(stream, loop: script.loop)
+    let object = ScriptStream(stream, of: script)
     object.held = held
     return object
   }
@@ -97,6 +107,7 @@ final class StreamModule {
 
   /// Keeps a stream that is started until it stops.
   func keep(_ stream: ScriptStream) {
+    stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }
     active[ObjectIdentifier(stream)] = stream
   }

@@ -13,7 +13,7 @@ final class TriggerModule {
     var listening = 0
     let source = EventSource<TriggerService>(
       names: [], label: { "trigger \"\($0)\"" },
-      cause: { name, place, now in
+      cause: { service, name, place, now in
         let trigger = service.delivered
         return Cause(
           .trigger, name, detail: trigger?.detail, script: place?.file, line: place?.line ?? 0, at: now,
