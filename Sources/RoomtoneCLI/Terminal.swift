@@ -145,7 +145,7 @@ enum Terminal {
   }
 
   /// Remembers the first failure; a closed reader is none.
-  private static func remember(_ number: Int32) {
+  static func remember(_ number: Int32) {
     if number != EPIPE { _ = firstFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed) }
   }
 
@@ -154,17 +154,26 @@ enum Terminal {
     flush()
     var text = text
     text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while rest.count > 0 {
-        let count = Glibc.write(fd, rest.baseAddress, rest.count)
-        if count < 0 && errno == EINTR { continue }
-        guard count > 0 else {
-          if fd == STDOUT_FILENO { remember(errno) }
-          return
-        }
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-      }
+      if !writeAll(UnsafeRawBufferPointer(bytes)[...], fd), fd == STDOUT_FILENO { remember(errno) }
     }
+  }
+
+  /// Writes bytes to a descriptor, and waits for its reader.
+  /// - Returns: `false` after a failure, with `errno`.
+  static func writeAll(_ bytes: Slice<UnsafeRawBufferPointer>, _ fd: Int32) -> Bool {
+    var rest = UnsafeRawBufferPointer(rebasing: bytes)
+    while rest.count > 0 {
+      let count = Glibc.write(fd, rest.baseAddress, rest.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 && errno == EAGAIN {
+        var waiting = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
+        poll(&waiting, 1, -1)
+        continue
+      }
+      guard count > 0 else { return false }
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    }
+    return true
   }
 }
 

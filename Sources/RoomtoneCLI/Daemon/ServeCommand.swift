@@ -24,6 +24,8 @@ enum ServeCommand {
     daemon.log.onEntry = { entry in
       if entry.level.isShown(from: least) { Terminal.daemon(entry) }
     }
+    let relay = OutputRelay()
+    defer { relay.close() }
     return try daemon.run().status
   }
 
