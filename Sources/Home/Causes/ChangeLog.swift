@@ -6,6 +6,9 @@ public import EventLoop
 public final class ChangeLog {
   /// The most changes in memory.
   public static let capacity = 4096
+  /// The time for which changes wait to be written: with the writing, a process that is killed loses those of the last
+  /// second at most.
+  private static let delay = Duration.milliseconds(400)
   /// The time within which a step continues the change before: a fade is one change.
   private static let longestStep = Duration.seconds(60)
 
@@ -143,7 +146,7 @@ public final class ChangeLog {
   private func save(_ number: Int) {
     if unsaved.last != number { unsaved.append(number) }
     guard timer == nil else { return }
-    timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.flush() }
+    timer = loop.after(Self.delay, keepsAlive: false) { [weak self] in self?.flush() }
   }
 
   /// Hands the changes that are not kept yet to the thread of the archive.
