@@ -303,7 +303,8 @@ public final class Job {
 
   private func endIfOver() {
     guard due == nil, running == 0 else { return }
-    keep(nil)
+    // Until the moment of a run that was early, the next process knows by the record that it has been.
+    if failuresInRow > 0 || lastDue.map({ $0 <= loop.wallNow }) ?? true { keep(nil) }
     finish(.ended)
   }
 

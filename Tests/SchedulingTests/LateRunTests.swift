@@ -67,6 +67,28 @@ struct LateRunTests {
     #expect(house.seen == ["ran 2026-01-06 06:30 for 2026-01-06 06:45"])
   }
 
+  @Test("and was to come once has one run too when it runs early, and comes again on a later day")
+  func earlyOnce()
+    throws
+  {
+    let house = try Household()
+    func add() throws {
+      try house.add(
+        try Recurrence.at("06:45", now: house.loop.wallNow, in: house.zone), early: .seconds(900))
+    }
+    for (start, end) in [("06:00", "06:31"), ("06:32", "06:33"), ("06:38", "06:40")] {
+      try house.process(from: "2026-01-06 " + start, to: "2026-01-06 " + end) {
+        try add()
+      }
+    }
+    try house.process(from: "2026-01-06 22:00", to: "2026-01-07 07:00") { try add() }
+    #expect(
+      house.seen == [
+        "ran 2026-01-06 06:30 for 2026-01-06 06:45",
+        "ran 2026-01-07 06:30 for 2026-01-07 06:45",
+      ])
+  }
+
   @Test("is not made up for when its schedule has been changed since") func edited() throws {
     let house = try Household()
     let policy = LateRunPolicy(catchesUp: true)
