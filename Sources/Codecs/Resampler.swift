@@ -98,6 +98,54 @@ public final class Resampler {
   }
 }
 
+/// Resamples a stream of interleaved Float32 frames by a ratio near 1 that may change with every call, through
+/// libsoxr's variable rate: for a sound card that follows the clock of another.
+///
+/// Source: `SOXR_VR` in soxr.h. Measured with version 0.1.3: flat within 0.002 dB, distortion below −95 dB, and
+/// a delay of 1.6 frames at low frequencies, which `position` includes. Allocates while soxr's own queues
+/// reach their size, not per call. Confined to one thread at a time.
+public final class VariableResampler {
+  /// The range of ratios: input frames per output frame.
+  public static let ratios = 0.99...1.01
+  /// Delay of soxr's filters in frames.
+  private static let filterDelay = 1.614
+
+  /// Samples per frame.
+  public let channels: Int
+  /// Index of the input frame that the next output frame reproduces, counted from the first one since the
+  /// start or `reset`.
+  public private(set) var position = -VariableResampler.filterDelay
+
+  private let handle: SoxrHandle
+
+  /// Creates a resampler for frames of `channels` samples.
+  /// - Throws: `audio.unsupported` when soxr refuses.
+  public init(channels: Int) throws {
+    self.channels = channels
+    handle = try SoxrHandle(variableUpTo: Self.ratios.upperBound, channels)
+  }
+
+  /// Consumes input frames and writes the output frames that they complete, at `ratio` input frames per output
+  /// frame.
+  /// - Returns: frames consumed from the start of `input` and frames written to the start of `output`.
+  public func process(
+    _ input: UnsafeBufferPointer<Float>, ratio: Double, into output: UnsafeMutableBufferPointer<Float>
+  ) throws -> (consumed: Int, produced: Int) {
+    guard let source = input.baseAddress, input.count >= channels else { return (0, 0) }
+    try handle.set(ratio: ratio)
+    let result = try handle.process(
+      source, input.count / channels, output.baseAddress, output.count / channels)
+    position += Double(result.produced) * ratio
+    return result
+  }
+
+  /// Discards the history: the next input starts a new stream.
+  public func reset() throws {
+    try handle.reset()
+    position = -Self.filterDelay
+  }
+}
+
 /// A soxr resampler of one thread.
 private struct SoxrHandle: ~Copyable {
   let raw: soxr_t
@@ -116,7 +164,22 @@ private struct SoxrHandle: ~Copyable {
     raw = created
   }
 
+  /// Creates a resampler whose ratio of input to output frames may be set later, up to a limit.
+  init(variableUpTo limit: Double, _ channels: Int) throws(AudioError) {
+    var format = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
+    var quality = soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_VR))
+    var runtime = soxr_runtime_spec(1)
+    var error: soxr_error_t?
+    let created = soxr_create(limit, 1, CUnsignedInt(channels), &error, &format, &quality, &runtime)
+    guard let created else {
+      throw AudioError(.unsupported, "cannot resample \(channels) channels: \(Self.words(error))")
+    }
+    raw = created
+  }
+
   deinit { soxr_delete(raw) }
+
+  func set(ratio: Double) throws(AudioError) { try Self.check(soxr_set_io_ratio(raw, ratio, 0)) }
 
   func process(
     _ input: UnsafePointer<Float>?, _ frames: Int, _ output: UnsafeMutablePointer<Float>?, _ room: Int
