@@ -4,10 +4,27 @@ internal import EventLoop
 /// The driver's part of `HouseControls`.
 extension HouseDriver {
   func setAvailable(_ isAvailable: Bool, _ device: String) {
-    guard let index = index(of: device), devices[index].isAvailable != isAvailable else { return }
+    guard let index = index(of: device) else { return }
+    if isAvailable { unplugged.remove(index) } else { unplugged.insert(index) }
+    updateAvailability(of: index)
+  }
+
+  /// Takes the speakers of a sound card out of the house while it is lost. The only card of a house takes none:
+  /// playback goes on until it is back.
+  func setCard(_ card: Int, isThere: Bool) {
+    guard let plan, plan.cards.count > 1 else { return }
+    for index in plan.cards[card].speakers {
+      if isThere { silenced.remove(index) } else { silenced.insert(index) }
+      updateAvailability(of: index)
+    }
+  }
+
+  private func updateAvailability(of index: Int) {
+    let isAvailable = !unplugged.contains(index) && !silenced.contains(index)
+    guard devices[index].isAvailable != isAvailable else { return }
     devices[index].isAvailable = isAvailable
     renderMembership(of: index)
-    reports?.deviceChanged(.available(isAvailable), of: device)
+    if !removed.contains(index) { reports?.deviceChanged(.available(isAvailable), of: devices[index].id) }
   }
 
   func setSignal(_ dBm: Int, _ device: String) {
@@ -24,6 +41,8 @@ extension HouseDriver {
       // A removed speaker is back: its output continues.
       devices[old] = info
       signals[old] = info.wifiSignal
+      unplugged.remove(old)
+      devices[old].isAvailable = !silenced.contains(old)
       removed.remove(old)
       place = old
     } else {
@@ -39,7 +58,7 @@ extension HouseDriver {
       memberships.append(nil)
     }
     renderer?.setMix(info.mix, channel: info.role.channel, ofDevice: place)
-    reports?.deviceAdded(info)
+    reports?.deviceAdded(devices[place])
     return info.id
   }
 

@@ -77,7 +77,7 @@ extension HouseDriver {
 
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    if access == .drive { state?.announce(output: output.text, playing: playing) }
+    if access == .drive { state?.announce(output: plan?.text ?? output.text, playing: playing) }
   }
 
   /// Schedules writing the state after a change.

@@ -58,6 +58,10 @@ public final class HouseDriver: Driver {
   var removed: Set<Int> = []
   /// Current signal strength of each speaker in dBm, before the house has read it.
   var signals: [Int] = []
+  /// Sound cards of the speakers; nil where they have files, or invented speakers.
+  private(set) var plan: CardPlan?
+  /// Indices of speakers that a person has unplugged, and of speakers whose sound card is lost.
+  var (unplugged, silenced): (Set<Int>, Set<Int>) = ([], [])
   /// Session of each speaker, also while it is unavailable.
   var memberships: [SessionID?] = []
   /// Session over that of a speaker, and its level, by the speaker's index.
@@ -110,8 +114,11 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
+    (unplugged, silenced) = ([], [])
+    plan = try makePlan()
     kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
     devices = kept.applied(to: devices)
+    for index in devices.indices { devices[index].output = outputText(ofSpeaker: index) }
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
@@ -134,8 +141,28 @@ public final class HouseDriver: Driver {
     if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
     return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      makeSink: makeSink, log: log
+      plan: plan, makeSink: makeSink, log: log, lostAtFirst: { card in self.setCard(card, isThere: false) }
     ).make()
+  }
+
+  /// Returns the cards of the configured speakers; nil for an output in files.
+  private func makePlan() throws(SpeakerError) -> CardPlan? {
+    // Under virtual time no hardware is used.
+    guard let specs, !loop.isVirtual else { return nil }
+    if case .wav = output { return nil }
+    do throws(CardPlan.Problem) { return try CardPlan(specs, output: output) } catch {
+      throw SpeakerError(
+        .unsupported, "\"\(specs[error.speaker].name)\": \(error.option): \(error.message)",
+        facts: [.init("option", .string(error.option))])
+    }
+  }
+
+  /// `true` for the demonstration house.
+  var isInvented: Bool { specs == nil }
+
+  private func outputText(ofSpeaker index: Int) -> String {
+    if isInvented { return "invented, on \(output.text)" }
+    return plan?.text(ofSpeaker: index) ?? output.text
   }
 
   private func connect(_ renderer: any Renderer) {
@@ -146,6 +173,7 @@ public final class HouseDriver: Driver {
     renderer.onTrouble = { [weak self] error, device in
       self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
     }
+    renderer.onCard = { [weak self] card, isThere in self?.setCard(card, isThere: isThere) }
     for index in devices.indices { sendMix(ofDevice: index) }
   }
 

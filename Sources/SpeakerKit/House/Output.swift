@@ -21,7 +21,9 @@ public enum Output: Sendable, Equatable {
     case ("alsa", false): self = .alsa(device: detail)
     default:
       throw SpeakerError(
-        .unsupported, "\"\(text)\" is not an output", hint: "outputs are null, wav:DIR, alsa and alsa:DEVICE",
+        .unsupported, "\"\(text)\" is not an output",
+        hint: parts[0].hasSuffix("hw") && !detail.isEmpty
+          ? "did you mean \"alsa:\(text)\"?" : "outputs are null, wav:DIR, alsa and alsa:DEVICE",
         facts: [.init("output", .string(text))])
     }
   }

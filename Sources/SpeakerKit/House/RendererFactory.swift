@@ -9,9 +9,13 @@ struct RendererFactory {
   let speakers: [String]
   let sessions: Int
   let output: Output
+  /// Cards of the house and the speakers on them; nil for an output of another kind.
+  let plan: CardPlan?
   /// Creates the sink of a speaker in place of `output`, where time is virtual.
   let makeSink: ((_ device: Int) throws -> any PCMSink)?
   let log: (String) -> Void
+  /// Receives the index of a card that does not open.
+  let lostAtFirst: (Int) -> Void
 
   /// Number of speakers that may be added while the house is open.
   static let spareSpeakers = 8
@@ -25,6 +29,7 @@ struct RendererFactory {
   /// - Throws: `audio.no_output` when a folder can't be written.
   func make() async throws -> any Renderer {
     if let makeSink, loop.isVirtual { return inline { device, _ in try makeSink(device) } }
+    if let plan, !plan.cards.isEmpty, !plan.isPlain, !loop.isVirtual { return try await cards(plan) }
     switch output {
     case .wav(let folder):
       let (folder, format) = (try WAVFolder(path: folder), format)
@@ -80,6 +85,39 @@ struct RendererFactory {
       let cause = (error as? any CodedError)?.message ?? "\(error)"
       log("no sound: \(cause); the speakers play silently")
       return try threaded(Outputs(.none, Waiter()))
+    }
+    return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+  }
+
+  /// Opens the cards of a house with several, or with channels or delays of its speakers. Speakers of a card that
+  /// does not open are logged, and it is tried again.
+  private func cards(_ plan: CardPlan) async throws -> any Renderer {
+    let (waiter, format) = (try Waiter(), format)
+    let clock = plan.cards.count > 1 ? HouseClock(sampleRate: format.sampleRate) : nil
+    let writers = try plan.cards.enumerated().map { index, card in
+      let cardFormat = AudioFormat(sampleRate: format.sampleRate, channels: card.channels)
+      let (device, delays) = (card.device, card.delays)
+      // The ring of a follower has room for what the house renders while the card waits to enter.
+      return try SinkWriter(
+        format: cardFormat, frames: index == 0 ? cardRing : format.sampleRate / 2, policy: .insist,
+        renderer: waiter
+      ) {
+        try CardStage(
+          ALSASink(device: device, format: cardFormat), role: index == 0 ? .leads : .follows, clock: clock,
+          delays: delays)
+      }
+    }
+    let layout = CardLayout(
+      channels: plan.cards.map(\.channels), isShared: plan.cards.map(\.isShared), routes: plan.routes,
+      fallback: plan.fallback, clock: clock)
+    let (memory, stage) = try makeStage(Outputs(.cards(writers, layout), waiter))
+    for (index, card) in plan.cards.enumerated() {
+      do { try await stage.openCard(writers[index], at: index) } catch {
+        let cause = (error as? any CodedError)?.message ?? "\(error)"
+        let names = card.speakers.map { speakers[$0] }.joined(separator: ", ")
+        log("no sound on \(names): \(cause); the card is tried again")
+        lostAtFirst(index)
+      }
     }
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }

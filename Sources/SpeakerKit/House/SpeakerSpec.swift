@@ -13,16 +13,29 @@ public struct SpeakerSpec: Sendable, Equatable {
   public let volume: Int
   /// Balance, -6...6, left to right.
   public let balance: Int
+  /// Sound card of the speaker; nil for the output of the house.
+  public var output: Output?
+  /// Channels on the sound card, counted from 1: a pair, or one that takes both sides; empty for the first two.
+  public var channels: [Int]
+  /// Time by which the speaker plays late, so that rooms with slow amplifiers are in step; 0...500 ms.
+  public var delay: Duration
 
   /// Creates a speaker called `name`.
   public init(
-    name: String, group: String? = nil, role: ChannelRole = .stereo, volume: Int = 25, balance: Int = 0
+    name: String, group: String? = nil, role: ChannelRole = .stereo, volume: Int = 25, balance: Int = 0,
+    output: Output? = nil, channels: [Int] = [], delay: Duration = .zero
   ) {
     self.name = name
     self.group = group
     self.role = role
     self.volume = volume
     self.balance = balance
+    (self.output, self.channels, self.delay) = (output, channels, delay)
+  }
+
+  /// Returns the speaker with the output of the house.
+  public var onHouseOutput: SpeakerSpec {
+    SpeakerSpec(name: name, group: group, role: role, volume: volume, balance: balance)
   }
 }
 

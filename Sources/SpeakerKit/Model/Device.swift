@@ -66,6 +66,8 @@ public final class Device {
   public var balance: Int { info.balance }
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool { info.isAvailable }
+  /// Output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has none of its own.
+  public var output: String? { info.output }
   /// `true` if the speaker is in a session.
   public var isActive: Bool { session != nil }
   /// `true` if the speaker is in a session that plays now, or plays one over it, and can be reached.

@@ -33,6 +33,8 @@ public struct DeviceInfo: Sendable, Equatable {
   public var balance: Int
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool
+  /// Output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has none of its own.
+  public var output: String?
 
   /// Creates the description of a speaker.
   public init(

@@ -26,6 +26,8 @@ public final class House {
   public var capabilities: Set<String> { driver.capabilities }
   /// Name of the driver in the configuration.
   public var driverName: String { driver.name }
+  /// `true` for the demonstration house, whose speakers are invented.
+  public var isInvented: Bool { (driver as? HouseDriver)?.isInvented == true }
 
   let driver: any Driver
   /// Interruptions that have not ended.

@@ -9,10 +9,13 @@ struct Outputs: Sendable {
     case none
     /// A writer per device; a block is rendered when all have room for it.
     case perDevice([SinkWriter])
-    /// A card shared by all devices; its clock sets the pace.
-    case mixed(SinkWriter)
+    /// Sound cards on whose channels the devices are mixed; the clock of the first sets the pace.
+    case cards([SinkWriter], CardLayout)
     /// A stream per device to a server that plays later; it receives blocks only while the device is heard.
     case streams([SinkWriter], StreamTiming)
+
+    /// A card shared by all devices.
+    static func mixed(_ writer: SinkWriter) -> Layout { .cards([writer], CardLayout()) }
   }
 
   let layout: Layout
@@ -29,7 +32,7 @@ struct Outputs: Sendable {
     switch layout {
     case .none: []
     case .perDevice(let writers): writers
-    case .mixed(let writer): [writer]
+    case .cards(let writers, _): writers
     case .streams(let writers, _): writers
     }
   }
@@ -63,11 +66,17 @@ final class AudioThread: @unchecked Sendable {
   private var ports: UnsafeMutableBufferPointer<SinkPort>
   /// Frames written to `ports` since the start: the silence with which the file of a later device begins.
   private var framesWritten = 0
-  private let isMixed: Bool
+  /// Mixes devices into the blocks of cards; nil for outputs of other kinds.
+  private let cards: CardMixMemory?
+  /// The clock of several cards; nil for other outputs.
+  private let houseClock: HouseClock?
+  /// Frames by which the audio thread is ahead of the ear while it stands in for the first card's clock; nil while
+  /// that runs.
+  private var standInLead: Double?
   /// `true` if outputs receive nothing while their device is silent.
   private let skipsSilence: Bool
-  private let mixBlock: PCMBlock
-  private var limiter: Limiter
+  private let blockFrames: Int
+  private let sampleRate: Int
   private var pacer: Pacer
   private var reportedCount = 0
 
@@ -81,12 +90,16 @@ final class AudioThread: @unchecked Sendable {
     _ = portMemory.initialize(from: writers.map(\.port))
     ports = UnsafeMutableBufferPointer(rebasing: portMemory[..<writers.count])
     arrivals = RingBuffer(minimumCapacity: capacity)
-    if case .mixed = outputs.layout { isMixed = true } else { isMixed = false }
+    if case .cards(_, let layout) = outputs.layout {
+      cards = CardMixMemory(layout, devices: memory.core.devices.count, format: format)
+      houseClock = layout.clock
+    } else {
+      (cards, houseClock) = (nil, nil)
+    }
     if case .streams = outputs.layout { skipsSilence = true } else { skipsSilence = false }
     waiter = outputs.waiter
     self.reportBell = reportBell
-    mixBlock = PCMBlock(format: format)
-    limiter = Limiter(format: format)
+    (blockFrames, sampleRate) = (format.framesPerBlock, format.sampleRate)
     pacer = Pacer(sampleRate: format.sampleRate, timing: outputs.timing)
   }
 
@@ -105,6 +118,8 @@ final class AudioThread: @unchecked Sendable {
       guard core.isSounding else {
         if mayQuit { return }
         pacer.stop()
+        if standInLead != nil { houseClock?.stop() }
+        standInLead = nil
         waiter.bell.wait()
         continue
       }
@@ -118,8 +133,7 @@ final class AudioThread: @unchecked Sendable {
     case .wait(let due): sleepUntil(monotonicNanoseconds: due)
     case .waitForRoom: waiter.wait { isReady }
     case .render(let heardAt):
-      // Read before rendering: a session that ends within the block is still in its sum.
-      limiter.isActive = core.heardDevices > 1
+      standIn(at: heardAt)
       let frames = core.render(heardAt: heardAt)
       write(frames)
       pacer.rendered(frames: frames, now: now)
@@ -136,30 +150,50 @@ final class AudioThread: @unchecked Sendable {
   }
 
   private var mode: Pacer.Mode {
-    if isMixed { return ports[0].isLost ? .clock : .room }
+    if cards != nil { return ports[0].isLost ? .clock : .room }
     return ports.isEmpty ? .unheard : .clock
   }
 
   /// Frames between the renderer and the ear.
-  private var latency: Int { isMixed ? ports[0].latency : 0 }
+  private var latency: Int { cards != nil ? ports[0].latency : 0 }
 
   private var isReady: Bool {
-    for port in ports where !port.isLost && port.room < mixBlock.view.frames { return false }
+    // Of several cards the first sets the pace: no other one can stop the house.
+    for port in cards == nil ? ports : UnsafeMutableBufferPointer(rebasing: ports[..<1])
+    where !port.isLost && port.room < blockFrames {
+      return false
+    }
     // A card can't wait for a late source: the others continue to sound.
     return mode == .room || core.hasSourceFrames
   }
 
   private func write(_ frames: Int) {
-    if isMixed {
-      let mix = mixBlock.view.prefix(frames)
-      core.mixDevices(into: mix)
-      limiter.process(mix)
-      if !ports[0].isLost { ports[0].write(mix) }
+    if let cards {
+      cards.mixer.write(core, frames: frames, to: ports)
     } else {
       core.writeDevices(frames: frames, to: ports, skipsSilence: skipsSilence)
-      framesWritten += frames
     }
+    framesWritten += frames
     for port in ports where !port.isLost { port.wake() }
+  }
+
+  /// Publishes the clock of the house in place of a first card that is lost, from where that stopped.
+  /// - Parameter due: time of the next block, in ns.
+  private func standIn(at due: Int64) {
+    guard let houseClock, ports[0].isLost else {
+      standInLead = nil
+      return
+    }
+    let lead: Double
+    if let standInLead {
+      lead = standInLead
+    } else {
+      let usual = Double(sampleRate) * 0.16
+      let last = houseClock.reading(at: due)
+      lead = last.map { Double(framesWritten) - $0.frame(at: due, rate: Double(sampleRate)) } ?? usual
+      standInLead = lead
+    }
+    houseClock.publish(ClockReading(time: due, frame: Double(framesWritten) - lead))
   }
 
   private func tellReports() {

@@ -9,6 +9,8 @@ protocol RenderStage: AnyObject {
   var onReports: (() -> Void)? { get set }
   /// Called on the loop when an output fails; `device` is nil for an output of all devices.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
+  /// Called on the loop when a sound card is lost, after `onTrouble`, and when it is back.
+  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)? { get set }
 
   /// Prepares outputs and threads, before the first source starts.
   func prepare() throws
@@ -28,6 +30,7 @@ protocol RenderStage: AnyObject {
 final class PCMRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
 
   /// The cue that a session was last commanded to render.
   private struct Current {
@@ -54,6 +57,7 @@ final class PCMRenderer: Renderer {
     self.memory = memory
     self.stage = stage
     stage.onReports = { [weak self] in self?.takeReports() }
+    stage.onCard = { [weak self] card, isThere in self?.onCard?(card, isThere) }
     stage.onTrouble = { [weak self] error, device in self?.onTrouble?(error, device) }
   }
 
@@ -151,6 +155,7 @@ final class PCMRenderer: Renderer {
     isClosed = true
     onEnd = nil
     onTrouble = nil
+    onCard = nil
     for session in current.keys.sorted() { stop(session) }
     await stage.close()
     takeReports()

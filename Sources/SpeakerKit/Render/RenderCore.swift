@@ -59,19 +59,6 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Number of devices on which a session sounds.
-  var heardDevices: Int {
-    @_noLocks get {
-      var count = 0
-      var index = 0
-      while index < devices.count {
-        if isHeard(devices[index]) { count &+= 1 }
-        index &+= 1
-      }
-      return count
-    }
-  }
-
   /// Applies a command.
   /// - Returns: `false` for `quit`.
   @_noLocks func apply(_ command: RenderCommand) -> Bool {
@@ -142,16 +129,6 @@ struct RenderCore: BitwiseCopyable {
       index &+= 1
     }
     return frames
-  }
-
-  /// Writes the sum of all devices' blocks into `mix`.
-  @_noLocks func mixDevices(into mix: PCMView) {
-    mix.clear()
-    var index = 0
-    while index < devices.count {
-      if !devices[index].isClear { mix.add(deviceBlocks[index].prefix(mix.frames)) }
-      index &+= 1
-    }
   }
 
   /// Writes each device's block to its port; without ports the blocks are discarded.

@@ -8,6 +8,7 @@ internal import EventLoop
 final class ThreadedStage: RenderStage {
   var onReports: (() -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
   var now: Int64 { monotonicNanoseconds() }
 
   private let loop: EventLoop
@@ -156,15 +157,15 @@ final class ThreadedStage: RenderStage {
     closing.resume()
   }
 
-  /// Opens the one card of the house, before anything plays.
+  /// Opens a card of the house, the only one unless an index is given, before anything plays.
   /// - Throws: `audio.no_output`.
-  func openCard(_ writer: SinkWriter) async throws {
+  func openCard(_ writer: SinkWriter, at index: Int = 0) async throws {
     let hold = loop.hold("a sound card is opened")
     defer { hold.release() }
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       do {
         let loop = loop
-        try start(writer, at: 0) { error in
+        try start(writer, at: index) { error in
           loop.post {
             if let error { continuation.resume(throwing: error) } else { continuation.resume() }
           }
@@ -185,7 +186,12 @@ final class ThreadedStage: RenderStage {
   ) throws {
     guard runningWriters.insert(index).inserted else { return }
     let ended = ending { $0.writerEnded(index) }
-    do { try writer.start(onOpened: onOpened, onTrouble: reporting(index), onEnd: ended) } catch {
+    let (loop, this) = (loop, this)
+    let returned: @Sendable () -> Void = { loop.post { this.object?.onCard?(index, true) } }
+    do {
+      try writer.start(
+        onOpened: onOpened, onTrouble: reporting(index), onReturn: returned, onEnd: ended)
+    } catch {
       runningWriters.remove(index)
       throw error
     }
@@ -197,7 +203,10 @@ final class ThreadedStage: RenderStage {
     var device: Int?
     if makeWriter != nil { device = index }
     return { [device] error in
-      loop.post { this.object?.onTrouble?(error, device) }
+      loop.post {
+        this.object?.onTrouble?(error, device)
+        if device == nil { this.object?.onCard?(index, false) }
+      }
     }
   }
 

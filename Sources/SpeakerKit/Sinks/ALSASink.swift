@@ -13,6 +13,8 @@ final class ALSASink: CardSink {
   private static let sampleFormats = [SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_S32_LE]
   /// Length of the card's buffer in microseconds.
   private static let bufferTime: UInt32 = 100_000
+  /// Maximum number of channels that are tried.
+  private static let mostChannels = 64
   /// Maximum number of recoveries within one `write` before the card counts as lost.
   private static let mostRecoveries = 8
 
@@ -24,6 +26,8 @@ final class ALSASink: CardSink {
   private let device: String
   private var handle: Handle?
   private var isWide = false
+  /// Channels of the card, `format.channels` or more; the further ones are silent.
+  private var cardChannels = 0
   private var scratch: [Int16] = []
   private var wideScratch: [Int32] = []
 
@@ -48,11 +52,12 @@ final class ALSASink: CardSink {
     let status = open(&raw)
     guard status == 0, let raw else { throw Self.error(device, status) }
     let handle = Handle(raw: raw)
+    cardChannels = try Self.channels(of: raw, atLeast: format.channels, device)
     var refusal: Int32 = -1
     for sampleFormat in Self.sampleFormats where refusal < 0 {
       refusal = snd_pcm_set_params(
-        raw, sampleFormat, SND_PCM_ACCESS_RW_INTERLEAVED, UInt32(format.channels), UInt32(format.sampleRate),
-        1, Self.bufferTime)
+        raw, sampleFormat, SND_PCM_ACCESS_RW_INTERLEAVED, UInt32(cardChannels), UInt32(format.sampleRate), 1,
+        Self.bufferTime)
       isWide = sampleFormat == SND_PCM_FORMAT_S32_LE
     }
     guard refusal >= 0 else { throw Self.error(device, refusal) }
@@ -63,19 +68,59 @@ final class ALSASink: CardSink {
     guard let raw = handle?.raw else { throw AudioError.noOutput(device, cause: "it is closed") }
     if isWide {
       wideScratch.removeAll(keepingCapacity: true)
-      wideScratch.append(contentsOf: samples.lazy.map { SampleConversion.int32($0) })
-      try wideScratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 4 * format.channels) }
+      append(samples, to: &wideScratch) { SampleConversion.int32($0) }
+      try wideScratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 4 * cardChannels) }
     } else {
       scratch.removeAll(keepingCapacity: true)
-      scratch.append(contentsOf: samples.lazy.map { SampleConversion.int16($0) })
-      try scratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 2 * format.channels) }
+      append(samples, to: &scratch) { SampleConversion.int16($0) }
+      try scratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 2 * cardChannels) }
     }
+  }
+
+  /// Appends converted samples, and silence for the channels that the card has besides.
+  private func append<Sample: FixedWidthInteger>(
+    _ samples: UnsafeBufferPointer<Float>, to scratch: inout [Sample], _ convert: (Float) -> Sample
+  ) {
+    guard cardChannels > format.channels else {
+      return scratch.append(contentsOf: samples.lazy.map(convert))
+    }
+    for start in stride(from: 0, to: samples.count, by: format.channels) {
+      scratch.append(contentsOf: samples[start..<start + format.channels].lazy.map(convert))
+      scratch.append(contentsOf: repeatElement(0, count: cardChannels - format.channels))
+    }
+  }
+
+  /// Returns the least number of channels, `least` or more, that a card accepts.
+  /// - Throws: `audio.no_output` when it has fewer.
+  private static func channels(
+    of raw: OpaquePointer, atLeast least: Int, _ device: String
+  ) throws(AudioError) -> Int {
+    var parameters: OpaquePointer?
+    guard snd_pcm_hw_params_malloc(&parameters) == 0, let parameters else { return least }
+    defer { snd_pcm_hw_params_free(parameters) }
+    guard snd_pcm_hw_params_any(raw, parameters) >= 0 else { return least }
+    for count in least...max(least, mostChannels)
+    where snd_pcm_hw_params_test_channels(raw, parameters, UInt32(count)) == 0 {
+      return count
+    }
+    var most: UInt32 = 0
+    snd_pcm_hw_params_get_channels_max(parameters, &most)
+    throw .noOutput(
+      "channel \(least) of the sound card \"\(device)\"",
+      cause: most == 1 ? "it has one channel" : "it has \(most) channels",
+      hint: "correct `channels` in config.lua; they are counted from 1")
   }
 
   var delay: Int {
     guard let raw = handle?.raw else { return 0 }
     var frames: snd_pcm_sframes_t = 0
     return snd_pcm_delay(raw, &frames) == 0 ? max(0, Int(frames)) : 0
+  }
+
+  func start() throws {
+    guard let raw = handle?.raw, snd_pcm_state(raw) == SND_PCM_STATE_PREPARED else { return }
+    let status = snd_pcm_start(raw)
+    if status < 0 { throw Self.error(device, status) }
   }
 
   func rest() throws {
@@ -137,10 +182,10 @@ package enum SoundCards {
     return names
   }
 
-  /// Opens the card called `device` for 48 kHz stereo, and closes it.
+  /// Opens the card called `device` for 48 kHz and at least `channels` channels, and closes it.
   /// - Throws: `audio.no_output` with ALSA's words.
-  package static func open(_ device: String) throws(AudioError) {
-    try ALSASink(device: device, format: AudioFormat(sampleRate: 48_000, channels: 2)).close()
+  package static func open(_ device: String, channels: Int = 2) throws(AudioError) {
+    try ALSASink(device: device, format: AudioFormat(sampleRate: 48_000, channels: channels)).close()
   }
 }
 
@@ -150,6 +195,8 @@ protocol CardSink: PCMSink {
   var delay: Int { get }
   /// Time without frames after which the sink is drained.
   var restDelay: Duration { get }
+  /// Starts a sink that waits for more frames; does nothing when it runs.
+  func start() throws
   /// Drains the sink before a pause: returns when all frames have been heard.
   func rest() throws
 }
@@ -157,4 +204,6 @@ protocol CardSink: PCMSink {
 extension CardSink {
   /// Three blocks.
   var restDelay: Duration { .milliseconds(60) }
+  /// Does nothing: the sink starts by itself.
+  func start() throws {}
 }

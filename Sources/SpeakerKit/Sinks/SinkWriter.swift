@@ -14,6 +14,8 @@ struct SinkPort: BitwiseCopyable, Sendable {
     let delay = Atomic(0)
     /// Number of frames of silence that precede the ring's contents and are not written yet.
     let silence = Atomic(0)
+    /// Number of frames that were rendered while the sink was lost.
+    let skipped = Atomic(0)
   }
 
   private let ring: SampleRingWriter
@@ -42,6 +44,12 @@ struct SinkPort: BitwiseCopyable, Sendable {
   /// Queues a block for which there is room.
   @_noLocks func write(_ block: PCMView) { _ = ring.write(block) }
 
+  /// Records `frames` frames that were rendered and not queued.
+  @_noLocks func skip(_ frames: Int) { state.pointee.skipped.add(frames, ordering: .releasing) }
+
+  /// Marks the sink as lost: it does not play what it receives, and the others can't wait.
+  @_noLocks func overrun() { state.pointee.isLost.store(true, ordering: .releasing) }
+
   /// Inserts `frames` frames of silence before the first block; to be called before the first `write`.
   func begin(after frames: Int) { state.pointee.silence.store(frames, ordering: .releasing) }
 
@@ -59,7 +67,13 @@ struct SinkPort: BitwiseCopyable, Sendable {
 /// for several threads.
 final class SinkWriter: @unchecked Sendable {
   /// Behaviour after a failure of the sink.
-  enum Policy { case giveUp, openAgain }
+  enum Policy {
+    case giveUp
+    /// Opens the sink again.
+    case openAgain
+    /// As `openAgain`, also when it could not be opened at first.
+    case insist
+  }
   /// The delay between attempts to open a lost sink again.
   static let retryDelay = Backoff(from: .seconds(1), upTo: .seconds(30))
 
@@ -87,7 +101,7 @@ final class SinkWriter: @unchecked Sendable {
     makeSink: @escaping @Sendable () throws -> any PCMSink
   ) throws(SpeakerError) {
     ring = SampleRing(frames: frames, channels: format.channels)
-    block = PCMBlock(format: format, frames: policy == .openAgain ? format.framesPerBlock : 4800)
+    block = PCMBlock(format: format, frames: policy != .giveUp ? format.framesPerBlock : 4800)
     bell = try Bell()
     port = SinkPort(ring, bell)
     self.policy = policy
@@ -102,22 +116,26 @@ final class SinkWriter: @unchecked Sendable {
 
   /// Starts the thread, which opens the sink.
   /// - Parameters:
-  ///   - onOpened: called on the writing thread with nil, or with the failure, after which the thread ends.
+  ///   - onOpened: called on the writing thread with nil, or with the failure, after which the thread ends unless
+  ///     it insists.
   ///   - onTrouble: called on the writing thread, once each time the sink is lost.
+  ///   - onReturn: called on the writing thread, each time a lost sink was opened again.
   ///   - onEnd: called on the writing thread as its last act.
   func start(
     onOpened: @escaping @Sendable ((any CodedError)?) -> Void,
-    onTrouble: @escaping @Sendable (any CodedError) -> Void, onEnd: @escaping @Sendable () -> Void
+    onTrouble: @escaping @Sendable (any CodedError) -> Void,
+    onReturn: @escaping @Sendable () -> Void = {}, onEnd: @escaping @Sendable () -> Void
   ) throws(SpeakerError) {
     thread = try WorkerThread { [self] in
       do {
         let sink = try makeSink()
         onOpened(nil)
-        run(sink, onTrouble)
+        run(sink, onTrouble, onReturn)
       } catch {
         port.state.pointee.isLost.store(true, ordering: .releasing)
         renderer.notify()
         onOpened(Self.coded(error))
+        if policy == .insist { run(nil, onTrouble, onReturn) }
       }
       onEnd()
     }
@@ -135,8 +153,11 @@ final class SinkWriter: @unchecked Sendable {
   /// Waits for the end of the thread, announced by `onEnd`.
   func join() { thread?.join() }
 
-  private func run(_ first: any PCMSink, _ onTrouble: @Sendable (any CodedError) -> Void) {
-    var sink: (any PCMSink)? = first
+  private func run(
+    _ first: (any PCMSink)?, _ onTrouble: @Sendable (any CodedError) -> Void, _ onReturn: @Sendable () -> Void
+  ) {
+    var sink = first
+    var framesRead = 0
     var retry = Self.retryDelay
     var hasUnrested = false
     while true {
@@ -147,8 +168,16 @@ final class SinkWriter: @unchecked Sendable {
         // Read after the ring: silence before its first frames is known by then.
         try writeSilence(to: sink)
         if count > 0 {
-          try sink?.write(
-            UnsafeBufferPointer(rebasing: block.view.buffer.prefix(count * block.view.channels)))
+          let samples = UnsafeBufferPointer(
+            rebasing: block.view.buffer.prefix(count * block.view.channels))
+          // Frames are skipped only before those in the ring, since it was empty when the sink returned.
+          let index = framesRead + port.state.pointee.skipped.load(ordering: .acquiring)
+          framesRead += count
+          if let stage = sink as? CardStage {
+            try stage.write(samples, at: index)
+          } else {
+            try sink?.write(samples)
+          }
           hasUnrested = sink != nil
           if let card = sink as? any CardSink {
             port.state.pointee.delay.store(card.delay, ordering: .relaxed)
@@ -156,12 +185,17 @@ final class SinkWriter: @unchecked Sendable {
           renderer.notify()
         } else if isLast {
           break
-        } else if sink == nil, policy == .openAgain {
+        } else if sink != nil, port.isLost {
+          // The sink did not keep up; it continues with what comes now.
+          (sink as? CardStage)?.rejoin()
+          port.state.pointee.isLost.store(false, ordering: .releasing)
+        } else if sink == nil, policy != .giveUp {
           sleep(for: retry.next())
           if !isFinishing.load(ordering: .acquiring) {
             sink = try makeSink()
             retry.reset()
             port.state.pointee.isLost.store(false, ordering: .releasing)
+            onReturn()
           }
         } else if hasUnrested, let card = sink as? any CardSink {
           // A pause of the renderer, or the end: after a moment, the card drains.

@@ -1,0 +1,254 @@
+internal import AudioCore
+internal import Codecs
+
+/// The stage in front of a sound card of a house with several: delays channels, and leads the clock of the house
+/// or follows it. For the one thread that writes to the card.
+///
+/// The leader plays its sound untouched and publishes its progress. A follower enters in step, is measured after
+/// each block, and is resampled by some parts per million. A leader that returns to a house that plays enters as
+/// a follower does.
+final class CardStage: CardSink {
+  /// Part of a card in the clock of the house.
+  enum Role: Equatable { case leads, follows }
+
+  let format: AudioFormat
+  private let card: any CardSink
+  private let role: Role
+  private let clock: HouseClock?
+  private let time: any CardTime
+  private var follower: ClockFollower
+  private let delays: ChannelDelays
+  private let resampler: VariableResampler
+  private let resampled: PCMBlock
+  private let silence: PCMBlock
+  private var ratio = 1.0
+  /// Index of the resampler's first frame.
+  private var firstFrame = 0
+  /// Index of the frame after the last one written.
+  private var nextFrame = 0
+  /// `true` if the card reports how much it has not played; one that plays at once can't be followed.
+  private var hasClock = true
+
+  /// Length in seconds of the silence before the leader's sound, in which the others enter.
+  private static let leadIn = 0.1
+  /// Length in seconds of the silence that keeps a card running while it waits to enter.
+  private static let idleLength = 0.04
+  /// Time in ns between attempts to enter.
+  private static let entryInterval: Int64 = 5_000_000
+  /// Time in ns within which a delay is read without an interruption.
+  private static let exactReading: Int64 = 100_000
+  /// Frames of silence after which the resampler has written all of its input.
+  private static let resamplerTail = 512
+
+  /// Creates the stage of an open card.
+  /// - Parameters:
+  ///   - clock: the clock of the house; nil for its only card, whose channels are delayed and no more.
+  ///   - delays: frames by which each channel is late.
+  ///   - time: the time by which the card is measured.
+  /// - Throws: `audio.unsupported` when soxr refuses.
+  init(
+    _ card: any CardSink, role: Role, clock: HouseClock?, delays: [Int], time: any CardTime = MonotonicTime()
+  ) throws {
+    self.card = card
+    self.role = role
+    self.clock = clock
+    self.time = time
+    format = card.format
+    follower = ClockFollower(sampleRate: format.sampleRate)
+    self.delays = ChannelDelays(frames: delays, format: card.format)
+    if clock == nil { follower.release() }
+    resampler = try VariableResampler(channels: format.channels)
+    // A ratio of 0.99 or more and soxr's queue: two blocks are room for one.
+    resampled = PCMBlock(format: format, frames: 2 * format.framesPerBlock)
+    silence = PCMBlock(format: format)
+  }
+
+  var delay: Int { card.delay }
+  /// Learned drift of the house's clock against the card's, as a part of 1.
+  var drift: Double { follower.drift }
+
+  /// Writes frames that follow the last ones.
+  func write(_ samples: UnsafeBufferPointer<Float>) throws { try write(samples, at: nextFrame) }
+
+  /// Writes frames, of which the first has this index in the sound of the house.
+  func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws {
+    let blockSamples = format.framesPerBlock * format.channels
+    var (rest, position) = (samples, frame)
+    while !rest.isEmpty {
+      let block = UnsafeBufferPointer(rebasing: rest.prefix(blockSamples))
+      try play(delays.process(block), at: position)
+      position += block.count / format.channels
+      rest = UnsafeBufferPointer(rebasing: rest.dropFirst(blockSamples))
+    }
+    nextFrame = position
+  }
+
+  /// Leaves the step: the next frame enters anew.
+  func rejoin() { if clock != nil { follower.rest() } }
+
+  func start() throws { try card.start() }
+
+  func rest() throws {
+    try writeTail()
+    if role == .leads { clock?.stop() }
+    rejoin()
+    try card.rest()
+  }
+
+  func finish() throws {
+    try writeTail()
+    if role == .leads { clock?.stop() }
+    try card.finish()
+  }
+
+  // MARK: Playing
+
+  private func play(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws {
+    var (rest, frame) = (samples, frame)
+    if case .joining = follower.phase { try enter(&rest, &frame) }
+    guard !rest.isEmpty else { return }
+    switch (role, follower.phase) {
+    case (_, .joining): break
+    case (.leads, _):
+      try card.write(rest)
+      let (delay, now) = progress()
+      let heard = Double(frame + rest.count / format.channels - delay)
+      if hasClock { clock?.publish(ClockReading(time: now, frame: heard)) }
+    case (.follows, .free): try card.write(rest)
+    case (.follows, .following):
+      try resample(rest)
+      measure()
+    }
+  }
+
+  private func resample(_ samples: UnsafeBufferPointer<Float>) throws {
+    var rest = samples
+    while !rest.isEmpty {
+      let (consumed, produced) = try resampler.process(rest, ratio: ratio, into: resampled.view.buffer)
+      if produced > 0 { try card.write(UnsafeBufferPointer(resampled.view.prefix(produced).buffer)) }
+      guard consumed + produced > 0 else { return }
+      rest = UnsafeBufferPointer(rebasing: rest.dropFirst(consumed * format.channels))
+    }
+  }
+
+  private func measure() {
+    let (delay, now) = progress()
+    let heard = Double(firstFrame) + resampler.position - Double(delay) * ratio
+    let reading = ClockReading(time: now, frame: heard)
+    if case .resample(let next) = follower.follow(reading, house: clock?.reading(at: now)) { ratio = next }
+  }
+
+  /// Returns the card's delay and the time at which it was read, from the attempt that was interrupted least.
+  private func progress() -> (delay: Int, time: Int64) {
+    var best = (delay: 0, time: Int64(0), length: Int64.max)
+    for _ in 0..<4 where best.length > Self.exactReading {
+      let before = time.now
+      let delay = card.delay
+      let after = time.now
+      if after - before < best.length { best = (delay, before, after - before) }
+    }
+    return (best.delay, best.time)
+  }
+
+  // MARK: Entering
+
+  /// Waits for the moment of the first frame; drops frames whose moment has passed.
+  private func enter(_ samples: inout UnsafeBufferPointer<Float>, _ frame: inout Int) throws {
+    if role == .leads, clock?.reading(at: time.now) == nil {
+      try writeSilence(frames: Int(Self.leadIn * Double(format.sampleRate)))
+      try card.start()
+      hasClock = card.delay > 0
+      return follower.release()
+    }
+    var before = time.now
+    entry: while !samples.isEmpty {
+      try keepRunning()
+      let (delay, now) = progress()
+      hasClock = delay > 0
+      guard hasClock else {
+        follower.release()
+        break
+      }
+      let house = clock?.reading(at: now)
+      switch follower.enter(frame, delay: delay, now: now, house: house, elapsed: now - before) {
+      case .wait: time.sleep(nanoseconds: Self.entryInterval)
+      case .silence(let frames):
+        try writeSilence(frames: frames)
+        break entry
+      case .skip(let frames):
+        let dropped = min(frames, samples.count / format.channels)
+        samples = UnsafeBufferPointer(rebasing: samples.dropFirst(dropped * format.channels))
+        frame += dropped
+      case .play: break entry
+      }
+      before = now
+    }
+    firstFrame = frame
+    ratio = 1 + follower.drift
+    try resampler.reset()
+  }
+
+  private func keepRunning() throws {
+    let missing = Int(Self.idleLength * Double(format.sampleRate)) - card.delay
+    guard missing > 0 else { return }
+    try writeSilence(frames: missing)
+    try card.start()
+  }
+
+  private func writeSilence(frames: Int) throws {
+    var missing = frames
+    while missing > 0 {
+      let part = silence.view.prefix(missing)
+      try card.write(UnsafeBufferPointer(part.buffer))
+      missing -= part.frames
+    }
+  }
+
+  /// Writes what delays and the resampler hold back.
+  private func writeTail() throws {
+    if case .joining = follower.phase { return }
+    var missing = delays.longest
+    if case .following = follower.phase, role == .follows { missing += Self.resamplerTail }
+    while missing > 0 {
+      let part = silence.view.prefix(missing)
+      try write(UnsafeBufferPointer(part.buffer))
+      missing -= part.frames
+      // A card that has lost its step here has nothing more to say.
+      if case .joining = follower.phase { return }
+    }
+  }
+}
+
+/// Delays of the channels of a card, in whole frames. For the thread that writes to the card.
+private final class ChannelDelays {
+  /// Longest delay in frames.
+  let longest: Int
+  private let frames: [Int]
+  /// Held samples of each channel, oldest at `positions`.
+  private var held: [[Float]]
+  private var positions: [Int]
+  private let output: PCMBlock
+
+  init(frames: [Int], format: AudioFormat) {
+    self.frames = frames
+    longest = frames.max() ?? 0
+    held = frames.map { Array(repeating: 0, count: $0) }
+    positions = frames.map { _ in 0 }
+    output = PCMBlock(format: format)
+  }
+
+  /// Returns the delayed samples of at most one block; valid until the next call.
+  func process(_ samples: UnsafeBufferPointer<Float>) -> UnsafeBufferPointer<Float> {
+    guard longest > 0 else { return samples }
+    let delayed = output.view.samples
+    for index in samples.indices { delayed[index] = samples[index] }
+    for channel in frames.indices where frames[channel] > 0 {
+      for index in stride(from: channel, to: samples.count, by: frames.count) {
+        let position = positions[channel]
+        (delayed[index], held[channel][position]) = (held[channel][position], delayed[index])
+        positions[channel] = position + 1 == frames[channel] ? 0 : position + 1
+      }
+    }
+    return UnsafeBufferPointer(start: delayed, count: samples.count)
+  }
+}

@@ -1,0 +1,187 @@
+import AudioCore
+import Glibc
+import TestSupport
+import Testing
+
+@testable import SpeakerKit
+
+/// Two cards of one house on a virtual clock, which play one sound.
+private final class CardPair {
+  let format: AudioFormat
+  let time = VirtualTime()
+  let clock: HouseClock
+  let (leader, follower): (SimulatedCard, SimulatedCard)
+  let (first, second): (CardStage, CardStage)
+
+  init(sampleRate: Int, channels: Int = 2, drift: (Double, Double)) throws {
+    format = AudioFormat(sampleRate: sampleRate, channels: channels)
+    clock = HouseClock(sampleRate: sampleRate)
+    leader = SimulatedCard(format: format, drift: drift.0, capacity: sampleRate / 10, time: time)
+    follower = SimulatedCard(format: format, drift: drift.1, capacity: sampleRate / 4, time: time)
+    let none = Array(repeating: 0, count: channels)
+    first = try CardStage(leader, role: .leads, clock: clock, delays: none, time: time)
+    second = try CardStage(follower, role: .follows, clock: clock, delays: none, time: time)
+  }
+
+  /// Plays blocks that `source` returns for their first frame, from the frame `start` of the house on.
+  func play(_ frames: Range<Int>, _ source: (_ frame: Int) -> UnsafeBufferPointer<Float>) throws {
+    for frame in stride(from: frames.lowerBound, to: frames.upperBound, by: format.framesPerBlock) {
+      let block = source(frame)
+      try first.write(block, at: frame)
+      try second.write(block, at: frame)
+    }
+  }
+}
+
+@Suite("Sound cards with clocks of their own")
+struct CardStageTests {
+  /// One second of sound that repeats: a click in the first channel, a sine in the second.
+  private func second(_ rate: Int, hertz: Double) -> [Float] {
+    (0..<2 * rate).map { index in
+      if index % 2 == 0 { return index == 200 ? 0.9 : 0 }
+      return Float(0.5 * sin(2 * .pi * hertz * Double(index / 2) / Double(rate)))
+    }
+  }
+
+  @Test("an hour at +100 and −100 ppm: clicks within 1 ms, and no sample is dropped or doubled")
+  func hour() throws {
+    let (rate, hertz, seconds) = (8_000, 330.0, 3_600)
+    let pair = try CardPair(sampleRate: rate, drift: (100e-6, -100e-6))
+    var clicks: (leader: [Int], follower: [Int]) = ([], [])
+    pair.leader.onWrite = { samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.8 {
+        clicks.leader.append(frame + index / 2)
+      }
+    }
+    // A sine follows from its last two samples; a dropped or doubled one shows as 0.13 here.
+    let factor = Float(2 * cos(2 * .pi * hertz / Double(rate) * (1 + 200e-6)))
+    var (before, last, residual, isSounding) = (Float(0), Float(0), Float(0), false)
+    pair.follower.onWrite = { samples, frame in
+      var index = 0
+      while index < samples.count {
+        if samples[index] > 0.3, clicks.follower.last.map({ frame + index / 2 - $0 > 100 }) ?? true {
+          clicks.follower.append(frame + index / 2)
+        }
+        let next = samples[index + 1]
+        if isSounding { residual = max(residual, abs(next - factor * last + before)) }
+        (before, last) = (last, next)
+        index += 2
+      }
+      // From the second after the entry on.
+      if clicks.follower.count > 1 { isSounding = true }
+    }
+    let source = second(rate, hertz: hertz)
+    try source.withUnsafeBufferPointer { source in
+      try pair.play(0..<seconds * rate) { frame in
+        let start = frame % rate * 2
+        return UnsafeBufferPointer(rebasing: source[start..<start + rate / 25])
+      }
+    }
+    #expect(clicks.leader.count == seconds)
+    #expect(abs(clicks.follower.count - seconds) <= 1)
+    let errors = zip(clicks.leader, clicks.follower).map { leader, follower in
+      abs(pair.leader.moment(of: leader) - pair.follower.moment(of: follower)) / 1e6
+    }
+    let sorted = errors.sorted()
+    #expect(sorted[sorted.count / 2] < 0.5, "median \(sorted[sorted.count / 2]) ms")
+    #expect((sorted.last ?? 9) < 1, "at worst \(sorted.last ?? 0) ms")
+    #expect(20 * log10(residual / 0.5) < -80, "residual \(20 * log10(residual / 0.5)) dB")
+    #expect(pair.leader.underruns + pair.follower.underruns == 0)
+    #expect(abs(pair.second.drift - 200e-6) < 2e-6, "\(pair.second.drift)")
+  }
+
+  @Test("the first card plays its sound bit for bit, after a lead-in of 0.1 s")
+  func untouched() throws {
+    let pair = try CardPair(sampleRate: 48_000, drift: (0, 0))
+    var written: [Float] = []
+    pair.leader.onWrite = { samples, _ in written += Array(samples) }
+    let noise = Signal.noise(seed: 1, frames: 2 * 9_600)
+    try noise.withUnsafeBufferPointer { noise in
+      try pair.play(0..<9_600) { UnsafeBufferPointer(rebasing: noise[2 * $0..<2 * $0 + 1_920]) }
+    }
+    #expect(written == Array(repeating: 0, count: 9_600) + noise)
+  }
+
+  @Test("after a pause the second card is in step again with the first frame")
+  func pause() throws {
+    let pair = try CardPair(sampleRate: 48_000, drift: (50e-6, -50e-6))
+    var heard: (leader: [Double], follower: [Double]) = ([], [])
+    pair.leader.onWrite = { [unowned pair] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.8 {
+        heard.leader.append(pair.leader.moment(of: frame + index / 2))
+      }
+    }
+    pair.follower.onWrite = { [unowned pair] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.5 {
+        heard.follower.append(pair.follower.moment(of: frame + index / 2))
+      }
+    }
+    let source = second(48_000, hertz: 440)
+    try source.withUnsafeBufferPointer { source in
+      for run in 0..<3 {
+        try pair.play(run * 48_000..<(run + 1) * 48_000) { frame in
+          let start = frame % 48_000 * 2
+          return UnsafeBufferPointer(rebasing: source[start..<start + 1_920])
+        }
+        try pair.first.rest()
+        try pair.second.rest()
+        pair.time.sleep(nanoseconds: 3_000_000_000)
+      }
+    }
+    #expect(heard.leader.count == 3)
+    try #require(heard.follower.count == 3, "\(heard.follower)")
+    for (leader, follower) in zip(heard.leader, heard.follower) {
+      #expect(abs(leader - follower) < 500_000, "\((follower - leader) / 1e6) ms")
+    }
+  }
+
+  @Test("a card that joins while the house plays enters in step, with the frames of that moment")
+  func late() throws {
+    let pair = try CardPair(sampleRate: 48_000, drift: (0, 100e-6))
+    var (clicks, late): ([Double], [Double]) = ([], [])
+    pair.leader.onWrite = { [unowned pair] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.8 {
+        clicks.append(pair.leader.moment(of: frame + index / 2))
+      }
+    }
+    pair.follower.onWrite = { [unowned pair] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.5 {
+        late.append(pair.follower.moment(of: frame + index / 2))
+      }
+    }
+    let source = second(48_000, hertz: 440)
+    try source.withUnsafeBufferPointer { source in
+      for frame in stride(from: 0, to: 4 * 48_000, by: 960) {
+        let start = frame % 48_000 * 2
+        let block = UnsafeBufferPointer(rebasing: source[start..<start + 1_920])
+        try pair.first.write(block, at: frame)
+        // In the second half of the second second.
+        if frame >= 72_000 { try pair.second.write(block, at: frame) }
+      }
+    }
+    #expect(clicks.count == 4)
+    try #require(late.count == 2)
+    for (leader, follower) in zip(clicks.suffix(2), late) {
+      #expect(abs(leader - follower) < 500_000, "\((follower - leader) / 1e6) ms")
+    }
+  }
+
+  @Test("a channel's delay is exact, and its rest is heard before a pause")
+  func delays() throws {
+    let format = AudioFormat(sampleRate: 48_000, channels: 3)
+    let card = SimulatedCard(format: format, drift: 0, capacity: 100_000, time: VirtualTime())
+    var written: [Float] = []
+    card.onWrite = { samples, _ in written += Array(samples) }
+    let stage = try CardStage(card, role: .leads, clock: nil, delays: [0, 576, 24_000], time: VirtualTime())
+    let noise = Signal.noise(seed: 2, frames: 3 * 4_800)
+    try noise.withUnsafeBufferPointer { try stage.write($0) }
+    try stage.rest()
+    #expect(written.count == 3 * (4_800 + 24_000))
+    for (channel, delay) in [0, 576, 24_000].enumerated() {
+      let sound = stride(from: channel, to: noise.count, by: 3).map { noise[$0] }
+      let heard = stride(from: channel, to: written.count, by: 3).map { written[$0] }
+      #expect(Array(heard[delay..<delay + 4_800]) == sound)
+      #expect(heard[..<delay].allSatisfy { $0 == 0 })
+    }
+  }
+}
