@@ -33,9 +33,32 @@ extension Configuration {
     guard let entries = call.state.list(list, limit: 256) else {
       throw options.problem("speakers", "a list of at most 256 speakers expected")
     }
-    configuration.speakers = try entries.enumerated().map { index, entry in
-      try speaker(
-        try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
+    let tables = try entries.enumerated().map { index, entry in
+      try options.nested("speakers[\(index + 1)]", entry, speakerOptions)
+    }
+    let speakers = try tables.map(speaker)
+    do throws(CardPlan.Problem) { _ = try CardPlan(speakers, output: configuration.output) } catch {
+      throw tables[error.speaker].problem(
+        error.option, "\(quoted(speakers[error.speaker].name)): \(error.message)")
+    }
+    configuration.speakers = speakers
+  }
+
+  /// Options of a speaker.
+  private static let speakerOptions = [
+    "name", "group", "role", "volume", "balance", "output", "channels", "delay",
+  ]
+
+  /// Returns the channels of a speaker; none for the first two of its card.
+  private static func channels(_ options: LuaOptions) throws -> [Int] {
+    guard let value = options["channels"] else { return [] }
+    let expected = "one or two channels expected, counted from 1, as in { 3, 4 }"
+    guard let list = options.state.list(value, limit: 2), !list.isEmpty else {
+      throw options.problem("channels", expected)
+    }
+    return try list.map { element in
+      guard case .int(let channel) = element else { throw options.problem("channels", expected) }
+      return channel
     }
   }
 
@@ -95,6 +118,21 @@ extension Configuration {
     return SpeakerSpec(
       name: name, group: group, role: role,
       volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
-      balance: try options.int("balance", in: -6...6) ?? 0)
+      balance: try options.int("balance", in: -6...6) ?? 0, output: try output(options),
+      channels: try channels(options), delay: try delay(options))
+  }
+
+  /// Returns the card of a speaker; nil for that of the house.
+  private static func output(_ options: LuaOptions) throws -> Output? {
+    guard let text = try options.string("output") else { return nil }
+    do throws(SpeakerError) { return try Output(parsing: text) } catch {
+      throw options.problem("output", error.message, hint: error.hint)
+    }
+  }
+
+  private static func delay(_ options: LuaOptions) throws -> Duration {
+    guard let delay = try options.duration("delay") else { return .zero }
+    guard CardPlan.delays.contains(delay) else { throw options.problem("delay", "0 to 500 ms expected") }
+    return delay
   }
 }

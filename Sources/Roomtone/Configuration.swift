@@ -38,7 +38,15 @@ public struct Configuration: Sendable {
     snapcast.map {
       $0.isManaged ? "a snapserver of the host's own" : "snapcast at \($0.host) port \($0.port)"
     }
-      ?? output.text
+      ?? (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text
+  }
+
+  /// Sends the sound of all speakers to `output` in place of the configured outputs. An output is one of the embedded
+  /// house, which is to be heard in place of another driver's speakers.
+  public mutating func useOutput(_ output: Output) {
+    self.output = output
+    snapcast = nil
+    speakers = speakers?.map(\.onHouseOutput)
   }
 
   /// Reads a file.

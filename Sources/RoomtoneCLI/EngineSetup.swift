@@ -16,11 +16,7 @@ enum EngineSetup {
       let text = try ScriptText(path: path, kind: "configuration")
       configuration = try Configuration(text: text.bytes, path: path)
     }
-    if let output {
-      // An output is one of the embedded house, which is to be heard in place of another driver's speakers.
-      configuration.output = output
-      configuration.snapcast = nil
-    }
+    if let output { configuration.useOutput(output) }
     return configuration
   }
 

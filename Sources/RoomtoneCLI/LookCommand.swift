@@ -82,7 +82,7 @@ enum LookCommand {
   // MARK: Speakers
 
   static func deviceTable(_ devices: [JSON]) -> TextTable {
-    var table = TextTable(["NAME", "GROUP", "ROLE", "VOLUME", "BALANCE", "WI-FI", "STATE", "ID"])
+    var table = TextTable(["NAME", "GROUP", "ROLE", "VOLUME", "BALANCE", "WI-FI", "STATE", "OUTPUT", "ID"])
     for device in devices {
       let text = { (name: String) in device[name]?.text ?? "" }
       let signal = device["wifi_signal"]?.int ?? 0
@@ -91,7 +91,7 @@ enum LookCommand {
         text("name"), text("group_name") == Group.ungrouped ? "-" : text("group_name"), text("role"),
         "\(device["volume"]?.int ?? 0)" + (device["muted"]?.bool == true ? " muted" : ""),
         balance(device["balance"]?.int ?? 0), "\(strength.rawValue) (\(signal) dBm)", state(of: device),
-        text("id"),
+        device["output"]?.text ?? "-", text("id"),
       ])
     }
     return table
@@ -130,6 +130,8 @@ extension LookCommand {
     let output: String
     let owner: HouseOwner?
     let (speakers, available, groups): (Int, Int, Int)
+    /// `true` for the speakers of the demonstration house.
+    let isInvented: Bool
     /// Sources that play or are paused, a line for each session; nil when only another process knows them.
     let playing: [String]?
     let stateFolder: String?
@@ -144,6 +146,7 @@ extension LookCommand {
       (speakers, available, groups) = (
         devices.count, devices.count { $0.isAvailable }, view.house.groups.count
       )
+      isInvented = view.house.isInvented
       playing = view.owner.map(\.playing) ?? []
       stateFolder = UserFolders.state
       self.configuration = file ?? EngineSetup.userFile()
@@ -159,6 +162,7 @@ extension LookCommand {
       (speakers, available, groups) = (
         status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
       )
+      isInvented = status["invented"]?.bool == true
       playing = (status["playing"]?.elements ?? []).map { playing in
         let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
         return
@@ -177,6 +181,7 @@ extension LookCommand {
       return .object([
         ("driver", .string(driver)), ("output", .string(output)), ("process", process ?? .null),
         ("speakers", .number(speakers)), ("available", .number(available)), ("groups", .number(groups)),
+        ("invented", .bool(isInvented)),
         ("playing", playing.map { .array($0.map { .string($0) }) } ?? .null),
         ("state_folder", .optional(stateFolder)), ("configuration", .optional(configuration)),
       ])
@@ -189,6 +194,11 @@ extension LookCommand {
       table.add(["Used by", owner?.description ?? "nobody"])
       let rooms = groups == 1 ? "1 group" : "\(groups) groups"
       table.add(["Speakers", "\(speakers) in \(rooms), \(available) available"])
+      if isInvented {
+        table.add([
+          "", "invented for demonstrations; `roomtone help configuration` shows how to name your own",
+        ])
+      }
       table.add([
         "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
       ])

@@ -108,7 +108,7 @@ enum TestCommand {
     // The user's own configuration must not decide whether a test passes.
     var options = Configuration()
     if let configuration { options = try EngineSetup.configuration(file: configuration) }
-    options.output = .null
+    options.useOutput(.null)
     return try EngineSetup.engine(
       EngineSetup.simulation(
         options, from: LocalDateTime(parsing: test?.start ?? SimulateCommand.defaultStart),

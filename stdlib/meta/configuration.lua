@@ -12,6 +12,12 @@
 --                        { name = "Bed left", group = "Bedroom", role = "left" },
 --                        { name = "Bed right", group = "Bedroom",
 --                          role = "right" } } }
+--   -- or a card for each room: the channels of one card are counted from 1, a
+--   -- mono room has one of them; a slow amplifier is met by delaying the others
+--   --   house { speakers = {
+--   --     { name = "Kitchen", output = "alsa:hw:2,0", channels = { 3, 4 } },
+--   --     { name = "Bath", output = "alsa:hw:2,0", channels = { 5 } },
+--   --     { name = "Hall", output = "alsa:hw:1", delay = "12ms" } } }
 --   -- or, for the speakers of a snapserver, see `roomtone help snapcast`:
 --   --   house { driver = "snapcast" }
 --   -- MB; time without suspending; objects at once
@@ -26,6 +32,14 @@
 --                min_free = "2GB" }    -- of the disk stays free
 --   -- or "tcp:127.0.0.1:PORT", "serial:PATH"
 --   headset { transport = "unix:/run/user/1000/headset.sock" }
+--
+-- A speaker has `name`, `group`, `role`, `volume` and `balance`, and, where it is wired to a card: `output` ("alsa:DEVICE"
+-- as `aplay -L` lists it; default: that of the house), `channels` (one or two; default: the first two of the card) and
+-- `delay` (0 to 500 ms; default: none). Channels that a speaker names are its own; speakers that name none are mixed. The
+-- card of the first speaker is the clock of the house. The others are kept within 1 ms of it by resampling, and sound
+-- begins 0.1 s later than with one card. The speakers of a card that is lost are unavailable until it is back, and the
+-- others play on. `roomtone doctor` opens each card, `roomtone devices` shows which speaker has which. `--output` takes
+-- the place of all cards. Without `speakers` there is a demonstration house of six invented ones.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

@@ -23,7 +23,7 @@ struct DaemonReport {
       ("house", .string(house == nil ? "closed" : "open")),
       ("driver", .optional(house?.driverName)),
       ("output", .string(engine.options.configuration.outputText)),
-      ("speakers", .number(house?.devices.count ?? 0)),
+      ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
       ("groups", .number(house?.groups.count ?? 0)),
       ("playing", .array(playing.map(RoomReport.playing))),

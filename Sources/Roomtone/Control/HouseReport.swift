@@ -19,6 +19,7 @@ public enum HouseReport {
       ("is_playing", knowsUse ? .bool(device.isPlaying) : .null),
       ("channel_type", .number(device.channelType)),
       ("is_master", .bool(device.isMaster)), ("available", .bool(device.isAvailable)),
+      ("output", .optional(device.output)),
     ])
   }
 

@@ -27,6 +27,7 @@ enum SystemChecks {
       Check("sound", isAskedFor: configuration.namesOutput) {
         sound(configuration.output, isAskedFor: configuration.namesOutput)
       },
+    ] + cards(subject) + [
       Check("time zone", isAskedFor: zone != nil) { timeZone(zone) },
       Check("zone files") { zoneFiles() },
       Check("clock") { clock(LinuxClock.synchronization()) },
@@ -94,6 +95,29 @@ enum SystemChecks {
         hint: cards.isEmpty
           ? "without a card, --output null or wav:DIR takes the sound"
           : "`aplay -L` lists the devices; the user must be in the group audio")
+    }
+  }
+
+  /// Returns the checks of cards that speakers name, each of which is opened for a moment.
+  static func cards(_ subject: DoctorSubject) -> [Check] {
+    let configuration = subject.configuration
+    guard let speakers = configuration.speakers, configuration.snapcast == nil,
+      speakers.contains(where: { $0.output != nil || !$0.channels.isEmpty }),
+      let plan = try? CardPlan(speakers, output: configuration.output)
+    else { return [] }
+    return plan.cards.map { card in
+      let names = card.speakers.map { quoted(speakers[$0].name) }.joined(separator: ", ")
+      return Check("sound card", isAskedFor: true) {
+        do throws(AudioError) {
+          try SoundCards.open(card.device, channels: card.channels)
+          let channels = card.channels == 1 ? "channel 1" : "channels 1 to \(card.channels)"
+          return .ok("sound card", "\"\(card.device)\" opens with \(channels), for \(names)")
+        } catch {
+          return .fail(
+            "sound card", "\(error.message): \(names) in \(subject.path ?? "the configuration") stays silent",
+            hint: error.hint)
+        }
+      }
     }
   }
 
