@@ -19,10 +19,33 @@ final class PlugCard {
   var isGone = false
   /// Frames between the card and the ear.
   var delay = 0
+  /// Crystal by which the card plays; nil for a card that plays at once.
+  var crystal: Crystal?
+  /// Receives the bytes that are written, and the index of their first frame, in place of `bytes`.
+  var onTransfer: ((_ bytes: UnsafeRawBufferPointer, _ frame: Int) -> Void)?
   /// Bytes written, in their order.
   private(set) var bytes: [UInt8] = []
   /// Number of times that the card was prepared, including the first one.
   private(set) var timesPrepared = 0
+
+  /// A clock of a card's own, on virtual time: waiting for the card lets time pass.
+  struct Crystal {
+    let time: VirtualTime
+    /// By how much the clock is fast, as a part of 1.
+    let drift: Double
+    /// Time of the start, in ns, and the frame that was played then.
+    fileprivate var start: (time: Int64, frame: Int)?
+    init(time: VirtualTime, drift: Double) { (self.time, self.drift) = (time, drift) }
+    fileprivate var rate: Double { 48_000 * (1 + drift) / 1e9 }
+    /// Number of frames played since the start.
+    fileprivate var played: Int { start.map { Int(Double(time.now - $0.time) * rate) } ?? 0 }
+  }
+
+  /// Returns the time at which a frame is heard, in ns.
+  func moment(of frame: Int) -> Double {
+    guard let crystal, let start = crystal.start else { return .infinity }
+    return Double(start.time) + Double(frame - start.frame) / crystal.rate
+  }
 
   /// Number of written frames that the card reports as not played yet.
   private static let held = 480
@@ -74,7 +97,16 @@ final class PlugCard {
 
   private static var callbacks: snd_pcm_ioplug_callback_t {
     var callbacks = snd_pcm_ioplug_callback_t()
-    callbacks.start = { _ in 0 }
+    callbacks.start = { plug in
+      card(plug)?.start()
+      return 0
+    }
+    callbacks.poll_revents = { plug, _, _, events in
+      // The one wait of a thread that writes: a quarter of a millisecond.
+      card(plug)?.crystal?.time.sleep(nanoseconds: 250_000)
+      events?.pointee = UInt16(POLLOUT)
+      return 0
+    }
     callbacks.stop = { _ in 0 }
     callbacks.drain = { _ in 0 }
     callbacks.pointer = { plug in card(plug)?.pointer ?? -Int(EIO) }
@@ -85,7 +117,7 @@ final class PlugCard {
       card(plug)?.prepare() ?? -EIO
     }
     callbacks.delay = { plug, frames in
-      frames?.pointee = card(plug)?.delay ?? 0
+      frames?.pointee = card(plug)?.delayNow ?? 0
       return 0
     }
     callbacks.close = { plug in
@@ -95,7 +127,15 @@ final class PlugCard {
     return callbacks
   }
 
+  fileprivate func start() {
+    guard let now = crystal?.time.now else { return }
+    crystal?.start = (now, framesWritten - framesSincePrepared)
+  }
+
+  fileprivate var delayNow: Int { crystal.map { max(0, framesSincePrepared - $0.played) } ?? delay }
+
   fileprivate func prepare() -> Int32 {
+    crystal?.start = nil
     timesPrepared += 1
     framesSincePrepared = 0
     return isGone ? -ENODEV : 0
@@ -108,6 +148,10 @@ final class PlugCard {
       underruns.removeFirst()
       return -Int(EPIPE)
     }
+    if let crystal {
+      if crystal.start != nil, crystal.played > framesSincePrepared { return -Int(EPIPE) }
+      return crystal.played % Int(plug.pointee.buffer_size)
+    }
     return max(0, framesSincePrepared - Self.held) % Int(plug.pointee.buffer_size)
   }
 
@@ -117,7 +161,8 @@ final class PlugCard {
     guard let area = areas?.pointee, let start = area.addr else { return -Int(EIO) }
     let frameBytes = Int(area.step) / 8
     let first = start + Int(area.first) / 8 + offset * frameBytes
-    bytes += UnsafeRawBufferPointer(start: first, count: size * frameBytes)
+    let written = UnsafeRawBufferPointer(start: first, count: size * frameBytes)
+    if let onTransfer { onTransfer(written, framesWritten) } else { bytes += written }
     framesWritten += size
     framesSincePrepared += size
     return size

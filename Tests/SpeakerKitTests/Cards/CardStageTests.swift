@@ -90,6 +90,44 @@ struct CardStageTests {
     #expect(abs(pair.second.drift - 200e-6) < 2e-6, "\(pair.second.drift)")
   }
 
+  @Test("two cards of ALSA at +100 and −100 ppm: clicks within 1 ms from the first on, and no underrun")
+  func alsa() throws {
+    let (time, clock) = (VirtualTime(), HouseClock(sampleRate: 48_000))
+    let cards = [100e-6, -100e-6].map { drift in
+      let card = PlugCard()
+      card.crystal = PlugCard.Crystal(time: time, drift: drift)
+      return card
+    }
+    var clicks: [[Double]] = [[], []]
+    for (index, card) in cards.enumerated() {
+      card.onTransfer = { [unowned card] bytes, frame in
+        let samples = bytes.assumingMemoryBound(to: Int16.self)
+        for sample in stride(from: 0, to: samples.count, by: 2) where samples[sample] > 16_384 {
+          clicks[index].append(card.moment(of: frame + sample / 2))
+        }
+      }
+    }
+    let stages = try cards.enumerated().map { index, card in
+      try CardStage(
+        ALSASink(device: "plug \(index)", format: .session, open: card.open),
+        role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0], time: time)
+    }
+    let source = second(48_000, hertz: 440)
+    try source.withUnsafeBufferPointer { source in
+      for frame in stride(from: 0, to: 60 * 48_000, by: 960) {
+        let start = frame % 48_000 * 2
+        let block = UnsafeBufferPointer(rebasing: source[start..<start + 1_920])
+        for stage in stages { try stage.write(block, at: frame) }
+      }
+    }
+    #expect(clicks[0].count == 60)
+    try #require(clicks[1].count == 60)
+    let errors = zip(clicks[0], clicks[1]).map { abs($0 - $1) / 1e6 }
+    #expect((errors.max() ?? 9) < 1, "\(errors) ms")
+    #expect(cards.map(\.timesPrepared) == [1, 1])
+    #expect(abs(stages[1].drift - 200e-6) < 20e-6, "\(stages[1].drift)")
+  }
+
   @Test("the first card plays its sound bit for bit, after a lead-in of 0.1 s")
   func untouched() throws {
     let pair = try CardPair(sampleRate: 48_000, drift: (0, 0))
