@@ -181,9 +181,9 @@ extension LookCommand {
       return .object([
         ("driver", .string(driver)), ("output", .string(output)), ("process", process ?? .null),
         ("speakers", .number(speakers)), ("available", .number(available)), ("groups", .number(groups)),
-        ("invented", .bool(isInvented)),
         ("playing", playing.map { .array($0.map { .string($0) }) } ?? .null),
         ("state_folder", .optional(stateFolder)), ("configuration", .optional(configuration)),
+        ("invented", .bool(isInvented)),
       ])
     }
 
@@ -193,12 +193,8 @@ extension LookCommand {
       table.add(["Output", output])
       table.add(["Used by", owner?.description ?? "nobody"])
       let rooms = groups == 1 ? "1 group" : "\(groups) groups"
-      table.add(["Speakers", "\(speakers) in \(rooms), \(available) available"])
-      if isInvented {
-        table.add([
-          "", "invented for demonstrations; `roomtone help configuration` shows how to name your own",
-        ])
-      }
+      let invented = isInvented ? "; invented, `roomtone help configuration` says how to name your own" : ""
+      table.add(["Speakers", "\(speakers) in \(rooms), \(available) available\(invented)"])
       table.add([
         "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
       ])

@@ -38,7 +38,7 @@ import Testing
         "Küche neu    Küche  right   25      0      ",
       ], "\(devices)")
     #expect(devices.lines.allSatisfy { !$0.hasSuffix(" ") })
-    #expect(devices.lines.dropFirst().allSatisfy { $0.contains(" idle   0017") })
+    #expect(devices.lines.dropFirst().allSatisfy { $0.contains(" idle   wav:out  0017") })
 
     let groups = try home.run("groups", "--config", "config.lua")
     #expect(groups.lines.count == 2 && groups.lines[0] == "NAME   ACTIVE  ID            MEMBERS")
@@ -65,7 +65,7 @@ import Testing
     #expect(
       try read("devices", #"" ".join(d[0])"#, home) == """
         id name group_id group_name model ip_address port mac_address volume muted active wifi_signal role version \
-        balance is_playing channel_type is_master available
+        balance is_playing channel_type is_master available output
 
         """)
     #expect(
@@ -79,7 +79,7 @@ import Testing
     #expect(
       try read("status", "d", home)
         == "{'driver': 'house', 'output': 'wav:out', 'process': None, 'speakers': 3, 'available': 3, 'groups': 1, "
-        + "'playing': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua'}\n"
+        + "'playing': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua', 'invented': False}\n"
     )
   }
 
@@ -104,7 +104,7 @@ import Testing
     #expect(status.lines[4] == "Playing        long.mp3 in Küche, Flur")
     #expect(
       try home.run("devices", "--config=config.lua").lines.dropFirst().allSatisfy {
-        $0.contains(" unknown  0017")
+        $0.contains(" unknown  wav:out  0017")
       })
     player.send(SIGINT)
     #expect(try player.finish().status == 130)

@@ -5,6 +5,7 @@ import Home
 import LuaModules
 import LuaRuntime
 import Roomtone
+import SpeakerKit
 import StreamKit
 import TestSupport
 import TestTraits
@@ -144,6 +145,24 @@ struct ConfigurationTests {
     #expect(lines == ["1\tBed left\tBedroom\tleft\t10\t-3"])
   }
 
+  @Test("wires speakers to channels of cards, with delays; an output of the command line takes their place")
+  func cards() throws {
+    var configuration = try read(
+      """
+      house { output = "alsa:hw:1", speakers = {
+        { name = "Hall" },
+        { name = "Kitchen", output = "alsa:hw:2,0", channels = { 3, 4 }, delay = "12ms" },
+        { name = "Bath", output = "alsa:hw:2,0", channels = { 5 }, delay = 0.02 },
+      } }
+      """)
+    #expect(configuration.speakers?.map(\.channels) == [[], [3, 4], [5]])
+    #expect(configuration.speakers?.map(\.delay) == [.zero, .milliseconds(12), .milliseconds(20)])
+    #expect(configuration.outputText == "alsa:hw:1 and alsa:hw:2,0")
+    configuration.useOutput(.null)
+    #expect(configuration.outputText == "null")
+    #expect(configuration.speakers == ["Hall", "Kitchen", "Bath"].map { SpeakerSpec(name: $0) })
+  }
+
   @Test(
     "a mistake is reported with file, line and the nearest known key",
     arguments: [
@@ -170,6 +189,22 @@ struct ConfigurationTests {
         ["speakers[1]", "'volume'", "0 to 50 expected, got 51"]
       ),
       ("house { speakers = { { name = 'A', role = 'letf' } } }", ["speakers[1]", "did you mean 'left'?"]),
+      (
+        "house { speakers = { { name = 'A', channels = { 3 } }, { name = 'B', channels = { 3 } } } }",
+        ["'channels' of speakers[2]", "\"B\": channel 3 of \"default\" is \"A\"'s"]
+      ),
+      ("house { speakers = { { name = 'A', channels = 3 } } }", ["speakers[1]", "as in { 3, 4 }"]),
+      ("house { speakers = { { name = 'A', channels = { 'left' } } } }", ["speakers[1]", "as in { 3, 4 }"]),
+      (
+        "house { speakers = { { name = 'A', output = 'hw:1' } } }",
+        ["speakers[1]", "did you mean \"alsa:hw:1\"?"]
+      ),
+      ("house { speakers = { { name = 'A', output = 'null' } } }", ["speakers[1]", "as in \"alsa:hw:1\""]),
+      ("house { speakers = { { name = 'A', delay = '1s' } } }", ["speakers[1]", "0 to 500 ms expected"]),
+      (
+        "house { output = 'null', speakers = { { name = 'A', delay = '1ms' } } }",
+        ["'delay'", "give the speaker a card"]
+      ),
       ("limits { memory = 0 }", ["'memory'", "1 to 65536 expected, got 0"]),
       ("limits { run = 'soon' }", ["'run'", "\"soon\""]),
       ("recordings { foldr = '/' }", ["'foldr'", "did you mean 'folder'?"]),

@@ -232,9 +232,9 @@ struct HouseTests {
       """
       local shed = speaker.device "Shed"
       print(shed.group_name == speaker.UNGROUPED, shed.group, shed.group_id == shed.id, shed.is_master)
-      print(shed.volume, shed.balance, shed.role, names(speaker.groups()), speaker.device "Bed".role)
+      print(shed.volume, shed.balance, shed.role, names(speaker.groups()), speaker.device "Bed".role, shed.output)
       """)
-    #expect(lines == ["true\tnil\ttrue\ttrue", "7\t-2\tstereo\tBedroom\tleft"])
+    #expect(lines == ["true\tnil\ttrue\ttrue", "7\t-2\tstereo\tBedroom\tleft\tnull"])
   }
 
   @Test(
@@ -243,7 +243,7 @@ struct HouseTests {
       ("volume", "set_volume"), ("muted", "mute"), ("active", "join"), ("id", "it can't be changed"),
       ("group_name", "set_group"), ("group", "set_group"), ("wifi_signal", "refresh_wifi"),
       ("name", "set_name"),
-      ("role", "set_role"), ("channel_type", "set_role"),
+      ("role", "set_role"), ("output", "it can't be changed"), ("channel_type", "set_role"),
     ])
   func assigning(_ field: String, _ method: String) throws {
     let lines = try EngineHarness.printed(

@@ -26,6 +26,7 @@ error("stdlib/meta/speaker_devices.lua is a description, not a module: require \
 ---@field version string Version of the firmware.
 ---@field balance integer -6 (left) to 6 (right).
 ---@field is_playing boolean `true` if its session plays and the speaker is available.
+---@field output? string Output of the speaker in one line for people, as in `"alsa:hw:2,0 channels 3 and 4"`; nil with drivers whose speakers are elsewhere.
 ---@field channel_type integer 1 for the roles `"stereo"`, `"left"` and `"right"`, else 0.
 ---@field is_master boolean `true` if the speaker founded its group or has no group.
 local Device = {}

@@ -36,6 +36,9 @@ extension SpeakerModule {
     whole("channel_type", changedBy: "set_role", \.channelType)
     flag("is_master", changedBy: "set_group", \.isMaster)
     flag("available", \.isAvailable)
+    devices.field("output") { device, call in
+      call.return(device.output.map { .string($0) } ?? .nil)
+    }
     devices.field("group", changedBy: "set_group") { [unowned self] device, call in
       guard let house = door.open, let group = device.group else { return call.return(.nil) }
       return call.return(groups(self.group(group, in: house)))
