@@ -47,6 +47,7 @@ let package = Package(
     .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
     .target(name: "CStandardLibrary", cSettings: strictC),
@@ -72,7 +73,9 @@ let package = Package(
       [
         "AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CVorbis", "COpus", "CSoxr",
       ]),
-    library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "JSONText", "CALSA"]),
+    library(
+      "SpeakerKit",
+      ["AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "CALSA", "CMicroHTTPD"]),
     library(
       "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
@@ -139,7 +142,10 @@ let package = Package(
     tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),
     tests(
       of: "SpeakerKit",
-      ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "JSONText", "TestSupport", "TestTraits"]),
+      [
+        "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "HTTP", "JSONText", "TestSupport",
+        "TestTraits",
+      ]),
     tests(
       of: "StreamKit",
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),

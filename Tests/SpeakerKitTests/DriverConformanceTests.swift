@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import HTTP
 import SpeakerKit
 import TestSupport
 import Testing
@@ -21,6 +22,13 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
       var settings = SnapcastSettings()
       settings.port = rig.controlPort
       return (SnapcastDriver(loop: loop, settings: settings), rig)
+    },
+    DriverUnderTest(testDescription: "hkwhub, a hub with two speakers", isVirtual: false) { loop, _ in
+      let hub = try Hub()
+      let network = try NetworkThread()
+      let driver = HubDriver(loop: loop, settings: try HubSettings(url: hub.url), network: { network })
+      driver.pollTime = .milliseconds(100)
+      return (driver, hub)
     },
   ]
 

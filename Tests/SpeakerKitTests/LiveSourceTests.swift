@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A live source: a tone that arrives in parts.
-private final class LiveTone: SoundSource {
+final class LiveTone: SoundSource {
   /// Frames received and read so far, and the callback for more.
   private struct State {
     var frames: Int
@@ -51,6 +51,9 @@ private final class LiveTone: SoundSource {
   }
 
   fileprivate func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+  /// Returns the sample of a frame.
+  static func sample(_ frame: Int) -> Float { samples[frame % 48_000] }
 
   fileprivate static let samples = Signal.sine(437, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)
 }

@@ -28,16 +28,16 @@ extension SnapcastDriver {
     case nil: throw SpeakerError(.lost, "the snapserver can't be asked")
     }
   }
+}
 
-  /// Ignores reports.
-  private final class NoReports: DriverReports {
-    func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {}
-    func deviceAdded(_ info: DeviceInfo) {}
-    func deviceRemoved(_ device: String) {}
-    func byController(_ body: () -> Void) {}
-    func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? { nil }
-    func deviceChanged(_ change: DeviceChange, of device: String) {}
-    func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {}
-    func failed(_ error: any CodedError, device: String?, session: SessionID?) {}
-  }
+/// Ignores reports.
+final class NoReports: DriverReports {
+  func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {}
+  func deviceAdded(_ info: DeviceInfo) {}
+  func deviceRemoved(_ device: String) {}
+  func byController(_ body: () -> Void) {}
+  func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? { nil }
+  func deviceChanged(_ change: DeviceChange, of device: String) {}
+  func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {}
+  func failed(_ error: any CodedError, device: String?, session: SessionID?) {}
 }

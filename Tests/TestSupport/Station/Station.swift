@@ -38,6 +38,11 @@ public final class Station: Sendable {
     core.state.withLock { $0.folder = StationCore.Folder(path: folder) }
   }
 
+  /// Responds to all requests with what `make` returns for each, on the thread of its connection.
+  public func answer(with make: @escaping @Sendable (Visit) -> Answer) {
+    core.state.withLock { $0.make = make }
+  }
+
   /// The requests so far, in the order of their arrival.
   public var visits: [Visit] { core.state.withLock { $0.visits } }
 
@@ -157,6 +162,8 @@ final class StationCore: Sendable {
 
   struct State: Sendable {
     var mounts: [String: Mount] = [:]
+    /// Makes the responses to all requests, in place of `mounts`; nil for none.
+    var make: (@Sendable (Visit) -> Answer)?
     /// The folder for paths that have no responses of their own.
     var folder: Folder?
     var visits: [Visit] = []

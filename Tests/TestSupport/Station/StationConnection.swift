@@ -13,7 +13,13 @@ struct StationConnection {
     guard let visit = readRequest() else { return }
     let path = visit.path
     cuts = core.state.withLock { $0.cuts.count }
-    let (answer, number, position) = core.state.withLock { state in note(visit, path, &state) }
+    let make = core.state.withLock { $0.make }
+    let made = make?(visit)
+    let (answer, number, position) = core.state.withLock { state -> (Answer, Int, Int) in
+      guard let made else { return note(visit, path, &state) }
+      state.visits.append(visit)
+      return (made, state.visits.count - 1, 0)
+    }
     defer { core.state.withLock { $0.visits[number].isOpen = false } }
     if let credentials = answer.credentials {
       let wanted = "Basic " + base64("\(credentials.user):\(credentials.password)")

@@ -1,0 +1,13 @@
+#pragma once
+#include <microhttpd.h>
+
+// Options are variable arguments. A thread for each connection: its reader may wait for sound.
+static inline struct MHD_Daemon *mhd_start(int listener, MHD_AccessHandlerCallback handler, void *context) {
+  return MHD_start_daemon(
+    MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0, 0, 0, handler, context,
+    MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, 16u, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
+    MHD_OPTION_END);
+}
+
+// A macro with a cast.
+static const uint64_t mhd_size_unknown = MHD_SIZE_UNKNOWN;

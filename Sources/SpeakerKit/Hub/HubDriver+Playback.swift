@@ -1,0 +1,162 @@
+internal import AudioCore
+public import EventLoop
+internal import HTTP
+
+/// One session, whose sound the hub fetches from the host.
+extension HubDriver {
+  /// Opens a source, on a thread that may wait for its file.
+  /// - Throws: `AudioError`, `speaker.range`, errors of the source, `CancellationError`.
+  public func load(_ request: SourceRequest) async throws -> Cue {
+    guard server != nil else {
+      throw link == nil
+        ? House.closedError : SpeakerError(.unsupported, "the house is open for inspection only")
+    }
+    let format = format
+    let source = try await loop.callFiles { try MediaSource.open(request, format: format) }
+    guard let source else { throw AudioError.unanswered(request.name) }
+    try Task.checkCancellation()
+    guard server != nil else { throw House.closedError }
+    cueCount += 1
+    sources[cueCount] = source
+    starts[cueCount] = Int((request.start * Double(format.sampleRate)).rounded())
+    return Cue(id: cueCount, duration: source.frames)
+  }
+
+  /// Releases a cue.
+  public func discard(_ cue: Cue) { (sources[cue.id], starts[cue.id]) = (nil, nil) }
+
+  /// Has the hub play a cue; it is heard when the hub has fetched its beginning.
+  public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+    for other in sources.keys where other < cue.id { (sources[other], starts[other]) = (nil, nil) }
+    perform(
+      player.start(cue.id, from: starts[cue.id] ?? 0, to: sources[cue.id]?.end, paused: paused, at: loop.now))
+  }
+  /// Stops the medium and keeps its position.
+  public func pause(_ session: SessionID) {
+    follow()
+    perform(player.pause(at: loop.now))
+  }
+  /// Has the hub play from the kept position on.
+  public func resume(_ session: SessionID) { perform(player.resume()) }
+  /// Stops the medium.
+  public func stop(_ session: SessionID) {
+    perform(player.stop(at: loop.now))
+    withdraw()
+    (sources, starts) = ([:], [:])
+  }
+  /// Returns the number of frames heard, as far as the hub has said.
+  public func position(of session: SessionID) -> Int {
+    follow()
+    return player.position(at: loop.now)
+  }
+
+  /// Applies the beginning of the delivery, which the clock counts from.
+  private func follow() {
+    if let run = player.playing { player.delivered(run.number, delivery(of: run)) }
+  }
+
+  /// Returns the delivery of the medium of a run.
+  func delivery(of run: HubPlayer.Run) -> HubPlayer.Delivery {
+    guard let progress = media[run.number]?.media.progress.withLock({ $0 }) else { return .init() }
+    let begun = progress.begun.map { loop.now.advanced(by: .nanoseconds($0 - monotonicNanoseconds())) }
+    return .init(begun: begun, isComplete: progress.isComplete)
+  }
+
+  func perform(_ actions: [HubPlayer.Action]) {
+    for action in actions {
+      switch action {
+      case .play(let run): play(run)
+      case .stop:
+        withdraw()
+        link?.request("stop_play") { [weak self] result in
+          guard let self, case .failure(let error) = result, link?.isOpen == true else { return }
+          reports?.failed(error, device: nil, session: 0)
+        }
+      case .ended(let run, let ending):
+        let failure = failure(of: run, ending)
+        withdraw()
+        reports?.ended(cue: run.cue, in: 0, failure: failure)
+      }
+    }
+  }
+
+  private func play(_ run: HubPlayer.Run) {
+    guard let server, let link, let source = sources[run.cue] else { return }
+    let medium = Media(source, from: run.firstFrame, format: format)
+    let path: String
+    do throws(SpeakerError) { path = try server.publish(medium) } catch {
+      return perform(player.refused(run.number, error))
+    }
+    media[run.number] = (medium, path)
+    let url = server.url(path)
+    link.request(
+      "play_web_media_selected_speakers",
+      { [weak self] in [("MediaUrl", url), ("DeviceIDList", self?.memberList ?? "")] }
+    ) { [weak self] result in
+      guard let self else { return }
+      switch result {
+      case .success:
+        player.accepted(run.number, at: loop.now)
+        withdraw(before: run.number)
+      case .failure(let error):
+        // A hub that is lost plays it when it is back.
+        if link.isOpen { perform(player.refused(run.number, error)) }
+      }
+    }
+  }
+
+  /// Ids of the members in the order of the house, as the hub reads them.
+  private var memberList: String { devices.map(\.id).filter(members.contains).joined(separator: ",") }
+
+  /// Ends the delivery of the media of all runs before one; of all by default.
+  private func withdraw(before number: Int = .max) {
+    for (run, published) in media where run < number {
+      server?.withdraw(published.path)
+      media[run] = nil
+    }
+  }
+
+  private func failure(of run: HubPlayer.Run, _ ending: HubPlayer.Ending) -> (any CodedError)? {
+    let failure = media[run.number]?.media.progress.withLock { $0.failure }
+    switch ending {
+    case .complete: return failure
+    case .cutShort:
+      return failure
+        ?? SpeakerError(
+          .lost, "the hub has stopped before the end: by another controller, or as it can't play on")
+    case .notFetched:
+      return SpeakerError(
+        .lost, "the hub has not fetched the sound from \(server?.url("/") ?? settings.serve)",
+        hint: "`serve` is the address of this machine that the hub can reach; a firewall may be between")
+    case .refused(let error): return error
+    }
+  }
+}
+
+extension HubDriver {
+  /// Opens a session on a hub, reads its speakers and closes it; waits for it, on a loop of its own. Any thread.
+  /// - Returns: the number of its speakers.
+  /// - Throws: as `open`.
+  public static func probe(_ settings: HubSettings) throws(SpeakerError) -> Int {
+    let loop = EventLoop(name: "hub")
+    let driver = HubDriver(loop: loop, settings: settings, access: .look, network: { try NetworkThread() })
+    driver.responseTime = .seconds(3)
+    let reports = NoReports()
+    var result: Result<Int, any Error>?
+    loop.start {
+      do { result = .success(try await driver.open(reports: reports).count) } catch {
+        result = .failure(error)
+      }
+      await driver.close()
+      loop.stop()
+    }
+    _ = loop.run(until: { false })
+    loop.close()
+    switch result {
+    case .success(let count): return count
+    case .failure(let error as SpeakerError): throw error
+    case .failure(let error): throw SpeakerError(.lost, "the hub can't be asked: \(error)")
+    case nil: throw SpeakerError(.lost, "the hub can't be asked")
+    }
+  }
+}

@@ -1,0 +1,231 @@
+public import AudioCore
+public import EventLoop
+public import HTTP
+internal import JSONText
+
+/// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays what the host serves.
+///
+/// Levels, names and groups are the hub's. It has no events: its state is requested every 2 s, and the differences are
+/// reported as changes by another controller. It plays one medium at a time, so there is one session. A level of 0...50
+/// is the hub's own; a speaker is muted by level 0, and the level to return to is known to this process alone. Positions
+/// follow the hub's clock of whole seconds; `pause` stops the medium, and `resume` plays another one from there.
+public final class HubDriver: Driver {
+  /// Name in the configuration: `"hkwhub"`.
+  public let name = "hkwhub"
+  /// Names of the driver's capabilities.
+  public let capabilities: Set<String> = [
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "refresh", "wifi", "fade", "snapshot",
+  ]
+  /// Format of the session: 48 kHz, stereo.
+  public let format = AudioFormat.session
+
+  let loop: EventLoop
+  let settings: HubSettings
+  let access: HouseAccess
+  let log: (String) -> Void
+  private let network: () throws -> NetworkThread
+  private let lockWait: Duration
+  private let processName: String
+  private let service: String?
+  /// Folder by which one process at a time drives the hub; nil for none.
+  private let state: StateFolder?
+  private var isClosed = false
+  weak var reports: (any DriverReports)?
+
+  private(set) var link: HubLink?
+  /// Serves what the hub plays; nil for inspection only.
+  private(set) var server: MediaServer?
+  private var pollTimer: LoopTimer?
+
+  /// Speakers as they were reported, in the order in which they were found.
+  var devices: [DeviceInfo] = []
+  /// Names of the hub that the names of speakers were made from, by the speaker's id.
+  var givenNames: [String: String] = [:]
+  /// Number of changes of groups so far.
+  var lastRank = 0
+  /// Members of the session by their ids.
+  var members: Set<String> = []
+  /// `true` for speakers in the hub's session, by their ids, as it was read last or set since.
+  var actives: [String: Bool] = [:]
+  /// Number of unanswered moves into or out of the session, by the speaker's id.
+  var pendingMoves: [String: Int] = [:]
+  /// Requested levels that the hub has not confirmed, by the speaker's id.
+  var pendingLevels: [String: HubLevel] = [:]
+  /// Speakers whose wrong level was logged.
+  var wrongLevels: Set<String> = []
+
+  var player: HubPlayer
+  /// Sources by their cues.
+  var sources: [Int: MediaSource] = [:]
+  /// Media by the numbers of their runs, with their paths.
+  var media: [Int: (media: Media, path: String)] = [:]
+  var cueCount = 0
+  /// Start of each cue in frames.
+  var starts: [Int: Int] = [:]
+
+  /// Time between two requests of the hub's state.
+  package var pollTime = Duration.seconds(2)
+  /// Timeout of an answer of the hub.
+  package var responseTime = Duration.seconds(5)
+  /// First delay before a lost hub is tried again; doubles up to 30 s.
+  package var retryTime = Duration.seconds(1)
+
+  /// Creates the driver of a hub's house on `loop`.
+  /// - Parameters:
+  ///   - settings: the hub, and the address of this machine for it.
+  ///   - stateFolder: folder that one process at a time has; nil for none.
+  ///   - access: playback and changes, or inspection only.
+  ///   - wait: timeout of opening while another process has the folder.
+  ///   - processName: the name published to other processes while this one has the folder.
+  ///   - service: the name of a process that keeps the folder for ever and is not waited for; nil for none.
+  ///   - network: returns the thread that transfers.
+  ///   - log: receives one line for a person to read; called on the loop.
+  public init(
+    loop: EventLoop, settings: HubSettings, stateFolder: String? = nil, access: HouseAccess = .drive,
+    wait: Duration = .seconds(30), processName: String = "roomtone", service: String? = nil,
+    network: @escaping () throws -> NetworkThread, log: @escaping (String) -> Void = { _ in }
+  ) {
+    self.loop = loop
+    self.settings = settings
+    self.access = access
+    self.network = network
+    self.log = log
+    lockWait = wait
+    self.processName = processName
+    self.service = service
+    state = stateFolder.map(StateFolder.init)
+    player = HubPlayer(rate: format.sampleRate)
+  }
+
+  // MARK: Opening
+
+  /// Opens a session on the hub, reads its speakers, and starts to serve.
+  /// - Throws: `speaker.lost` when no hub answers, or nothing can be served at the address; `speaker.busy` when another
+  ///   process has the state folder for too long.
+  public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+    isClosed = false
+    if access == .drive {
+      try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
+        [unowned self] in isClosed
+      }
+    }
+    do {
+      if access == .drive { server = try MediaServer(address: settings.serve, port: settings.servePort) }
+      let link = HubLink(
+        loop: loop, network: try network(), url: settings.url, bearer: try settings.token())
+      link.responseTime = responseTime
+      link.backoff = Backoff(from: retryTime, upTo: .seconds(30))
+      self.link = link
+      try await link.open()
+      guard let speakers = HubSpeaker.list(try await link.call("device_list")) else { throw notAList }
+      guard !isClosed else { throw House.closedError }
+      devices = infos(of: speakers)
+      for speaker in speakers { actives[speaker.id] = speaker.isActive }
+      link.onOpen = { [unowned self] in reconnected() }
+      link.onLost = { [unowned self] in lost($0) }
+      link.onRenewed = { [unowned self] in for device in members { move(device, isIn: true) } }
+    } catch {
+      await end()
+      throw (error as? SpeakerError).map { Self.withHint($0) } ?? error
+    }
+    self.reports = reports
+    announce(playing: [])
+    schedulePoll()
+    return devices
+  }
+
+  private var notAList: SpeakerError {
+    SpeakerError(.lost, "the hub at \(settings.url.onOneLine) is lost: it lists no speakers")
+  }
+
+  private static func withHint(_ error: SpeakerError) -> SpeakerError {
+    guard error.kind == .lost, error.hint == nil else { return error }
+    return SpeakerError(
+      .lost, error.message,
+      hint: "`url` is the address that the HKWHub app shows in local-server mode", facts: error.facts)
+  }
+
+  /// Sends what is queued, closes the session and ends the endpoint.
+  public func close() async {
+    isClosed = true
+    reports = nil
+    await end()
+  }
+
+  private func end() async {
+    pollTimer?.cancel()
+    pollTimer = nil
+    await link?.close()
+    link = nil
+    server?.close()
+    server = nil
+    player = HubPlayer(rate: format.sampleRate)
+    (sources, media, starts, members) = ([:], [:], [:], [])
+    (actives, pendingMoves, pendingLevels, givenNames) = ([:], [:], [:], [:])
+    state?.unlock()
+  }
+
+  /// Publishes what plays to processes that inspect the house.
+  public func announce(playing: [String]) {
+    if access == .drive { state?.announce(output: "hkwhub at \(settings.url)", playing: playing) }
+  }
+
+  // MARK: Polling
+
+  private func schedulePoll() {
+    guard reports != nil else { return }
+    pollTimer?.cancel()
+    pollTimer = loop.after(pollTime, keepsAlive: false) { [weak self] in self?.poll() }
+  }
+
+  /// Requests the state of the speakers, and that of the playback while something plays.
+  func poll() {
+    guard let link, link.isOpen else { return }
+    link.request("device_list") { [weak self] result in
+      guard let self, case .success(let answer) = result else { return }
+      adopt(answer)
+      guard player.playing != nil || player.interrupted != nil else { return schedulePoll() }
+      requestStatus()
+    }
+  }
+
+  private func requestStatus() {
+    // The playback at the time of the request is that of this run.
+    let (run, interrupted) = (player.playing, player.interrupted)
+    link?.request("playback_status") { [weak self] result in
+      guard let self else { return }
+      defer { schedulePoll() }
+      guard case .success(let answer) = result else { return }
+      guard let status = HubStatus(answer) else {
+        return log("the hub answers playback_status in a form that is not known")
+      }
+      if let run {
+        perform(player.observed(status, of: run.number, delivery(of: run), at: loop.now))
+      } else if let interrupted, devices.contains(where: { members.contains($0.id) && $0.isAvailable }) {
+        perform(player.found(status, delivery(of: interrupted), at: loop.now))
+      }
+    }
+  }
+
+  /// Requests the state of the speakers at once.
+  public func refresh(_ device: String?) async throws {
+    guard let link else { throw House.closedError }
+    adopt(try await link.call("device_list"))
+  }
+
+  // MARK: Loss
+
+  private func lost(_ error: SpeakerError) {
+    player.lost(at: loop.now)
+    pendingMoves = [:]
+    pollTimer?.cancel()
+    reports?.failed(error, device: nil, session: nil)
+    for index in devices.indices { setAvailable(false, index) }
+  }
+
+  /// Restores the members and the requested levels on a hub that is back; the next poll restores what it plays.
+  private func reconnected() {
+    for device in pendingLevels.keys.sorted() { sendLevel(of: device) }
+    poll()
+  }
+}
