@@ -43,6 +43,9 @@ static const unsigned char meta_configuration[] = {
 static const unsigned char meta_simulation[] = {
 #embed "../../stdlib/meta/simulation.lua"
 };
+static const unsigned char meta_hkwhub[] = {
+#embed "../../stdlib/meta/hkwhub.lua"
+};
 static const unsigned char meta_snapcast[] = {
 #embed "../../stdlib/meta/snapcast.lua"
 };
@@ -167,6 +170,7 @@ static const standard_library_file files[] = {
     {"meta/alarm.lua", meta_alarm, sizeof meta_alarm},
     {"meta/announce.lua", meta_announce, sizeof meta_announce},
     {"meta/eq.lua", meta_eq, sizeof meta_eq},
+    {"meta/hkwhub.lua", meta_hkwhub, sizeof meta_hkwhub},
     {"meta/snapcast.lua", meta_snapcast, sizeof meta_snapcast},
     {"meta/configuration.lua", meta_configuration, sizeof meta_configuration},
     {"meta/simulation.lua", meta_simulation, sizeof meta_simulation},

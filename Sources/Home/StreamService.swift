@@ -1,5 +1,5 @@
 public import EventLoop
-internal import HTTP
+public import HTTP
 public import SpeakerKit
 public import StreamKit
 
@@ -44,7 +44,7 @@ public final class StreamService {
 
   /// The thread that receives.
   /// - Throws: `http.system` when the system gives no thread.
-  func network() throws -> NetworkThread {
+  public func network() throws -> NetworkThread {
     if let thread { return thread }
     let new = try NetworkThread()
     thread = new

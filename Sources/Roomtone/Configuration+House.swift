@@ -7,24 +7,29 @@ internal import SpeakerKit
 // `house { … }`: the driver, the speakers, and where they sound.
 
 extension Configuration {
-  /// Options of the driver `house`.
-  private static let embeddedOptions = ["output", "speakers"]
-  /// Options of the driver `snapcast`.
-  private static let snapcastOptions = ["host", "port", "managed", "streams", "buffer", "sessions"]
+  /// Names of the drivers with their options.
+  private static let drivers: [(name: String, options: [String])] = [
+    ("house", ["output", "speakers"]),
+    ("snapcast", ["host", "port", "managed", "streams", "buffer", "sessions"]),
+    ("hkwhub", ["url", "token_file", "serve"]),
+  ]
 
   static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["driver"] + embeddedOptions + snapcastOptions)
-    let driver = try options.string("driver") ?? "house"
-    guard let foreign = ["house": snapcastOptions, "snapcast": embeddedOptions][driver] else {
-      throw options.problem("driver", unknown("driver", driver, among: ["house", "snapcast"]))
+    let options = try call.options(1, ["driver"] + drivers.flatMap(\.options))
+    let name = try options.string("driver") ?? "house"
+    guard let driver = drivers.first(where: { $0.name == name }) else {
+      throw options.problem("driver", unknown("driver", name, among: drivers.map(\.name)))
     }
-    if let option = foreign.first(where: { options[$0] != nil }) {
+    for other in drivers where other.name != name {
+      guard let option = other.options.first(where: { options[$0] != nil }) else { continue }
       throw options.problem(
-        option,
-        "the driver \"\(driver)\" has none; it has \((driver == "house" ? embeddedOptions : snapcastOptions).joined(separator: ", "))"
-      )
+        option, "the driver \"\(name)\" has none; it has \(driver.options.joined(separator: ", "))")
     }
-    if driver == "snapcast" { return try readSnapcast(&configuration, options) }
+    switch name {
+    case "snapcast": return try readSnapcast(&configuration, options)
+    case "hkwhub": return try readHub(&configuration, options)
+    default: break
+    }
     if let output = try options.string("output") {
       configuration.output = try Output(parsing: output)
       configuration.namesOutput = true
@@ -98,6 +103,23 @@ extension Configuration {
       settings.sessions = sessions
     }
     configuration.snapcast = settings
+  }
+
+  private static func readHub(_ configuration: inout Configuration, _ options: LuaOptions) throws {
+    guard let url = try options.string("url", .name) else {
+      throw options.problem(
+        "url", "the address that the hub shows is missing, as in \"http://192.0.2.7:8080\"")
+    }
+    let serve = try options.string("serve", .name)
+    var settings: HubSettings
+    do throws(SpeakerError) { settings = try HubSettings(url: url, serve: serve) } catch {
+      let option = error.facts.first { $0.name == "option" }.flatMap { fact -> String? in
+        if case .string(let name) = fact.value { name } else { nil }
+      }
+      throw options.problem(option ?? "url", error.message)
+    }
+    settings.tokenFile = try options.path("token_file")
+    configuration.hub = settings
   }
 
   private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {

@@ -15,6 +15,8 @@ public struct Configuration: Sendable {
   public var namesOutput = false
   /// The snapserver whose clients are the speakers; nil for the embedded house.
   public var snapcast: SnapcastSettings?
+  /// The hub whose speakers play; nil for the embedded house.
+  public var hub: HubSettings?
   /// The speakers of the embedded house; nil for the demonstration house.
   public var speakers: [SpeakerSpec]?
   /// The limits of scripts.
@@ -33,19 +35,23 @@ public struct Configuration: Sendable {
   /// The defaults.
   public init() {}
 
-  /// The output in one line: that of the embedded house, or the snapserver.
+  /// Name of the driver of the house.
+  public var driverName: String { snapcast != nil ? "snapcast" : hub != nil ? "hkwhub" : "house" }
+
+  /// The output in one line: that of the embedded house, the snapserver or the hub.
   public var outputText: String {
-    snapcast.map {
-      $0.isManaged ? "a snapserver of the host's own" : "snapcast at \($0.host) port \($0.port)"
+    if let snapcast {
+      return snapcast.isManaged
+        ? "a snapserver of the host's own" : "snapcast at \(snapcast.host) port \(snapcast.port)"
     }
-      ?? (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text
+    if let hub { return "hkwhub at \(hub.url)" }
+    return (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text
   }
 
   /// Sends the sound of all speakers to `output` in place of the configured outputs. An output is one of the embedded
   /// house, which is to be heard in place of another driver's speakers.
   public mutating func useOutput(_ output: Output) {
-    self.output = output
-    snapcast = nil
+    (self.output, snapcast, hub) = (output, nil, nil)
     speakers = speakers?.map(\.onHouseOutput)
   }
 

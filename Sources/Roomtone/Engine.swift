@@ -133,10 +133,10 @@ public final class Engine {
     changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()
     // A simulation stands for the driver of the configuration.
-    let driverName = options.configuration.snapcast == nil ? "house" : "snapcast"
-    house = HouseDoor(loop: loop, driverName: driverName) { wait, isWanted in
+    let streams = streams
+    house = HouseDoor(loop: loop, driverName: options.configuration.driverName) { wait, isWanted in
       let service = isWanted ? nil : Self.serviceName
-      let driver = Self.driver(options, loop, wait: wait, service: service) { relay.log(.warn, $0) }
+      let driver = Self.driver(options, loop, streams, wait: wait, service: service) { relay.log(.warn, $0) }
       return House(loop: loop, driver: driver)
     }
     let memory = options.store == nil ? nil : store
@@ -154,7 +154,7 @@ public final class Engine {
 
   /// Returns the driver of the configuration; under virtual time, where no machine is reached, that of the embedded house.
   private static func driver(
-    _ options: EngineOptions, _ loop: EventLoop, wait: Duration, service: String?,
+    _ options: EngineOptions, _ loop: EventLoop, _ streams: StreamService, wait: Duration, service: String?,
     log: @escaping (String) -> Void
   ) -> any Driver {
     let configuration = options.configuration
@@ -162,6 +162,11 @@ public final class Engine {
       return SnapcastDriver(
         loop: loop, settings: settings, stateFolder: options.stateFolder, access: options.access, wait: wait,
         processName: options.processName, service: service, log: log)
+    }
+    if let settings = configuration.hub, !loop.isVirtual {
+      return HubDriver(
+        loop: loop, settings: settings, stateFolder: options.stateFolder, access: options.access, wait: wait,
+        processName: options.processName, service: service, network: { try streams.network() }, log: log)
     }
     return HouseDriver(
       loop: loop, speakers: configuration.speakers, output: configuration.output,

@@ -100,8 +100,8 @@ enum CheckCommand {
   private static func names(of configuration: Configuration, state: String? = UserFolders.state)
     throws(SpeakerError) -> HouseNames
   {
-    // The clients of a snapserver are known to that alone.
-    if configuration.snapcast != nil {
+    // The speakers of other drivers are known to their servers alone.
+    if configuration.driverName != "house" {
       return HouseNames(stations: Array(configuration.stations.addresses.keys))
     }
     let speakers = try HouseDriver.savedSpeakers(configuration.speakers, stateFolder: state)

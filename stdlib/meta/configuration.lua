@@ -20,6 +20,8 @@
 --   --     { name = "Hall", output = "alsa:hw:1", delay = "12ms" } } }
 --   -- or, for the speakers of a snapserver, see `roomtone help snapcast`:
 --   --   house { driver = "snapcast" }
+--   -- or, for HK Omni speakers behind a hub, see `roomtone help hkwhub`:
+--   --   house { driver = "hkwhub", url = "http://192.0.2.7:8080" }
 --   -- MB; time without suspending; objects at once
 --   limits { memory = 256, run = "2s", objects = 10000 }
 --   log { level = "info" }

@@ -30,8 +30,8 @@ speaker.MAX_VOLUME = 50
 speaker.UNGROUPED = "harman"
 
 ---@class speaker.OpenOptions
----@field driver? "house"|"snapcast" Name of the driver, for a script that requires it (default: that of the configuration).
----@field license? string Licence key of the driver; the embedded house and Snapcast ignore it.
+---@field driver? "house"|"snapcast"|"hkwhub" Name of the driver, for a script that requires it (default: that of the configuration).
+---@field license? string Licence key of the driver; no driver of today requires one.
 ---@field add_all? boolean `true` joins every speaker to the default session (default: true).
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 

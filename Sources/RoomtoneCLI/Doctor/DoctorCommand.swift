@@ -10,8 +10,8 @@ enum DoctorCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let subject = try subject(file: arguments.text(.config))
     let checks =
-      SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject), snapserver(subject)]
-      + CronChecks.table()
+      SystemChecks.table(subject) + FolderChecks.table(subject)
+      + [house(subject), snapserver(subject), hub(subject)] + CronChecks.table()
       + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
     let isJSON = arguments.has(.jsonChecks)
     let width = checks.flatMap(\.names).map(\.onOneLine.columns).max() ?? 0
@@ -60,7 +60,7 @@ enum DoctorCommand {
   }
 
   private static func house(_ subject: DoctorSubject) -> Check {
-    let driver = subject.configuration.snapcast == nil ? "house" : "snapcast"
+    let driver = subject.configuration.driverName
     return Check("house") {
       guard let state = UserFolders.state else { return .ok("house", "not kept between runs") }
       do throws(SpeakerError) {
@@ -91,6 +91,21 @@ enum DoctorCommand {
           "answers at \(settings.host.onOneLine) port \(settings.port): \(found.clients) clients, \(found.connected) "
             + "connected; streams for \(found.sessions) sessions")
       } catch { return .fail("snapserver", error.message, hint: error.hint) }
+    }
+  }
+
+  private static func hub(_ subject: DoctorSubject) -> Check {
+    Check("hub", isAskedFor: subject.configuration.hub != nil) {
+      guard let settings = subject.configuration.hub else {
+        return .ok(
+          "hub", "not used: the speakers are those of the driver \(subject.configuration.driverName)")
+      }
+      do throws(SpeakerError) {
+        let count = try HubDriver.probe(settings)
+        return .ok(
+          "hub",
+          "answers at \(settings.url.onOneLine): \(count) speakers; it fetches sound from \(settings.serve)")
+      } catch { return .fail("hub", error.message, hint: error.hint) }
     }
   }
 

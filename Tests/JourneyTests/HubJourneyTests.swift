@@ -1,0 +1,87 @@
+import Glibc
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite("roomtone and a hub", .waiting) struct HubJourneyTests {
+  private func home(_ hub: Hub) throws -> Home {
+    let home = try Home()
+    try home.script("house { driver = \"hkwhub\", url = \"\(hub.url)\" }", as: "config.lua")
+    return home
+  }
+
+  @Test("play is heard on the rooms that are named, to its end; devices and doctor show the hub")
+  func plays() throws {
+    let hub = try Hub()
+    let home = try home(hub)
+    let tune = try home.tune(frames: 24_000)
+    let outcome = try home.run("play", "--config", "config.lua", "tune.wav", "--on", "kitchen")
+    #expect(outcome.status == 0 && outcome.errors == "", "\(outcome)")
+    try home.write(try #require(hub.media.first), to: "heard.wav")
+    #expect(try Sound(file: home.path("heard.wav")).channels == tune.channels)
+    #expect(hub.orders.last == "close_session")
+    let devices = try home.run("devices", "--config", "config.lua")
+    #expect(devices.status == 0 && devices.output.contains("Kitchen"))
+    let doctor = try home.run("doctor", "--offline", "--config", "config.lua")
+    #expect(doctor.output.contains("2 speakers; it fetches sound from 127.0.0.1"), "\(doctor)")
+    hub.station.refuse()
+    let silent = try home.run("doctor", "--offline", "--config", "config.lua")
+    #expect(silent.status == 1 && silent.output.contains("refuses connections"), "\(silent)")
+    let failed = try home.run("play", "--config", "config.lua", "tune.wav")
+    #expect(failed.status != 0 && failed.errors.contains("local-server mode"), "\(failed)")
+  }
+
+  @Test("a script sees what the driver can't do, and what the hub's app does")
+  func script() throws {
+    let hub = try Hub()
+    let home = try home(hub)
+    _ = try home.tune(frames: 4_800)
+    try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.open { driver = "hkwhub" }
+      local kitchen = speaker.device "Kitchen"
+      speaker.on("volume", function(e) print("volume", e.device.name, e.volume, e.cause) end)
+      local function try(name, f)
+        local ok, e = pcall(f)
+        print(name, not ok and e.code, speaker.capabilities()[name])
+      end
+      try("rename", function() kitchen:set_name("Bath") end)
+      try("group", function() kitchen:set_group("Up") end)
+      try("role", function() kitchen:set_role("left") end)
+      try("balance", function() kitchen:set_balance(3) end)
+      try("sessions", function() speaker.session {} end)
+      try("interrupt", function() require("announce").play { "tune.wav" } end)
+      try("controls", function() speaker.house() end)
+      print("ready")
+      task.sleep("1m")
+      """)
+    let run = try home.start(["run", "--config", "config.lua", "routine.lua"])
+    for name in ["rename", "group", "role", "balance", "sessions", "interrupt", "controls"] {
+      try run.expect("\(name)\tspeaker.unsupported\tnil")
+    }
+    try run.expect("ready")
+    hub.change { $0[0].volume = "11" }
+    try run.expect("volume\tKitchen\t11\tcontroller")
+    kill(run.process, SIGTERM)
+  }
+
+  @Test("wrong options are named")
+  func options() throws {
+    let home = try Home()
+    for (text, complaint) in [
+      ("driver = 'hkwhubb'", "did you mean 'hkwhub'"), ("driver = 'hkwhub'", "option 'url'"),
+      ("driver = 'hkwhub', url = 'hub'", "option 'url'"),
+      ("driver = 'hkwhub', url = 'http://hub.example'", "option 'serve'"),
+      ("driver = 'hkwhub', url = 'http://127.0.0.1:1', serve = '0.0.0.0'", "option 'serve'"),
+      ("driver = 'hkwhub', url = 'http://127.0.0.1:1', port = 7", "option 'port'"),
+      ("url = 'http://127.0.0.1:1'", "option 'url'"), ("driver = 'hkwhub', ulr = 'x'", "did you mean 'url'"),
+    ] {
+      try home.script("house { \(text) }", as: "config.lua")
+      let outcome = try home.run("devices", "--config", "config.lua")
+      #expect(outcome.status != 0 && outcome.errors.contains(complaint), "\(text): \(outcome)")
+    }
+    let help = try home.run("help", "hkwhub")
+    #expect(help.status == 0 && help.output.contains("interrupt") && help.output.contains("token_file"))
+  }
+}

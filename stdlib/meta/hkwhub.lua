@@ -1,0 +1,41 @@
+---@meta _
+---@topic hkwhub
+
+-- HK Omni speakers behind a hub: the HKWHub app in local-server mode, or a hub speaker.
+--
+-- The configuration names the address that the hub shows; scripts remain as they are:
+--
+--   -- omni_rooms.lua
+--   house { driver = "hkwhub",
+--           url = "http://192.0.2.7:8080",
+--           -- our address for the hub, also with a port: "192.0.2.2:8090"
+--           -- (default: the address from which `url` is reached, any port)
+--           serve = "192.0.2.2",
+--           -- a file of one word, readable by its owner only (default: none)
+--           token_file = "~/.config/roomtone/hub.token" }
+--
+-- `roomtone doctor` asks the hub. The hub fetches each sound from this program, at `serve` alone, under a path that
+-- nobody can guess: WAV, 48 kHz, whatever the file or the station is. A firewall has to let the hub in.
+--
+-- The hub has no events. Its speakers are asked for every 2 s, and what plays while something plays: changes by its app
+-- come as events with `cause = "controller"`, up to 2 s late, as `ended` does. It plays one sound at a time, so there
+-- is one session; announcements and other interruptions are not there. A pause stops the sound, and `resume` has the hub
+-- fetch it from there: both are heard when the hub has answered. Positions follow the hub's whole seconds. It knows no
+-- mute: a muted speaker is at level 0, and its level is kept by this program while it runs.
+--
+-- When the hub does not answer there is one `error` event, the speakers become unavailable, and the hub is tried again
+-- after 1, 2, 4 and up to 30 s; what played goes on from where it was heard. After 30 s without a speaker it stops.
+--
+-- Abilities of the drivers, as `speaker.capabilities()` names them; what is missing raises `speaker.unsupported`:
+--
+--   # abilities.txt
+--   #                                        house  snapcast  hkwhub
+--   # volume mute join play pause seek loop   yes     yes      yes
+--   # refresh fade snapshot                   yes     yes      yes
+--   # sessions interrupt                      yes     yes      no
+--   # gain equalizer                          yes     yes      no
+--   # rename group                            yes     yes      no (its app)
+--   # wifi                                    yes     no       yes
+--   # role balance duck controls              yes     no       no
+
+error("stdlib/meta/hkwhub.lua is a description, not a module: there is nothing to require")
