@@ -66,6 +66,38 @@ import Testing
     kill(run.process, SIGTERM)
   }
 
+  @Test("a station reaches the hub as it comes, also after a pause")
+  func radio() throws {
+    let (hub, station) = (try Hub(), try Station())
+    let frames = Array(try readBytes(Fixtures.path("mp3-without-tag.mp3")))
+    var live = Live(.init(repeating: frames, bytesPerSecond: 16_000))
+    live.pace = .realTime(1)
+    station.answer("/live", with: .live(live))
+    let home = try home(hub)
+    try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.open()
+      speaker.on("error", function(e) print("error", e.code, e.message) end)
+      speaker.play_stream "\(station.url("/live"))"
+      print("plays")
+      task.sleep("3s")
+      speaker.pause()
+      task.sleep("500ms")
+      speaker.resume()
+      task.sleep("2s")
+      print(speaker.state(), speaker.position() > 2)
+      speaker.stop()
+      """)
+    let outcome = try home.run("run", "--config", "config.lua", "routine.lua")
+    #expect(outcome.status == 0 && outcome.output == "plays\nplaying\ttrue\n", "\(outcome)")
+    #expect(hub.media.count == 2 && hub.media.allSatisfy { $0.count > 44 + 192_000 })
+    for (number, bytes) in hub.media.enumerated() {
+      try home.write(bytes, to: "heard.wav")
+      #expect(try Sound(file: home.path("heard.wav")).peak > 0.05, "medium \(number)")
+    }
+  }
+
   @Test("wrong options are named")
   func options() throws {
     let home = try Home()

@@ -336,6 +336,38 @@ extension RealTimeTests {
       }
     }
 
+    @Test("a sound whose end is sought has finished; a list that is refused is asked for again")
+    func edges() throws {
+      try HubHarness.run { harness in
+        let session = harness.house.session
+        try await session.play(try harness.ramp(seconds: 5))
+        try session.seek(toSeconds: 5)
+        #expect(try await session.finish(timeout: .seconds(20)) == .ended(.finished))
+        harness.hub.fault("device_list", .page("{\"Result\":\"false\"}"))
+        try await harness.wait { harness.logged.count == 2 }
+        harness.hub.fault("device_list", nil)
+        harness.hub.change { $0[0].volume = "9" }
+        try await harness.wait { harness.reported.contains("*101 9") }
+        #expect(harness.house.devices.allSatisfy { $0.isAvailable })
+      }
+    }
+
+    @Test("what was stopped while the hub was away is stopped when it is back")
+    func stopsLate() throws {
+      try HubHarness.run { harness in
+        let session = harness.house.session
+        try await session.play(try harness.ramp(seconds: 30))
+        try await harness.wait { session.position > 9_600 }
+        harness.hub.station.refuse()
+        try await harness.wait { harness.house.devices.allSatisfy { !$0.isAvailable } }
+        session.stop()
+        #expect(harness.hub.mediaURL != nil)
+        harness.hub.station.accept()
+        try await harness.wait { harness.hub.mediaURL == nil }
+        #expect(harness.hub.orders.contains("stop_play"))
+      }
+    }
+
     @Test("a live source is an endless WAV as it arrives, and goes on after a pause without a gap")
     func live() throws {
       try HubHarness.run { harness in

@@ -28,14 +28,13 @@
 --
 -- Abilities of the drivers, as `speaker.capabilities()` names them; what is missing raises `speaker.unsupported`:
 --
---   # abilities.txt
---   #                                        house  snapcast  hkwhub
---   # volume mute join play pause seek loop   yes     yes      yes
---   # refresh fade snapshot                   yes     yes      yes
---   # sessions interrupt                      yes     yes      no
---   # gain equalizer                          yes     yes      no
---   # rename group                            yes     yes      no (its app)
---   # wifi                                    yes     no       yes
---   # role balance duck controls              yes     no       no
+--   --                                       house  snapcast  hkwhub
+--   -- volume mute join play pause seek loop   yes     yes      yes
+--   -- refresh fade snapshot                   yes     yes      yes
+--   -- sessions interrupt                      yes     yes      no
+--   -- gain equalizer                          yes     yes      no
+--   -- rename group                            yes     yes      no (its app)
+--   -- wifi                                    yes     no       yes
+--   -- role balance duck controls              yes     no       no
 
 error("stdlib/meta/hkwhub.lua is a description, not a module: there is nothing to require")

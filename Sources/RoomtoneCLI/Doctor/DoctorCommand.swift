@@ -75,7 +75,8 @@ enum DoctorCommand {
   private static func snapserver(_ subject: DoctorSubject) -> Check {
     Check("snapserver", isAskedFor: subject.configuration.snapcast != nil) {
       guard let settings = subject.configuration.snapcast else {
-        return .ok("snapserver", "not used: the speakers are those of the driver house")
+        let driver = subject.configuration.driverName
+        return .ok("snapserver", "not used: the speakers are those of the driver \(driver)")
       }
       if settings.isManaged {
         let isThere = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")

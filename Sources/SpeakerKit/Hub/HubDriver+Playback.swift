@@ -68,6 +68,10 @@ extension HubDriver {
       case .play(let run): play(run)
       case .stop:
         withdraw()
+        guard link?.isOpen == true else {
+          owesStop = true
+          continue
+        }
         link?.request("stop_play") { [weak self] result in
           guard let self, case .failure(let error) = result, link?.isOpen == true else { return }
           reports?.failed(error, device: nil, session: 0)
@@ -81,7 +85,10 @@ extension HubDriver {
   }
 
   private func play(_ run: HubPlayer.Run) {
-    guard let server, let link, let source = sources[run.cue] else { return }
+    guard let server, let link else { return }
+    guard let source = sources[run.cue] else {
+      return perform(player.refused(run.number, SpeakerError(.lost, "the sound is not open any more")))
+    }
     let medium = Media(source, from: run.firstFrame, format: format)
     let path: String
     do throws(SpeakerError) { path = try server.publish(medium) } catch {
@@ -134,10 +141,12 @@ extension HubDriver {
 }
 
 extension HubDriver {
-  /// Opens a session on a hub, reads its speakers and closes it; waits for it, on a loop of its own. Any thread.
+  /// Checks the address of this machine, opens a session on a hub, reads its speakers and closes it; waits for it, on a
+  /// loop of its own. Any thread.
   /// - Returns: the number of its speakers.
   /// - Throws: as `open`.
   public static func probe(_ settings: HubSettings) throws(SpeakerError) -> Int {
+    try MediaServer(address: settings.serve, port: 0).close()
     let loop = EventLoop(name: "hub")
     let driver = HubDriver(loop: loop, settings: settings, access: .look, network: { try NetworkThread() })
     driver.responseTime = .seconds(3)

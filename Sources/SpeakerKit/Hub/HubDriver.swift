@@ -62,6 +62,8 @@ public final class HubDriver: Driver {
   var cueCount = 0
   /// Start of each cue in frames.
   var starts: [Int: Int] = [:]
+  /// `true` if the hub was lost when it was to stop.
+  var owesStop = false
 
   /// Time between two requests of the hub's state.
   package var pollTime = Duration.seconds(2)
@@ -182,8 +184,14 @@ public final class HubDriver: Driver {
   func poll() {
     guard let link, link.isOpen else { return }
     link.request("device_list") { [weak self] result in
-      guard let self, case .success(let answer) = result else { return }
-      adopt(answer)
+      guard let self else { return }
+      switch result {
+      case .success(let answer): adopt(answer)
+      case .failure(let error):
+        // A lost hub is asked again when it is back.
+        guard link.isOpen else { return }
+        log(error.message)
+      }
       guard player.playing != nil || player.interrupted != nil else { return schedulePoll() }
       requestStatus()
     }
@@ -225,6 +233,8 @@ public final class HubDriver: Driver {
 
   /// Restores the members and the requested levels on a hub that is back; the next poll restores what it plays.
   private func reconnected() {
+    if owesStop, player.interrupted == nil { link?.request("stop_play") { _ in } }
+    owesStop = false
     for device in pendingLevels.keys.sorted() { sendLevel(of: device) }
     poll()
   }

@@ -101,6 +101,7 @@ final class HubLink {
     phase = .closed
     sending?.cancel()
     failQueue()
+    await sending?.value
   }
 
   // MARK: Sending

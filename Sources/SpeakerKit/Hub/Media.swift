@@ -38,7 +38,7 @@ enum MediaSource: Sendable {
 final class Media: Sendable {
   /// Progress of the delivery.
   struct Progress {
-    /// Time of the first sound that was sent, in ns of CLOCK_MONOTONIC; nil before.
+    /// Time of the first bytes that were sent, in ns of CLOCK_MONOTONIC; nil before.
     var begun: Int64?
     /// `true` if the last byte has been sent.
     var isComplete = false
@@ -119,8 +119,7 @@ final class MediaReader {
     if offset < Media.headerBytes {
       let count = min(buffer.count, Media.headerBytes - offset)
       buffer.copyBytes(from: media.header[offset..<offset + count])
-      sent += count
-      return .bytes(count)
+      return note(count)
     }
     do {
       if sound == nil { try open(atByte: offset - Media.headerBytes) }
@@ -141,8 +140,17 @@ final class MediaReader {
     let count = min(buffer.count, pending.count)
     buffer.copyBytes(from: pending.prefix(count))
     pending = pending.dropFirst(count)
+    return note(count)
+  }
+
+  /// Notes that bytes are sent.
+  private func note(_ count: Int) -> Read {
     sent += count
-    if firstByte + sent == media.bytes { media.progress.withLock { $0.isComplete = true } }
+    let now = monotonicNanoseconds()
+    media.progress.withLock { progress in
+      progress.begun = progress.begun ?? now
+      if firstByte + sent == media.bytes { progress.isComplete = true }
+    }
     return .bytes(count)
   }
 
@@ -166,9 +174,7 @@ final class MediaReader {
       sound = try FileReader(path, at: frame, of: frames, loops: loops, format: media.format)
     case .tape(let tape): sound = TapeReader(tape, at: frame)
     }
-    let now = monotonicNanoseconds()
-    began = now
-    media.progress.withLock { $0.begun = $0.begun ?? now }
+    began = monotonicNanoseconds()
     if byte % bytesPerFrame > 0, try decode() { pending = pending.dropFirst(byte % bytesPerFrame) }
   }
 
