@@ -35,7 +35,10 @@ final class ALSASink: CardSink {
   /// - Throws: `audio.no_output` with ALSA's words.
   convenience init(device: String, format: AudioFormat) throws(AudioError) {
     try self.init(device: device, format: format) { raw in
-      snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, 0)
+      // A card that another program has is refused at once, and not waited for.
+      let status = snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+      guard status == 0, let opened = raw else { return status }
+      return snd_pcm_nonblock(opened, 0)
     }
   }
 
