@@ -204,6 +204,54 @@ struct CardStageTests {
     }
   }
 
+  @Test("a first card that was lost enters in step when it is back, and the others play on without a jump")
+  func leaderReturns() throws {
+    let pair = try CardPair(sampleRate: 48_000, drift: (100e-6, -50e-6))
+    let back = SimulatedCard(format: pair.format, drift: 100e-6, capacity: 4_800, time: pair.time)
+    let none = [0, 0]
+    let third = try CardStage(back, role: .leads, clock: pair.clock, delays: none, time: pair.time)
+    var (leader, follower): ([Double], [Double]) = ([], [])
+    pair.follower.onWrite = { [unowned pair] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.5 {
+        follower.append(pair.follower.moment(of: frame + index / 2))
+      }
+    }
+    back.onWrite = { [unowned back] samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.8 {
+        leader.append(back.moment(of: frame + index / 2))
+      }
+    }
+    let source = second(48_000, hertz: 440)
+    try source.withUnsafeBufferPointer { source in
+      func block(_ frame: Int) -> UnsafeBufferPointer<Float> {
+        let start = frame % 48_000 * 2
+        return UnsafeBufferPointer(rebasing: source[start..<start + 1_920])
+      }
+      try pair.play(0..<96_000, block)
+      // The audio thread stands in for the lost card's clock.
+      let start = pair.time.now
+      let last = try #require(pair.clock.reading(at: start))
+      let lead = 96_000 - last.frame(at: start, rate: 48_000)
+      for frame in stride(from: 96_000, to: 192_000, by: 960) {
+        pair.time.advance(to: start + Int64(frame - 96_000) * 1_000_000_000 / 48_000)
+        pair.clock.publish(ClockReading(time: pair.time.now, frame: Double(frame) - lead))
+        try pair.second.write(block(frame), at: frame)
+      }
+      for frame in stride(from: 192_000, to: 336_000, by: 960) {
+        try third.write(block(frame), at: frame)
+        try pair.second.write(block(frame), at: frame)
+      }
+    }
+    try #require(follower.count == 7 && (2...3).contains(leader.count), "\(leader) \(follower)")
+    for (click, other) in zip(leader.reversed(), follower.reversed()) {
+      #expect(abs(click - other) < 1e6, "\((other - click) / 1e6) ms")
+    }
+    for (click, next) in zip(follower, follower.dropFirst()) {
+      #expect(abs(next - click - 1e9) < 1e6, "\((next - click) / 1e6) ms")
+    }
+    #expect(pair.follower.underruns + back.underruns == 0)
+  }
+
   @Test("a channel's delay is exact, and its rest is heard before a pause")
   func delays() throws {
     let format = AudioFormat(sampleRate: 48_000, channels: 3)
