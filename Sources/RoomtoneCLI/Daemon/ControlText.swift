@@ -14,8 +14,10 @@ enum ControlText {
     ])
     table.add(["Folder", status["folder"]?.text ?? ""])
     let speakers = status["speakers"]?.int ?? 0
+    let invented = status["invented"]?.bool == true ? "invented " : ""
     table.add([
-      "House", "\(status["house"]?.text ?? ""), output \(status["output"]?.text ?? ""), \(speakers) speakers",
+      "House",
+      "\(status["house"]?.text ?? ""), output \(status["output"]?.text ?? ""), \(speakers) \(invented)speakers",
     ])
     let playing = (status["playing"]?.elements ?? []).map { playing in
       "\(playing["title"]?.text ?? "") in \(rooms(of: playing))"
