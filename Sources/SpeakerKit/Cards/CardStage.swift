@@ -26,8 +26,9 @@ final class CardStage: CardSink {
   private var firstFrame = 0
   /// Index of the frame after the last one written.
   private var nextFrame = 0
-  /// `true` if the card reports how much it has not played; one that plays at once can't be followed.
-  private var hasClock = true
+  /// `true` if the card reports how much it has not played; `false` for one that plays at once, which neither leads
+  /// nor follows; nil before its first sound.
+  private var hasClock: Bool?
 
   /// Length in seconds of the silence before the leader's sound, in which the others enter.
   private static let leadIn = 0.1
@@ -84,7 +85,7 @@ final class CardStage: CardSink {
   }
 
   /// Leaves the step: the next frame enters anew.
-  func rejoin() { if clock != nil { follower.rest() } }
+  func rejoin() { if clock != nil, hasClock != false { follower.rest() } }
 
   func start() throws { try card.start() }
 
@@ -113,7 +114,7 @@ final class CardStage: CardSink {
       try card.write(rest)
       let (delay, now) = progress()
       let heard = Double(frame + rest.count / format.channels - delay)
-      if hasClock { clock?.publish(ClockReading(time: now, frame: heard)) }
+      if hasClock == true { clock?.publish(ClockReading(time: now, frame: heard)) }
     case (.follows, .free): try card.write(rest)
     case (.follows, .following):
       try resample(rest)
@@ -154,21 +155,16 @@ final class CardStage: CardSink {
 
   /// Waits for the moment of the first frame; drops frames whose moment has passed.
   private func enter(_ samples: inout UnsafeBufferPointer<Float>, _ frame: inout Int) throws {
+    try keepRunning()
+    guard hasClock == true else { return follower.release() }
     if role == .leads, clock?.reading(at: time.now) == nil {
-      try writeSilence(frames: Int(Self.leadIn * Double(format.sampleRate)))
-      try card.start()
-      hasClock = card.delay > 0
+      try writeSilence(frames: Int((Self.leadIn - Self.idleLength) * Double(format.sampleRate)))
       return follower.release()
     }
     var before = time.now
     entry: while !samples.isEmpty {
       try keepRunning()
       let (delay, now) = progress()
-      hasClock = delay > 0
-      guard hasClock else {
-        follower.release()
-        break
-      }
       let house = clock?.reading(at: now)
       switch follower.enter(frame, delay: delay, now: now, house: house, elapsed: now - before) {
       case .wait: time.sleep(nanoseconds: Self.entryInterval)
@@ -192,7 +188,10 @@ final class CardStage: CardSink {
     let missing = Int(Self.idleLength * Double(format.sampleRate)) - card.delay
     guard missing > 0 else { return }
     try writeSilence(frames: missing)
+    // A card that has not started holds what it was given, however late this thread asks.
+    let held = card.delay
     try card.start()
+    if hasClock == nil { hasClock = held > 0 || card.delay > 0 }
   }
 
   private func writeSilence(frames: Int) throws {

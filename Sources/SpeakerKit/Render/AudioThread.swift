@@ -133,8 +133,7 @@ final class AudioThread: @unchecked Sendable {
     case .wait(let due): sleepUntil(monotonicNanoseconds: due)
     case .waitForRoom: waiter.wait { isReady }
     case .render(let heardAt):
-      standIn(at: heardAt)
-      let frames = core.render(heardAt: heardAt)
+      let frames = core.render(heardAt: heardAt + standIn(at: heardAt))
       write(frames)
       pacer.rendered(frames: frames, now: now)
       wakeDecoders()
@@ -179,10 +178,11 @@ final class AudioThread: @unchecked Sendable {
 
   /// Publishes the clock of the house in place of a first card that is lost, from where that stopped.
   /// - Parameter due: time of the next block, in ns.
-  private func standIn(at due: Int64) {
+  /// - Returns: time in ns by which the other cards play it later; 0 while the first card plays.
+  private func standIn(at due: Int64) -> Int64 {
     guard let houseClock, ports[0].isLost else {
       standInLead = nil
-      return
+      return 0
     }
     let lead: Double
     if let standInLead {
@@ -194,6 +194,7 @@ final class AudioThread: @unchecked Sendable {
       standInLead = lead
     }
     houseClock.publish(ClockReading(time: due, frame: Double(framesWritten) - lead))
+    return Int64(lead / Double(sampleRate) * 1e9)
   }
 
   private func tellReports() {

@@ -106,8 +106,9 @@ extension RealTimeTests {
     func inStep() throws {
       let (folder, loop, format) = (try TemporaryFolder(), EventLoop(), AudioFormat.session)
       let clock = HouseClock(sampleRate: format.sampleRate)
+      // Buffers of half a second: a busy machine must not let them run dry.
       let cards = [100e-6, -100e-6].map {
-        SimulatedCard(format: format, drift: $0, capacity: 4_800, time: MonotonicTime())
+        SimulatedCard(format: format, drift: $0, capacity: 24_000, time: MonotonicTime())
       }
       let clicks = cards.map { card in
         let clicks = Lock<[Double]>([])
@@ -121,7 +122,7 @@ extension RealTimeTests {
       let waiter = try Waiter()
       let writers = try cards.enumerated().map { index, card in
         try SinkWriter(
-          format: format, frames: index == 0 ? 2_880 : 24_000, policy: .insist, renderer: waiter
+          format: format, frames: index == 0 ? 2_880 : 48_000, policy: .insist, renderer: waiter
         ) {
           try CardStage(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0])
         }
