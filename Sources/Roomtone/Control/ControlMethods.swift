@@ -181,9 +181,18 @@ final class ControlMethods {
   private func why(_ request: ControlRequest) throws -> JSON? {
     let thing = try ControlParameters(request, "thing").requiredText("thing")
     let engine = daemon.engine
-    let why = Why(
-      engine.changes, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
-    return .object([("lines", .array(try why.answer(thing).map { .string($0) }))])
+    let answer = {
+      let why = Why(
+        engine.changes, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
+      return JSON.object([("lines", .array(try why.answer(thing).map { .string($0) }))])
+    }
+    if engine.house.open != nil { return try answer() }
+    // A daemon that has just begun is opening it. Without a house there are the answers about all else.
+    later(request) { [unowned self] in
+      _ = try? await openHouse()
+      return try answer()
+    }
+    return nil
   }
 
   private func history(_ request: ControlRequest) throws -> JSON? {
