@@ -65,6 +65,17 @@ import Testing
     #expect(ended == [.ended(.init(number: 1, cue: 7, firstFrame: 0, end: nil), .notFetched)])
   }
 
+  @Test("a sound without a stated length ends where its decoding did")
+  mutating func lengths() {
+    let run = start(end: nil)
+    var delivery = sent(1)
+    delivery.end = 2 * Self.second
+    #expect(player.observed(.init(isPlaying: false), of: 1, delivery, at: at(2.5)).isEmpty)
+    let ended = player.observed(.init(isPlaying: false), of: 1, delivery, at: at(3))
+    #expect(ended == [.ended(.init(number: 1, cue: 7, firstFrame: 0, end: 2 * Self.second), .complete)])
+    #expect(run.end == nil && player.position(at: at(9)) == 2 * Self.second)
+  }
+
   @Test("pause stops the medium, resume plays one from there; answers about older media are ignored")
   mutating func pauses() {
     _ = start()

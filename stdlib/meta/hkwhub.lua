@@ -19,9 +19,9 @@
 --
 -- The hub has no events. Its speakers are asked for every 2 s, and what plays while something plays: changes by its app
 -- come as events with `cause = "controller"`, up to 2 s late, as `ended` does. It plays one sound at a time, so there
--- is one session; announcements and other interruptions are not there. A pause stops the sound, and `resume` has the hub
--- fetch it from there: both are heard when the hub has answered. Positions follow the hub's whole seconds. It knows no
--- mute: a muted speaker is at level 0, and its level is kept by this program while it runs.
+-- is one session: `zone`, `announce` and other interruptions are not there. A pause stops the sound, and `resume` has
+-- the hub fetch it from there: both are heard when the hub has answered. Positions follow the hub's whole seconds. It
+-- knows no mute: a muted speaker is at level 0, and its level is kept by this program while it runs.
 --
 -- When the hub does not answer there is one `error` event, the speakers become unavailable, and the hub is tried again
 -- after 1, 2, 4 and up to 30 s; what played goes on from where it was heard. After 30 s without a speaker it stops.

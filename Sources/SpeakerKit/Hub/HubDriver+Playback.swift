@@ -57,9 +57,11 @@ extension HubDriver {
 
   /// Returns the delivery of the medium of a run.
   func delivery(of run: HubPlayer.Run) -> HubPlayer.Delivery {
-    guard let progress = media[run.number]?.media.progress.withLock({ $0 }) else { return .init() }
+    guard let medium = media[run.number]?.media else { return .init() }
+    let progress = medium.progress.withLock { $0 }
     let begun = progress.begun.map { loop.now.advanced(by: .nanoseconds($0 - monotonicNanoseconds())) }
-    return .init(begun: begun, isComplete: progress.isComplete)
+    return .init(
+      begun: begun, isComplete: progress.isComplete, end: progress.frames.map { medium.firstFrame + $0 })
   }
 
   func perform(_ actions: [HubPlayer.Action]) {

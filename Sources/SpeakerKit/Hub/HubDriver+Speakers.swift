@@ -96,8 +96,9 @@ extension HubDriver {
   func adopt(_ answer: JSON) {
     guard let reports else { return }
     guard let speakers = HubSpeaker.list(answer) else {
-      return log("the hub lists no speakers: its answer has a form that is not known")
+      return complain("device_list", "the hub lists no speakers: its answer has a form that is not known")
     }
+    complaints.remove("device_list")
     let found = infos(of: speakers)
     for index in devices.indices where !found.contains(where: { $0.id == devices[index].id }) {
       setAvailable(false, index)

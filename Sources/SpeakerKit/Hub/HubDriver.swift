@@ -51,6 +51,8 @@ public final class HubDriver: Driver {
   var pendingMoves: [String: Int] = [:]
   /// Requested levels that the hub has not confirmed, by the speaker's id.
   var pendingLevels: [String: HubLevel] = [:]
+  /// Commands whose wrong answers were logged.
+  var complaints: Set<String> = []
   /// Speakers whose wrong level was logged.
   var wrongLevels: Set<String> = []
 
@@ -123,9 +125,9 @@ public final class HubDriver: Driver {
       guard !isClosed else { throw House.closedError }
       devices = infos(of: speakers)
       for speaker in speakers { actives[speaker.id] = speaker.isActive }
-      link.onOpen = { [unowned self] in reconnected() }
-      link.onLost = { [unowned self] in lost($0) }
-      link.onRenewed = { [unowned self] in for device in members { move(device, isIn: true) } }
+      link.onOpen = { [weak self] in self?.reconnected() }
+      link.onLost = { [weak self] in self?.lost($0) }
+      link.onRenewed = { [weak self] in for device in self?.members ?? [] { self?.move(device, isIn: true) } }
     } catch {
       await end()
       throw (error as? SpeakerError).map { Self.withHint($0) } ?? error
@@ -190,7 +192,7 @@ public final class HubDriver: Driver {
       case .failure(let error):
         // A lost hub is asked again when it is back.
         guard link.isOpen else { return }
-        log(error.message)
+        complain("device_list", error.message)
       }
       guard player.playing != nil || player.interrupted != nil else { return schedulePoll() }
       requestStatus()
@@ -205,14 +207,21 @@ public final class HubDriver: Driver {
       defer { schedulePoll() }
       guard case .success(let answer) = result else { return }
       guard let status = HubStatus(answer) else {
-        return log("the hub answers playback_status in a form that is not known")
+        return complain(
+          "playback_status", "the hub answers playback_status in a form that is not known")
       }
+      complaints.remove("playback_status")
       if let run {
         perform(player.observed(status, of: run.number, delivery(of: run), at: loop.now))
       } else if let interrupted, devices.contains(where: { members.contains($0.id) && $0.isAvailable }) {
         perform(player.found(status, delivery(of: interrupted), at: loop.now))
       }
     }
+  }
+
+  /// Logs that a command is answered wrongly, once until it is answered well.
+  func complain(_ command: String, _ text: String) {
+    if complaints.insert(command).inserted { log(text) }
   }
 
   /// Requests the state of the speakers at once.

@@ -13,7 +13,7 @@ struct HubPlayer {
     /// Frame of the source at which its medium begins.
     let firstFrame: Int
     /// Frame of the source at which it ends; nil when unknown, or without an end.
-    let end: Int?
+    var end: Int?
   }
 
   /// Action for the driver to perform, in the order returned.
@@ -41,6 +41,8 @@ struct HubPlayer {
     var begun: Instant?
     /// `true` if all of it has been sent.
     var isComplete = false
+    /// Frame of the source at which it ends; nil before that has been decoded.
+    var end: Int?
   }
 
   private enum Phase {
@@ -141,9 +143,10 @@ struct HubPlayer {
 
   /// Applies the beginning of the delivery of a run's medium.
   mutating func delivered(_ number: Int, _ delivery: Delivery) {
-    guard case .playing(let run, var clock, let accepted, let wasHeard) = phase, run.number == number,
+    guard case .playing(var run, var clock, let accepted, let wasHeard) = phase, run.number == number,
       let begun = delivery.begun
     else { return }
+    run.end = run.end ?? delivery.end
     clock.start(at: max(begun, accepted))
     phase = .playing(run, clock, accepted: accepted, wasHeard: wasHeard)
   }

@@ -42,6 +42,8 @@ final class Media: Sendable {
     var begun: Int64?
     /// `true` if the last byte has been sent.
     var isComplete = false
+    /// Frames of the sound; nil before its end has been decoded.
+    var frames: Int?
     /// `true` if no byte is sent any more.
     var isDropped = false
     /// Failure because of which the source has ended early.
@@ -128,7 +130,8 @@ final class MediaReader {
         if media.soundBytes == nil, isAhead {
           sleep(milliseconds: 20)
         } else if try !decode() {
-          media.progress.withLock { $0.isComplete = true }
+          let frames = (offset - Media.headerBytes) / (2 * media.format.channels)
+          media.progress.withLock { ($0.isComplete, $0.frames) = (true, frames) }
           return .end
         }
       }
