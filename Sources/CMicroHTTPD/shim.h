@@ -5,8 +5,8 @@
 static inline struct MHD_Daemon *mhd_start(int listener, MHD_AccessHandlerCallback handler, void *context) {
   return MHD_start_daemon(
     MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0, 0, 0, handler, context,
-    MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, 16u, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
-    MHD_OPTION_END);
+    MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_PER_IP_CONNECTION_LIMIT, 8u,
+    MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
 }
 
 // A macro with a cast.

@@ -408,6 +408,21 @@ extension RealTimeTests {
       }
     }
 
+    @Test("the house is closed while the hub hangs")
+    func closesWhileItHangs() throws {
+      let hub = try Hub()
+      var closing: ContinuousClock.Instant?
+      try HubHarness.run(hub) { harness in
+        try await harness.house.session.play(try harness.ramp(seconds: 30))
+        hub.fault("*", .page("{}").stalling(at: 0))
+        try harness.house.setVolume(3)
+        try await harness.wait(0.1)
+        closing = .now
+      }
+      #expect(try #require(closing).duration(to: .now) < .seconds(20))
+      #expect(!hub.commands.contains { $0.name == "close_session" })
+    }
+
     @Test("what was stopped while the hub was away is stopped when it is back")
     func stopsLate() throws {
       try HubHarness.run { harness in
