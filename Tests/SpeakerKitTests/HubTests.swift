@@ -515,6 +515,10 @@ extension RealTimeTests {
       #expect(try Self.status(of: url, method: "POST") == 405)
       #expect(try Self.status(of: server.url("/")) == 404)
       #expect(try Self.status(of: server.url("/../etc/passwd")) == 404)
+      let other = #expect(throws: SpeakerError.self) {
+        try MediaServer(address: "127.0.0.1", port: server.port)
+      }
+      #expect(other?.message.contains("port \(server.port)") == true && other?.hint != nil)
       server.close()
       #expect(try Self.status(of: url) == 0)
     }

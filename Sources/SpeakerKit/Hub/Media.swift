@@ -286,7 +286,7 @@ final class MediaTape: @unchecked Sendable {
   }
 
   /// Creates the decoder of a source whose frames count from `firstFrame`.
-  /// - Throws: what the source throws when it creates its decoder.
+  /// - Throws: errors of the source that creates its decoder.
   init(_ sound: any SoundSource, firstFrame: Int, format: AudioFormat) throws {
     decoder = try ConformedDecoder(try sound.makeDecoder(), to: format)
     decoder.onFrames {}
