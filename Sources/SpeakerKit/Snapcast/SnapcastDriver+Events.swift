@@ -57,7 +57,7 @@ extension SnapcastDriver {
 
   /// Reports the loss of the server: its speakers can't be reached.
   func lost(_ error: SpeakerError) {
-    for client in server?.clients ?? [] where owed[client.id] == nil { owed[client.id] = client }
+    for client in server?.clients ?? [] { owed[client.id] = .due(owed[client.id]?.client ?? client) }
     isArranging = false
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices where devices[index].isAvailable {
@@ -74,16 +74,29 @@ extension SnapcastDriver {
   /// Restores volumes and names of clients that are back on a server which has forgotten them.
   private func restore(_ server: inout SnapcastServer) {
     for client in server.clients {
-      guard client.isConnected, let old = owed.removeValue(forKey: client.id) else { continue }
-      if client.percent != old.percent || client.isMuted != old.isMuted {
-        server.changeClient(client.id) { ($0.percent, $0.isMuted) = (old.percent, old.isMuted) }
-        requestVolume(of: client.id, (0...100).contains(old.percent) ? old.percent : nil, old.isMuted)
+      guard client.isConnected, let debt = owed[client.id] else { continue }
+      let old = debt.client
+      let isNameless = client.name.isEmpty && !old.name.isEmpty
+      server.changeClient(client.id) {
+        ($0.percent, $0.isMuted) = (old.percent, old.isMuted)
+        if isNameless { $0.name = old.name }
       }
-      if client.name.isEmpty, !old.name.isEmpty {
-        server.changeClient(client.id) { $0.name = old.name }
+      guard case .due = debt else { continue }
+      if isNameless {
         link?.request("Client.SetName", [("id", .string(client.id)), ("name", .string(old.name))]) { _ in }
       }
+      if client.percent != old.percent || client.isMuted != old.isMuted {
+        owed[client.id] = .requested(old)
+        requestVolume(of: client.id, (0...100).contains(old.percent) ? old.percent : nil, old.isMuted)
+      } else {
+        owed[client.id] = nil
+      }
     }
+  }
+
+  /// Ends the restoration of a speaker whose server has answered.
+  func settle(_ device: String) {
+    if case .requested = owed[device] { owed[device] = nil }
   }
 
   // MARK: Adopting

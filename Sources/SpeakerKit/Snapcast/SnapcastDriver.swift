@@ -59,7 +59,19 @@ public final class SnapcastDriver: Driver {
   /// Sessions by the speaker's id.
   var memberships: [String: SessionID] = [:]
   /// Speakers as they were before the server was lost, by their ids: to be restored when they are back.
-  var owed: [String: SnapcastClient] = [:]
+  var owed: [String: Debt] = [:]
+
+  /// A speaker's volume and name that a server has to get again.
+  enum Debt {
+    /// The speaker is not back yet.
+    case due(SnapcastClient)
+    /// The server has been asked, and reports its own values until it has answered.
+    case requested(SnapcastClient)
+
+    var client: SnapcastClient {
+      switch self { case .due(let client), .requested(let client): client }
+    }
+  }
   /// `true` while a step of a plan waits for its response, or is scheduled.
   var isArranging = false
   /// Requested levels without a response.
@@ -311,6 +323,7 @@ public final class SnapcastDriver: Driver {
       [weak self] result in
       guard let self else { return }
       pendingChangeCount -= 1
+      settle(device)
       guard case .success(let result) = result, var server, let volume = result["volume"] else { return }
       server.changeClient(device) { $0.read(volume: volume) }
       adopt(server, answers: device)
