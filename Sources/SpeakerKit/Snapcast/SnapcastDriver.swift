@@ -69,7 +69,9 @@ public final class SnapcastDriver: Driver {
     case requested(SnapcastClient)
 
     var client: SnapcastClient {
-      switch self { case .due(let client), .requested(let client): client }
+      switch self {
+      case .due(let client), .requested(let client): client
+      }
     }
   }
   /// `true` while a step of a plan waits for its response, or is scheduled.
