@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+public import Glibc
 
 /// Starts a thread that runs `body` and receives no signals but faults: a write to a closed TLS connection
 /// would otherwise end the process by SIGPIPE.
@@ -41,4 +41,17 @@ public func startDetachedThread(
 private final class ThreadBody: Sendable {
   let run: @Sendable () -> Void
   init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// Sets the attributes of a program to be spawned: a process group of its own, no blocked signal, and the usual
+/// reactions to those signals that this process ignores or handles.
+public func separateSignals(_ attributes: inout posix_spawnattr_t) {
+  posix_spawnattr_setflags(
+    &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+  posix_spawnattr_setpgroup(&attributes, 0)
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  posix_spawnattr_setsigmask(&attributes, &signals)
+  for signal in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+  posix_spawnattr_setsigdefault(&attributes, &signals)
 }

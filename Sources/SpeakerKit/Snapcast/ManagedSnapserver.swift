@@ -126,14 +126,7 @@ final class ManagedSnapserver {
       posix_spawnattr_init(&attributes)
       defer { posix_spawnattr_destroy(&attributes) }
       // In a group of its own, a Ctrl-C at the terminal does not reach it: the host ends it when nothing plays.
-      posix_spawnattr_setflags(
-        &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-      posix_spawnattr_setpgroup(&attributes, 0)
-      var signals = sigset_t()
-      sigemptyset(&signals)
-      posix_spawnattr_setsigmask(&attributes, &signals)
-      for signal in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
-      posix_spawnattr_setsigdefault(&attributes, &signals)
+      separateSignals(&attributes)
       let texts: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
       defer { for text in texts { free(text) } }
       var process = pid_t()
