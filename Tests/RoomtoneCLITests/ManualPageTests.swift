@@ -1,3 +1,4 @@
+import Reference
 import TestSupport
 import Testing
 
@@ -74,6 +75,6 @@ import Testing
     page.term(written: Roff.bold(".term"), ".text")
     let result = try Self.formatted(page.text, columns: 80)
     #expect(result.errors.isEmpty)
-    for line in lines + [".term  .text"] { #expect(result.text.contains("\(line)\n"), "\(line)") }
+    for line in lines + [".term\n           .text"] { #expect(result.text.contains("\(line)\n"), "\(line)") }
   }
 }
