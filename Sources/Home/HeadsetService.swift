@@ -11,6 +11,8 @@ public final class HeadsetService {
   public let headsets: Headsets
   /// Records what changes; nil for none that does.
   public var changes: ChangeLog?
+  /// The headset of the event that is delivered now, or was delivered last.
+  public private(set) weak var reporting: Headset?
   private let loop: EventLoop
   /// Each owned headset with the numbers of its scripts.
   private var owners: [ObjectIdentifier: (headset: Headset, scripts: Set<Int>)] = [:]
@@ -28,6 +30,7 @@ public final class HeadsetService {
   }
 
   private func receive(_ event: HeadsetEvent, of headset: Headset) {
+    reporting = headset
     changes?.receive(event, of: headset)
     switch event {
     case .connected: for script in seekers.keys { assign(headset, to: script) }

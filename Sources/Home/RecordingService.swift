@@ -97,6 +97,11 @@ public final class HouseRecording {
   /// Keeps the cause of the command that ends it, whose event comes later.
   public func commandsEnd() { origin = service.changes?.current ?? origin }
 
+  /// The cause of an event that is reported now.
+  public var cause: Cause? { service.changes?.current ?? origin }
+  /// The path below the folder of recordings, as reports have it.
+  public var name: String { service.shownPath(recording.path) }
+
   /// True if no event can come any more.
   public var isOver: Bool { recording.state == .finished || recording.state == .failed }
 

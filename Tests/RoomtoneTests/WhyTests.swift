@@ -112,7 +112,7 @@ struct WhyTests {
       [
         "Roomtone RT-1",
         "  00:00:00  noise cancelling on: test.lua:1  set_noise_cancelling(), by test.lua, started 00:00:00",
-        "  00:00:00  connected: by itself",
+        "  00:00:00  connected: test.lua:1  connect(), by test.lua, started 00:00:00",
       ])
     var harness = try EngineHarness()
     harness.stations =
@@ -159,6 +159,78 @@ struct WhyTests {
         "Bathroom is at 8 (was 20)",
         #"  00:02:00  test.lua:6  set_volume(8), on "stopped" of http://radio.example/show.mp3, "#
           + #"by stop at test.lua:10, by job "radio" (cron "1 0 * * *")"#,
+      ])
+  }
+
+  @Test("a level that a listener of a recording sets: the event, and the command that has led to it")
+  func recordingEvents() throws {
+    var harness = try EngineHarness()
+    harness.stations =
+      "station('http://radio.example/show.mp3', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))' })"
+    let outcome = try harness.run(
+      Self.head + """
+        local radio = require 'stream'.new 'http://radio.example/show.mp3'
+        radio:on('recording_finished', function() bath:set_volume(8) end)
+        local r = radio:record('show.{ext}')
+        r:on('recording_finished', function() kitchen:set_volume(9) end)
+        task.sleep(3)
+        r:stop()
+        task.sleep(1)
+        why(kitchen) why(bath)
+        """)
+    let start = "by test.lua, started 00:00:00"
+    check(
+      outcome.lines + outcome.failures.map(\.description),
+      [
+        "Kitchen is at 9 (was 22)",
+        #"  00:00:03  test.lua:7  set_volume(9), on "recording_finished" of show.mp3, by stop at test.lua:9, "#
+          + start,
+        "Bathroom is at 8 (was 20)",
+        #"  00:00:03  test.lua:5  set_volume(8), on "recording_finished" of "#
+          + "http://radio.example/show.mp3, by stop at test.lua:9, \(start)",
+      ])
+  }
+
+  @Test("a level that a listener of a headset sets: the event, by a command, by the wearer")
+  func headsetEvents() throws {
+    let lines = try HeadsetHarness.printed(
+      """
+      local kitchen = speaker.device 'Kitchen'
+      h:on('noise_cancelling', function(event) kitchen:set_volume(event.enabled and 9 or 8) end)
+      headset.on('battery', function() kitchen:set_volume(7) end)
+      h:set_noise_cancelling(true)
+      task.sleep '1m'
+      for _, change in ipairs(speaker.history { kind = 'volume' }) do print(change.text) end
+      """, gestures: [(30, "noise off"), (40, "battery 50")])
+    check(
+      lines,
+      [
+        #"00:00:00  Kitchen  volume 22 → 9  test.lua:2  set_volume(9), on "noise_cancelling" of Roomtone RT-1, "#
+          + "by set_noise_cancelling at test.lua:4, by test.lua, started 00:00:00",
+        #"00:00:30  Kitchen  volume 9 → 8  test.lua:2  set_volume(8), on "noise_cancelling" of Roomtone RT-1, "#
+          + "by itself",
+        #"00:00:40  Kitchen  volume 8 → 7  test.lua:3  set_volume(7), on "battery" of Roomtone RT-1, by itself"#,
+      ])
+  }
+
+  @Test("a level that a listener of a job sets: the event, by the run or the schedule")
+  func jobEvents() throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        local job = schedule.every('10m', { name = 'chime' }, function() task.sleep '15m' error 'broken' end)
+        job:on('skipped', function() kitchen:set_volume(9) end)
+        job:on('failed', function() bath:set_volume(8) end)
+        task.sleep '26m'
+        why(kitchen) why(bath)
+        os.exit()
+        """)
+    check(
+      outcome.lines,
+      [
+        "Kitchen is at 9 (was 22)",
+        #"  00:20:00  test.lua:5  set_volume(9), on "skipped", by job "chime" (every 10m)"#,
+        "Bathroom is at 8 (was 20)",
+        #"  00:25:00  test.lua:6  set_volume(8), on "failed", by job "chime" (every 10m)"#,
       ])
   }
 }

@@ -191,13 +191,14 @@ extension ChangeLog {
   /// Keeps the cause of a command to a headset, whose event comes later.
   public func commands(_ headset: Headset) { origins.keep(headset: headset, by: current, at: loop.now) }
 
-  /// Records an event of a headset that changes something.
+  /// Keeps the cause of an event of a headset for its listeners, and records one that changes something. To be called
+  /// before any other listener.
   func receive(_ event: HeadsetEvent, of headset: Headset) {
-    guard let text = Self.text(event) else { return }
     let cause = origins.headset(headset, at: loop.now) ?? Cause(.driver, "headset", at: loop.wallNow)
     delivered = cause
     // The other listeners receive it in this turn.
     loop.next { [weak self] in self?.delivered = nil }
+    guard let text = Self.text(event) else { return }
     record(.headset, of: .headset, headset.name ?? "headset", detail: text, cause: cause)
   }
 

@@ -12,6 +12,8 @@ struct JobOrigins {
 
   /// The scripts of jobs, also of those that are over, by the names of the jobs.
   private(set) var names: [String: String] = [:]
+  /// The cause of the event that the listeners of a job receive next.
+  var event: Cause?
   private var origins: [ObjectIdentifier: Origin] = [:]
   private var room = 64
 
@@ -40,7 +42,11 @@ extension ChangeLog {
   /// Returns the cause of what the latest run of a job does; nil before its first.
   public func cause(of job: Job) -> Cause? { jobs[job]?.run }
 
-  /// Records an event of a job.
+  /// The cause of the event of a job that is delivered now: its run, or its schedule.
+  public var jobEvent: Cause? { jobs.event }
+
+  /// Keeps the cause of an event of a job for its listeners, and records one that tells something. To be called before any
+  /// other listener.
   public func receive(_ event: JobEvent, of job: Job) {
     func add(_ kind: Change.Kind, _ to: Change.Value = .none, _ detail: String? = nil, by cause: Cause?) {
       record(kind, of: .job, job.name, to: to, detail: detail, cause: cause)
@@ -51,9 +57,11 @@ extension ChangeLog {
         .job, job.name, detail: "\(job.recurrence)", script: origin?.script, line: origin?.line ?? 0,
         at: loop.wallNow, parent: parent)
     }
+    jobs.event = jobs[job]?.run
     switch event {
     case .started:
       let cause = schedule(current)
+      jobs.event = cause
       if jobs[job] == nil { declare(job, script: "", line: 0) }
       jobs[job]?.run = cause
       add(.run, by: cause)
@@ -61,14 +69,22 @@ extension ChangeLog {
     case .skipped(let due):
       let reason =
         job.overlap == .queue ? "\(Job.queueLimit) runs waited already" : "the run before had not ended"
-      add(.skipped, .time(due), reason, by: schedule(nil))
-    case .missed(let due): add(.missed, .time(due), absence(at: due, job), by: schedule(nil))
-    case .omitted(let due): add(.omitted, .time(due), by: current ?? schedule(nil))
+      jobs.event = schedule(nil)
+      add(.skipped, .time(due), reason, by: jobs.event)
+    case .missed(let due):
+      jobs.event = schedule(nil)
+      add(.missed, .time(due), absence(at: due, job), by: jobs.event)
+    case .omitted(let due):
+      jobs.event = current ?? schedule(nil)
+      add(.omitted, .time(due), by: jobs.event)
     case .withoutSun(let date, _):
       add(.sunless, .none, "no run from \(date) on: the sun stays up or down all day", by: schedule(nil))
     case .ended:
       // A job that is over needs no words.
-      if let current { add(.cancelled, by: current) }
+      if let current {
+        jobs.event = current
+        add(.cancelled, by: current)
+      }
       jobs[job] = nil
     case .succeeded, .queued, .failing: break
     }

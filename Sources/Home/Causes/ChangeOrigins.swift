@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetKit
 internal import SpeakerKit
 
 /// The causes of the last commands to speakers and sessions, which take effect later, and the state before them. Sessions
@@ -54,7 +55,7 @@ struct ChangeOrigins {
   }
 
   /// Keeps the cause of a command to a headset.
-  mutating func keep(headset: AnyObject, by cause: Cause?, at now: Instant) {
+  mutating func keep(headset: Headset, by cause: Cause?, at now: Instant) {
     headsets[ObjectIdentifier(headset)] = Command(cause: cause, at: now)
   }
 
@@ -66,9 +67,12 @@ struct ChangeOrigins {
   func edit(_ device: Device, _ reason: DeviceReason, at now: Instant) -> Cause?? {
     Self.recent(edits[reason]?[ObjectIdentifier(device)], now)
   }
-  /// Returns the cause of a change of a headset; `.none` as above.
-  func headset(_ headset: AnyObject, at now: Instant) -> Cause?? {
-    Self.recent(headsets[ObjectIdentifier(headset)], now)
+  /// Returns the cause of an event of a headset; `.none` as above. An update and a restart are the cause as long as they
+  /// last.
+  func headset(_ headset: Headset, at now: Instant) -> Cause?? {
+    let command = headsets[ObjectIdentifier(headset)]
+    guard headset.isBusy, let command else { return Self.recent(command, now) }
+    return .some(command.cause)
   }
   /// Returns the cause of a speaker's last move to or from a session.
   func move(_ device: Device) -> Cause? { moves[ObjectIdentifier(device)]?.cause }

@@ -13,7 +13,7 @@ extension HeadsetModule {
 
   /// A headset's own events. No more can come when it was disconnected for good.
   func headsetEvents() -> EventSource<Headset> {
-    EventSource(names: Self.names) { [unowned self] headset, name, deliver, closed in
+    EventSource(names: Self.names, cause: listenerCause()) { [unowned self] headset, name, deliver, closed in
       let loop = script.loop
       var isWanted = true
       let close = { loop.next { if isWanted { closed() } } }
@@ -35,7 +35,8 @@ extension HeadsetModule {
 
   /// `headset.on`, `headset.once`, `headset.wait`: the events of all headsets.
   func events(_ events: ScriptEvents) -> [LuaFunction] {
-    let source = EventSource<HeadsetService>(names: Self.names) { [unowned self] service, name, deliver, _ in
+    let source = EventSource<HeadsetService>(names: Self.names, cause: listenerCause()) {
+      [unowned self] service, name, deliver, _ in
       service.headsets.listen { [unowned self] headset, event in
         let (known, payload) = content(of: event, headset)
         if known == name { deliver(payload) }
@@ -47,6 +48,15 @@ extension HeadsetModule {
       LuaFunction("once", arity: 2) { call in try events.on(service, call, 1, source, once: true) },
       LuaFunction("wait", arity: 2) { call in try events.wait(service, call, 1, source) },
     ]
+  }
+
+  /// Returns the cause of what a listener does: the event of a headset, by the command or the wearer.
+  private func listenerCause<Object>() -> (Object, String, LuaSite?, WallTime) -> Cause {
+    { [service] _, event, place, now in
+      Cause(
+        .event, event, detail: service.reporting?.name ?? "headset", script: place?.file,
+        line: place?.line ?? 0, at: now, parent: service.changes?.delivered)
+    }
   }
 
   private func content(of event: HeadsetEvent, _ headset: Headset) -> (name: String, payload: LuaValue) {

@@ -1,4 +1,5 @@
 internal import HeadsetKit
+internal import Home
 internal import LuaRuntime
 
 /// The firmware of a headset: the image it was started from, and updates.
@@ -10,6 +11,7 @@ extension HeadsetModule {
     method("update_firmware", arity: 2) { [unowned self] headset, call in
       let path = script.path(of: try call.string(2, .path))
       let listener = try call.options(3, ["on_progress"]).function("on_progress")
+      service.changes?.commands(headset)
       return { [weak script] in
         // The script may end while parts of the image are still being acknowledged.
         let outcome = try await headset.updateFirmware(path) { fraction in

@@ -58,6 +58,7 @@ final class HeadsetModule {
     }
     let keyFile = try options.string("key_file", .path).map { script.path(of: $0) }
     let headset = try service.headsets.headset(at: address, keyFile: keyFile)
+    service.changes?.commands(headset)
     return try call.suspend { [weak self, loop = script.loop] continuation in
       // One that was connected before stays so when nobody waits any more.
       let isNew = !headset.isInUse

@@ -22,7 +22,8 @@ final class RecordingModule {
     module.defineObject()
     events.add(
       to: module.recordings,
-      EventSource(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
+      EventSource(names: ScriptRecording.eventNames, cause: listenerCause) {
+        recording, name, deliver, closed in
         recording.listen(to: name, deliver, closed)
       })
     streams.streams.method("record", arity: 2) { [unowned module, unowned streams] stream, call in
@@ -41,6 +42,15 @@ final class RecordingModule {
       let recording = object.recording
       return "recording (\(recording.path), \(recording.state.rawValue), \(Int(recording.seconds)) s)"
     }
+  }
+
+  /// Returns the cause of what a listener does: the event of the recording, by the command that has led to it.
+  private static func listenerCause(
+    _ recording: ScriptRecording, _ event: String, _ place: LuaSite?, _ now: WallTime
+  ) -> Cause {
+    Cause(
+      .event, event, detail: recording.reported.name, script: place?.file, line: place?.line ?? 0, at: now,
+      parent: recording.delivered)
   }
 
   private func endAll() {
@@ -102,8 +112,9 @@ final class RecordingModule {
     recording.onEvent = { [weak self, weak object, weak stream] event in
       guard let self, let object else { return }
       let (name, payload) = self.payload(of: event, object)
-      object.emit(name, payload)
-      stream?.emit(name, payload)
+      let cause = object.reported.cause
+      object.emit(name, payload, by: cause)
+      stream?.emit(name, payload, by: cause)
       if object.reported.isOver { active[ObjectIdentifier(object.reported)] = nil }
     }
     return object

@@ -11,6 +11,8 @@ final class ScriptRecording {
   /// The recording for the reports of the house.
   let reported: HouseRecording
   private let loop: EventLoop
+  /// The cause of the event that is delivered to listeners now; nil for none.
+  private(set) var delivered: Cause?
   private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void, closed: () -> Void)>()
 
   init(_ reported: HouseRecording, loop: EventLoop) { (self.reported, self.loop) = (reported, loop) }
@@ -31,15 +33,19 @@ final class ScriptRecording {
     return { [weak self] in self?.listeners.remove(number) }
   }
 
-  /// Delivers an event in a turn of the loop of its own.
-  func emit(_ name: String, _ payload: LuaValue) {
+  /// Delivers an event and its cause in a turn of the loop of its own.
+  func emit(_ name: String, _ payload: LuaValue, by cause: Cause?) {
     let (last, isLast) = (listeners.lastNumber, reported.isOver)
     loop.next { [self] in
+      delivered = cause
+      defer { delivered = nil }
       for listener in listeners.all(upTo: last) where listener.name == name {
         listener.deliver(payload)
       }
       guard isLast else { return }
-      for listener in listeners.removeAll() { listener.closed() }
+      // In the turn after, when the listeners have received the last event.
+      let ended = listeners.removeAll()
+      loop.next { for listener in ended { listener.closed() } }
     }
   }
 }

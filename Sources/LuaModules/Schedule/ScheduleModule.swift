@@ -21,7 +21,7 @@ final class ScheduleModule {
     events: ScriptEvents
   ) throws {
     let module = try ScheduleModule(script, table, zone, location, changes)
-    events.add(to: module.jobs, Self.events(of: script.loop))
+    events.add(to: module.jobs, Self.events(of: script.loop, changes))
     let number = script.number
     script.state.register(
       "schedule",
@@ -189,8 +189,13 @@ final class ScheduleModule {
 extension ScheduleModule {
   private static let eventNames = ["started", "finished", "failed", "failing", "missed", "skipped", "ended"]
 
-  fileprivate static func events(of loop: EventLoop) -> EventSource<Job> {
-    EventSource(names: eventNames) { job, name, deliver, closed in
+  fileprivate static func events(of loop: EventLoop, _ changes: ChangeLog) -> EventSource<Job> {
+    EventSource(
+      names: eventNames,
+      cause: { _, event, place, now in
+        Cause(.event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: changes.jobEvent)
+      }
+    ) { job, name, deliver, closed in
       var isWanted = true
       // In the turn after, when the listeners have received the last events.
       let close = { loop.next { if isWanted { closed() } } }

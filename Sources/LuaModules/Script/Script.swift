@@ -206,6 +206,9 @@ public final class Script {
     onExit(status)
   }
 
+  /// Bytes of values from which on a script's memory is given back to the system when it has ended.
+  private static let hoard = 16 << 20
+
   /// Cancels all that the script owns, lets its routines unwind, then closes its state.
   /// - Parameter grace: the time limit of `<close>` variables.
   public func end(grace: Duration = .seconds(5)) async {
@@ -235,7 +238,12 @@ public final class Script {
           : "\(remaining) routines did not end within \(time) and are dropped", [])
     }
     for last in lasts { await last() }
+    let peak = state.memory.peak
     state.close()
+    // The allocator would keep what a script has hoarded, between the blocks of the others.
+    if peak >= Self.hoard, !loop.isVirtual {
+      loop.after(.milliseconds(100), keepsAlive: false) { LinuxMemory.giveBackFree() }
+    }
     // All hold what belongs to the engine, which may end before this object.
     modules = []
     live = []

@@ -49,11 +49,12 @@ final class ScriptStream {
   }
 
   /// Delivers an event in a turn of the loop of its own, after its cause has returned, to those who listen now.
-  func emit(_ name: String, _ payload: LuaValue = .record([])) {
+  /// - Parameter cause: its cause; nil for the command that has started or stopped the stream.
+  func emit(_ name: String, _ payload: LuaValue = .record([]), by cause: Cause? = nil) {
     guard listeners.count > 0 else { return }
     let last = listeners.lastNumber
     // An event inside a call of the script, as of `stop`, is the call's; all others follow from the start.
-    let cause = script?.state.running == nil ? origin : Script.cause(at: loop.wallNow)
+    let cause = cause ?? (script?.state.running == nil ? origin : Script.cause(at: loop.wallNow))
     loop.next { [self] in
       delivered = cause
       defer { delivered = nil }
