@@ -38,6 +38,7 @@ struct shim_state {
   shim_type *types;
   int type_count;
 
+  void *mounts_answer;                                   /* box */
   void *require_wait, *require_loaded, *require_missing; /* boxes */
   dev_t script_device;                                   /* the script's own file, which no module is */
   ino_t script_file;                                     /* 0 for none */
@@ -97,6 +98,9 @@ void open_files(lua_State *L);      /* package.searchpath */
 
 /* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
+int await_mounts(lua_State *L, int count, lua_KFunction answered);
+bool mount_is_silent(lua_State *L);
+int push_candidates(lua_State *L, const char *name, const char *path);
 
 void watchdog_enter(shim_state *s);
 void watchdog_leave(shim_state *s);

@@ -32,7 +32,7 @@ struct HungMountTests {
       """
       local alarm, speaker = require "alarm", require "speaker"
       local stream, task = require "stream", require "task"
-      local ticks, left, texts = 0, 6, {}
+      local ticks, left, texts = 0, 12, {}
       local function run(name, fn)
         task.spawn(function()
           local _, err = task.try(fn)
@@ -48,8 +48,17 @@ struct HungMountTests {
         speaker.play { "music.mp3", "nas/a.mp3", "nas/b.mp3", "music.mp3" }
         error("plays: " .. tostring(speaker.is_playing()), 0)
       end)
+      run("7", function() dofile "nas/a.lua" end)
+      run("8", function() assert(loadfile "nas/a.lua") end)
+      run("9", function()
+        package.path = "./?.lua;nas/?.lua"
+        require "kitchen"
+      end)
+      run("10", function() assert(os.remove "nas/a.txt") end)
+      run("11", function() assert(os.rename("a.txt", "nas/a.txt")) end)
+      run("12", function() io.output "nas/a.txt" end)
       while left > 0 do task.sleep "100ms"; ticks = ticks + 1 end
-      for number = 1, 6 do print(number, texts[tostring(number)]) end
+      for number = 1, 12 do print(number, texts[tostring(number)]) end
       print(ticks > 50, ticks < 400)
       os.exit(0)
       """)
@@ -57,14 +66,43 @@ struct HungMountTests {
     let nas = home.path("nas")
     let silence = "no answer within 10 s from the mount \(nas) (fuse, nas:/music)"
     let lines = outcome.lines.map { $0.split(separator: "\t", maxSplits: 1).last.map(String.init) ?? "" }
-    try #require(lines.count == 7, "\(outcome)")
+    try #require(lines.count == 13, "\(outcome)")
     #expect(lines[0].contains("cannot open \(home.path("music"))/a.mp3: \(silence)"))
     #expect(lines[1].contains("cannot open nas/a.txt: \(silence)"))
     #expect(lines[2].contains("cannot open nas/a.txt: \(silence)"))
     #expect(lines[3].contains("cannot open nas/a.mp3: \(silence)"))
     #expect(lines[4].contains("cannot read \(nas)/a.mp3: \(silence)"))
     #expect(lines[5] == "plays: true")
+    #expect(lines[6].contains("cannot open nas/a.lua: \(silence)"))
+    #expect(lines[7].contains("cannot open nas/a.lua: \(silence)"))
+    #expect(lines[8].contains("module 'kitchen': cannot open nas/kitchen.lua: \(silence)"))
+    #expect(lines[9].contains("cannot open nas/a.txt: \(silence)"))
+    #expect(lines[10].contains("cannot open nas/a.txt: \(silence)"))
+    #expect(lines[11].contains("cannot open nas/a.txt: \(silence)"))
     #expect(outcome.lines.last == "true\ttrue", "\(outcome)")
+  }
+
+  @Test("a recording to it waits in memory and is said, and the others are whole")
+  func recordings() throws {
+    let (station, home) = (try RecordTests.station(), try Home())
+    let script = try home.script(
+      """
+      local stream, task = require "stream", require "task"
+      local far, near = stream.new "\(station.url("/live"))", stream.new "\(station.url("/live"))"
+      task.spawn(function() far:record "nas/far.mp3" end)
+      local recording = near:record "near.mp3"
+      task.sleep "11s"
+      recording:stop()
+      print(recording.state, recording.seconds > 15)
+      os.exit(0)
+      """)
+    guard let outcome = try run("run \(script)", in: home) else { return }
+    let silence = "no answer within 10 s from the mount \(home.path("nas")) (fuse, nas:/music)"
+    #expect(outcome.status == 0 && outcome.lines == ["finished\ttrue"], "\(outcome)")
+    #expect(outcome.errors.contains("warn: \(silence): recordings there wait in memory\n"))
+    #expect(
+      outcome.errors.contains("warn: \(silence): the last sound of recordings there is not written\n"))
+    #expect(try readBytes(home.path("near.mp3")).count > 15 * 8_000)
   }
 
   @Test("play ends with the name of the mount")

@@ -37,6 +37,7 @@ struct ModuleTests {
   func failures() throws {
     try Self.withModules([
       "bad.lua": "local = 1", "cycle.lua": "require 'cycle'",
+      "off.lua": "print 'loads' return false",
       "once.lua": "if not ready then error('not yet') end return 'now'",
     ]) { folder in
       let harness = try ScriptHarness()
@@ -50,12 +51,14 @@ struct ModuleTests {
         print(require "once", package.loaded.once)
         package.preload.given = function(name) return name .. "!" end
         print(require "given")
+        print(require "off", require "off")
         """)
       #expect(lines[0] == "script.module\tscript.syntax")
       #expect(lines[1] == "module 'cycle' requires itself while it loads")
       #expect(lines[2].hasPrefix("false") && lines[2].hasSuffix("once.lua:1: not yet"))
       #expect(lines[3] == "now\tnow")
       #expect(lines[4] == "given!")
+      #expect(lines[5...] == ["loads", "loads", "false\tfalse"])
     }
   }
 }

@@ -154,7 +154,9 @@ void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t millisecond
 void shim_replace_input(lua_State *L, void *read, void *lines);
 
 /* Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices: `open` and `lines` are entered with the
- * arguments. `io.input` and `io.output` refuse them. */
+ * arguments. `io.input` and `io.output` refuse them. `answer` is entered with the paths that one of these functions,
+ * `dofile`, `loadfile`, `os.remove`, `os.rename` or `require` is about to use, and may suspend: its results are none, or
+ * nil, a failure and its number. */
 void shim_replace_files(lua_State *L, void *open, void *lines, void *answer);
 
 /* Replaces `io.write`, and the method of files, where they write to standard output: `write` is entered with the

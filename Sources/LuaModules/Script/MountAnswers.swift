@@ -24,10 +24,10 @@ final class MountAnswers {
     return try call.suspendThenAgain { [self] in try await ask(asked) }
   }
 
-  /// Suspends the routine until the mount that holds the path has answered.
-  /// - Returns: no results; nil, the failure and its number, as functions of files do, when the mount does not answer.
-  func answer(_ path: String, _ call: LuaCall) throws -> LuaReturn {
-    let asked = unanswered([path])
+  /// Suspends the routine until the mounts that hold the paths have answered.
+  /// - Returns: no results; nil, the failure and its number, as functions of files do, when a mount does not answer.
+  func answer(_ paths: [String], _ call: LuaCall) throws -> LuaReturn {
+    let asked = unanswered(paths)
     guard !asked.isEmpty else { return .none }
     return try call.suspend { [self] in
       do {

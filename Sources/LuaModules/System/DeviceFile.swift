@@ -40,7 +40,7 @@ final class DeviceFiles {
       open: LuaFunction("open") { [unowned self] call in try open(call) },
       lines: LuaFunction("lines") { [unowned self] call in try lines(call) },
       answer: LuaFunction("open") { [unowned self] call in
-        try script.mounts.answer(try call.string(1, .path), call)
+        try script.mounts.answer(try (0..<call.count).map { try call.shownText($0 + 1) }, call)
       })
   }
 
