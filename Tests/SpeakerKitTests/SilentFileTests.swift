@@ -8,7 +8,7 @@ import Testing
 @testable import SpeakerKit
 
 /// A sound whose file system stops to answer after some frames, until it is released.
-private final class SilentSound: SoundSource {
+final class SilentSound: SoundSource {
   let frames: Int
   let isReleased = Atomic(false)
 

@@ -168,7 +168,7 @@ extension StreamMachineTests {
   @Test("a stream that turns out to be for recordings only stops playing, and is recorded on")
   func unplayable() throws {
     var machine = try filling()
-    machine.add(StartWaiter())
+    machine.add(PendingCall<Void>())
     #expect(machine.received(pcm, isRecorded: false).isEmpty, "its receiver fails it")
     #expect(
       words(machine.received(pcm, isRecorded: true))

@@ -123,16 +123,16 @@ import Testing
   @Test("calls of start end when it plays, when it stops, and with the error when it fails")
   func waiters() throws {
     var machine = try filling()
-    machine.add(StartWaiter())
+    machine.add(PendingCall<Void>())
     #expect(words(machine.buffered(isFilling: false)).last == "end starts")
     #expect(machine.takeWaiters().count == 1 && machine.waiters.isEmpty)
 
     machine = try filling()
-    machine.add(StartWaiter())
+    machine.add(PendingCall<Void>())
     #expect(words(machine.stop(isRecorded: false)).last == "end starts CancellationError")
 
     machine = try filling()
-    machine.add(StartWaiter())
+    machine.add(PendingCall<Void>())
     #expect(words(machine.gaveUp(lost)).last == "fail 1 stream.network")
     #expect(machine.waiters.isEmpty, "a stop that a listener calls meanwhile must not cancel it")
   }
@@ -140,7 +140,7 @@ import Testing
   @Test("the last call of start that is cancelled stops the stream")
   func cancelledStart() throws {
     var machine = try filling()
-    let (first, second) = (StartWaiter(), StartWaiter())
+    let (first, second) = (PendingCall<Void>(), PendingCall<Void>())
     machine.add(first)
     machine.add(second)
     #expect(words(machine.giveUp(first, isRecorded: false)) == ["fail 1 CancellationError"])

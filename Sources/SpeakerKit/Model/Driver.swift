@@ -161,6 +161,8 @@ public protocol Driver: AnyObject {
   /// Starts a cue in a session, in place of the one that it rendered.
   /// - Parameter paused: `true` if the cue remains paused until `resume`.
   func start(_ cue: Cue, in session: SessionID, paused: Bool)
+  /// Announces the priority of a session before its next cue starts (initially 100).
+  func setPriority(_ priority: Int, of session: SessionID)
   /// Pauses a session; it keeps its cue and position.
   func pause(_ session: SessionID)
   /// Resumes a session after `pause`.
@@ -199,6 +201,8 @@ extension Driver {
   public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.
   public func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String) {}
+  /// Does nothing: the house alone ranks sessions.
+  public func setPriority(_ priority: Int, of session: SessionID) {}
   /// Does nothing: for drivers without capability `gain`.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
   /// Does nothing: for drivers without capability `equalizer`.

@@ -36,6 +36,7 @@ extension House {
     let session = Session(
       id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
     session.house = self
+    driver.setPriority(priority, of: id)
     if capabilities.contains("gain") { driver.setGain(0, over: .zero, of: id) }
     if capabilities.contains("equalizer") { driver.setEqualizer(.flat, of: id) }
     sessions.append(session)
@@ -143,7 +144,7 @@ extension Session {
     for device in devices { house.move(device, to: nil) }
     house.sessions.removeAll { $0 === self }
     for listener in closeListeners.removeAll() { listener() }
-    closing.wake(.idle)
+    closing.settle(.success(()))
   }
 
   /// Calls `body` once when the session is closed; not when its house is.

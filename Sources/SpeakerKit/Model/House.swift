@@ -98,7 +98,7 @@ public final class House {
     events.close()
     for session in sessions {
       session.stop()
-      session.closing.wake(.idle)
+      session.closing.settle(.success(()))
     }
     if !wasNew { await driver.close() }
   }

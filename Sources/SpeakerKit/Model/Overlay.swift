@@ -32,7 +32,7 @@ extension House {
     }
     let devices = Self.eachOnce(devices)
     while let other = overlays.first(where: { $0.shares(devices) }) {
-      try await SessionWaiters.wait(on: other.session, \.closing, timeout: nil)
+      try await other.session.closing.wait(on: loop)
       guard isOpen else { throw Self.closedError }
     }
     guard devices.contains(where: \.isAvailable) else {

@@ -39,7 +39,7 @@ extension Session {
         runningChanged()
       case .reportEnded(let source, let reason):
         house?.events.emit(.ended(self, source: source, reason: reason))
-        finishing.wake(.ended(reason))
+        finishing.settle(.success(.ended(reason)))
       case .reportFailure(let error):
         house?.events.emit(.error(code: error.code, message: error.message, device: nil, session: self))
       }

@@ -36,7 +36,7 @@ extension Session {
     while number == gainChanges, machine.current != nil {
       let left = end - playClock.played(at: loop.now)
       guard left > .zero else { return }
-      try await SessionWaiters.wait(on: self, \.fading, timeout: playClock.isRunning ? left : nil)
+      try await fading.wait(on: loop, timeout: playClock.isRunning ? left : nil)
     }
   }
 
@@ -57,7 +57,7 @@ extension Session {
     house?.report(.gain(from: gain, to: decibels, over: duration), of: self)
     gain = decibels
     gainChanges += 1
-    fading.wake(.idle)
+    fading.settle(.success(()))
     driver.setGain(decibels, over: duration, of: id)
     return gainChanges
   }

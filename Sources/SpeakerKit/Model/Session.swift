@@ -1,6 +1,16 @@
 public import AudioCore
 public import EventLoop
 
+/// Result of waiting for the end of a source.
+public enum FinishResult: Sendable, Equatable {
+  /// No source was playing or paused.
+  case idle
+  /// The source has ended.
+  case ended(EndReason)
+  /// The timeout passed before the end.
+  case timeout
+}
+
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {
   /// Identifier of the session; 0 for the default session.
@@ -16,12 +26,12 @@ public final class Session {
   let driver: any Driver
   let loop: EventLoop
   var machine = SessionMachine()
-  /// Waiters of `finish`.
-  var finishing = SessionWaiters()
-  /// Waiters for the end of the session.
-  var closing = SessionWaiters()
-  /// Waiters of `fade(gain:over:)`.
-  var fading = SessionWaiters()
+  /// Calls of `finish`.
+  let finishing = PendingCalls<FinishResult>()
+  /// Calls that wait for the end of the session.
+  let closing = PendingCalls<Void>()
+  /// Calls of `fade(gain:over:)`.
+  let fading = PendingCalls<Void>()
   /// Seek that is opening its cue, with its target in frames, and the passage of a queue that it opens; nil for none.
   var seekTarget: (number: Int, frame: Int, passage: QueuePassage?)?
   var seekCount = 0
@@ -115,8 +125,7 @@ public final class Session {
     try Self.check(start: seconds)
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
     let request = SourceRequest(path: path, start: seconds, loops: loops)
-    try await play(request, as: SourceInfo(path: path, title: title ?? fileName))
-    if let priority { self.priority = priority }
+    try await play(request, as: SourceInfo(path: path, title: title ?? fileName), priority: priority)
   }
 
   static func check(start seconds: Double) throws(SpeakerError) {
@@ -137,8 +146,7 @@ public final class Session {
   public func play(_ sound: any SoundSource, as source: SourceInfo, priority: Int? = nil) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
-    try await play(SourceRequest(sound, name: source.path), as: source)
-    if let priority { self.priority = priority }
+    try await play(SourceRequest(sound, name: source.path), as: source, priority: priority)
   }
 
   /// Checks that the session can play, as `play` does before it opens a source.
@@ -171,7 +179,10 @@ public final class Session {
   }
 
   /// Plays a source, or opens it paused at its start. Throws as the public `play` does.
-  func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
+  /// - Parameter priority: the session's from the start of the source on; nil for the present one.
+  func play(
+    _ request: SourceRequest, as source: SourceInfo, paused: Bool = false, priority: Int?
+  ) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
     house?.report(.play(self))
     let cue = try await driver.load(request)
@@ -192,6 +203,10 @@ public final class Session {
     }
     seekTarget = nil
     reportedSeconds = Int(request.start)
+    if let priority {
+      self.priority = priority
+      driver.setPriority(priority, of: id)
+    }
     perform(actions)
     applyTurns()
   }
@@ -253,7 +268,7 @@ public final class Session {
   public func finish(timeout: Duration? = nil) async throws -> FinishResult {
     loop.assertOnLoop()
     guard machine.current != nil else { return .idle }
-    return try await SessionWaiters.wait(on: self, \.finishing, timeout: timeout)
+    return try await finishing.wait(on: loop, timeout: timeout) ?? .timeout
   }
 
   /// Sets the session's members to one level; see `House.setVolume`.

@@ -80,7 +80,8 @@ public final class Snapshot {
 
   private func restore(_ playback: Playback) async throws {
     guard let source = playback.source, let request = playback.request else { return playback.session.stop() }
-    try await playback.session.play(request.reopened, as: source, paused: playback.state == .paused)
+    try await playback.session.play(
+      request.reopened, as: source, paused: playback.state == .paused, priority: nil)
   }
 }
 

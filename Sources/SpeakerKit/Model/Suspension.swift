@@ -35,6 +35,6 @@ extension Session {
     applyTurns()
     watchSilence()
     playClock.run(isRunning, at: loop.now)
-    fading.wake(.idle)
+    fading.settle(.success(()))
   }
 }

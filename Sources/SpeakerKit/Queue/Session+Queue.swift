@@ -19,8 +19,8 @@ extension Session {
     let machine = QueueMachine(queue)
     guard let entry = machine.entry else { return }
     let passage = QueuePassage(machine, at: seconds, of: self)
-    try await play(SourceRequest(passage, name: entry.path).starting(at: seconds), as: entry.source)
-    if let priority { self.priority = priority }
+    let request = SourceRequest(passage, name: entry.path).starting(at: seconds)
+    try await play(request, as: entry.source, priority: priority)
   }
 
   /// Files of the queue that plays or is paused, in the order in which they play, and the index of the current one; nil

@@ -10,7 +10,7 @@ internal import EventLoop
 final class ArithmeticRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
 
   private struct Playback {
     let cue: Int

@@ -6,7 +6,7 @@ internal import EventLoop
 final class InlineStage: RenderStage {
   var onReports: (() -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
   var now: Int64 { loop.now.nanoseconds }
 
   private let loop: EventLoop

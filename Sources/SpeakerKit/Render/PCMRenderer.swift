@@ -9,8 +9,8 @@ protocol RenderStage: AnyObject {
   var onReports: (() -> Void)? { get set }
   /// Called on the loop when an output fails; `device` is nil for an output of all devices.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
-  /// Called on the loop when a sound card is lost, after `onTrouble`, and when it is back.
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)? { get set }
+  /// Called on the loop when a sound card is lost, after `onTrouble`, with the reason, and with nil when it is back.
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)? { get set }
 
   /// Prepares outputs and threads, before the first source starts.
   func prepare() throws
@@ -30,7 +30,7 @@ protocol RenderStage: AnyObject {
 final class PCMRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
 
   /// The cue that a session was last commanded to render.
   private struct Current {
@@ -57,7 +57,7 @@ final class PCMRenderer: Renderer {
     self.memory = memory
     self.stage = stage
     stage.onReports = { [weak self] in self?.takeReports() }
-    stage.onCard = { [weak self] card, isThere in self?.onCard?(card, isThere) }
+    stage.onCard = { [weak self] card, loss in self?.onCard?(card, loss) }
     stage.onTrouble = { [weak self] error, device in self?.onTrouble?(error, device) }
   }
 

@@ -41,11 +41,16 @@ struct Pacer {
   /// Duration in ns rendered per wake-up without outputs: waking up for a block costs more than the block.
   static let unheardBatch: Int64 = 200_000_000
 
+  /// Length in ns of the blocks of a server.
+  private static let serverBlock: Int64 = 20_000_000
+
   private let sampleRate: Int64
   private let timing: StreamTiming
-  /// Lateness in ns above which `anchor` is set anew. A server counts anew from the first block that it waits for: one
-  /// that is due before it is rendered.
+  /// Lateness in ns above which `anchor` is set anew. A server that waits for a block longer than one lasts plays it where
+  /// it was expected, and counts anew from the next one.
   private let toleratedLateness: Int64
+  /// Time in ns between the moment at which `anchor` is set anew and the earlier one at which the late block was expected.
+  private let lostLength: Int64
   private var mode = Mode.clock
   /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
@@ -59,7 +64,8 @@ struct Pacer {
   init(sampleRate: Int, timing: StreamTiming = .immediate) {
     self.sampleRate = Int64(sampleRate)
     self.timing = timing
-    toleratedLateness = timing == .immediate ? Self.greatestLateness : 0
+    toleratedLateness = timing == .immediate ? Self.greatestLateness : Self.serverBlock
+    lostLength = timing == .immediate ? 0 : Self.serverBlock
   }
 
   /// Returns the next action.
@@ -78,9 +84,9 @@ struct Pacer {
       let start = anchor ?? now
       var due = start + FrameTime.nanoseconds(of: framesSinceAnchor, at: sampleRate)
       if anchor == nil || now - due > toleratedLateness {
-        anchor = now
+        due = anchor == nil ? now : now - lostLength
+        anchor = due
         framesSinceAnchor = 0
-        due = now
       }
       if now < due - timing.lead, due >= batchEnd { return .wait(until: due - timing.lead) }
       if mode == .unheard, due >= batchEnd { batchEnd = due + Self.unheardBatch }

@@ -11,8 +11,8 @@ protocol Renderer: AnyObject {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)? { get set }
   /// Called on the loop when an output fails; playback continues.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
-  /// Called on the loop when a sound card is lost, after `onTrouble`, and when it is back.
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)? { get set }
+  /// Called on the loop when a sound card is lost, after `onTrouble`, with the reason, and with nil when it is back.
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)? { get set }
 
   /// Adds a device with the next number; its file begins with silence for everything rendered before.
   /// - Throws: `audio.no_output`.

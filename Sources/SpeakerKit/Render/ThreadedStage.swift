@@ -8,7 +8,7 @@ internal import EventLoop
 final class ThreadedStage: RenderStage {
   var onReports: (() -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ isThere: Bool) -> Void)?
+  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
   var now: Int64 { monotonicNanoseconds() }
 
   private let loop: EventLoop
@@ -20,14 +20,27 @@ final class ThreadedStage: RenderStage {
   private var writers: [SinkWriter]
   private let reportWatch: FDWatch
   private var thread: WorkerThread?
-  private var decoders: [Int: DecodeThread] = [:]
-  /// Cues of sources that are decoded to their end and wait to be rendered.
-  private var endedDecoders: Set<Int> = []
-  /// Closed sources whose threads still run.
-  private var endingDecoders: [Int: DecodeThread] = [:]
+  /// Sources by their cues.
+  private var decoders: [Int: Decoding] = [:]
   private var runningWriters: Set<Int> = []
   private var closing: CheckedContinuation<Void, Never>?
   private let this: LoopReference<ThreadedStage>
+
+  /// A source and its thread.
+  private enum Decoding {
+    /// The thread decodes.
+    case running(DecodeThread)
+    /// All is decoded, and waits to be rendered.
+    case decoded(DecodeThread)
+    /// The source is closed; its thread ends.
+    case closing(DecodeThread)
+
+    var thread: DecodeThread {
+      switch self {
+      case .running(let thread), .decoded(let thread), .closing(let thread): thread
+      }
+    }
+  }
 
   init(
     loop: EventLoop, memory: RenderMemory, outputs: Outputs, format: AudioFormat,
@@ -54,9 +67,9 @@ final class ThreadedStage: RenderStage {
     guard thread != nil || !decoders.isEmpty || !runningWriters.isEmpty else { return }
     for session in core.sessions.indices { send(.stop(session: session)) }
     send(.quit)
-    for decoder in decoders.values { decoder.cancel() }
+    for decoder in decoders.values { decoder.thread.cancel() }
     thread?.join()
-    for decoder in Array(decoders.values) + Array(endingDecoders.values) { decoder.join() }
+    for decoder in decoders.values { decoder.thread.join() }
     for writer in writers { writer.finish() }
     for writer in writers { writer.join() }
   }
@@ -111,13 +124,14 @@ final class ThreadedStage: RenderStage {
         do {
           let loop = loop
           let ended = ending { $0.decodingEnded(ahead.cue) }
-          decoders[ahead.cue] = try DecodeThread(ahead, on: loop, renderer: audio.waiter) { error in
+          let thread = try DecodeThread(ahead, on: loop, renderer: audio.waiter) { error in
             loop.post {
               if let error { continuation.resume(throwing: error) } else { continuation.resume() }
             }
           } onEnd: {
             ended()
           }
+          decoders[ahead.cue] = .running(thread)
         } catch { continuation.resume(throwing: error) }
       }
     } catch {
@@ -125,15 +139,19 @@ final class ThreadedStage: RenderStage {
       close(cue: ahead.cue)
       throw error
     }
-    guard let thread = decoders[ahead.cue] ?? endingDecoders[ahead.cue] else { return ahead.source() }
-    return thread.source
+    return decoders[ahead.cue]?.thread.source ?? ahead.source()
   }
 
   func close(cue: Int) {
-    guard let decoder = decoders.removeValue(forKey: cue) else { return }
-    if endedDecoders.remove(cue) != nil { return decoder.join() }
-    endingDecoders[cue] = decoder
-    decoder.cancel()
+    switch decoders[cue] {
+    case .running(let thread):
+      decoders[cue] = .closing(thread)
+      thread.cancel()
+    case .decoded(let thread):
+      decoders[cue] = nil
+      thread.join()
+    case .closing, nil: break
+    }
   }
 
   func close() async {
@@ -152,7 +170,7 @@ final class ThreadedStage: RenderStage {
     guard let closing, thread == nil else { return }
     for cue in decoders.keys.sorted() { close(cue: cue) }
     for writer in writers { writer.finish() }
-    guard endingDecoders.isEmpty, runningWriters.isEmpty else { return }
+    guard decoders.isEmpty, runningWriters.isEmpty else { return }
     self.closing = nil
     closing.resume()
   }
@@ -187,7 +205,7 @@ final class ThreadedStage: RenderStage {
     guard runningWriters.insert(index).inserted else { return }
     let ended = ending { $0.writerEnded(index) }
     let (loop, this) = (loop, this)
-    let returned: @Sendable () -> Void = { loop.post { this.object?.onCard?(index, true) } }
+    let returned: @Sendable () -> Void = { loop.post { this.object?.onCard?(index, nil) } }
     do {
       try writer.start(
         onOpened: onOpened, onTrouble: reporting(index), onReturn: returned, onEnd: ended)
@@ -205,7 +223,7 @@ final class ThreadedStage: RenderStage {
     return { [device] error in
       loop.post {
         this.object?.onTrouble?(error, device)
-        if device == nil { this.object?.onCard?(index, false) }
+        if device == nil { this.object?.onCard?(index, error.message) }
       }
     }
   }
@@ -218,10 +236,12 @@ final class ThreadedStage: RenderStage {
   }
 
   private func decodingEnded(_ cue: Int) {
-    if let decoder = endingDecoders.removeValue(forKey: cue) {
-      decoder.join()
-    } else {
-      endedDecoders.insert(cue)
+    switch decoders[cue] {
+    case .running(let thread): decoders[cue] = .decoded(thread)
+    case .closing(let thread):
+      decoders[cue] = nil
+      thread.join()
+    case .decoded, nil: break
     }
     finishClosing()
   }

@@ -73,8 +73,13 @@ final class FrameTee: Sendable {
   /// Announces to the recordings that the bytes of a file follow, whose name has the given extension.
   func beginFile(end: String) { state.withLock { for queue in $0.queues { queue.fileEnd = end } } }
 
-  /// `true` if a recording waits for a disk: nothing more is to be read meanwhile.
-  var isDiskBehind: Bool { state.withLock { $0.queues.contains { $0.isBehind } } }
+  /// `true` if all that receives the sound waits for disks: nothing more is to be read meanwhile. A player, or a recording
+  /// on another disk, is not stopped by one that has stopped answering.
+  var isDiskBehind: Bool {
+    state.withLock { state in
+      state.buffer == nil && !state.queues.isEmpty && state.queues.allSatisfy(\.isBehind)
+    }
+  }
 
   /// Sets the callback for a disk that has drained a queue; called on any thread.
   func onDiskRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = notify } }
@@ -160,10 +165,14 @@ final class FrameTee: Sendable {
 extension FrameTee.Delivery {
   private static let titleLimit = 256
 
+  /// The buffer that is played; nil for none.
+  var player: StreamBuffer? { buffer }
+
   /// Appends a frame; a new `title` begins with it.
+  /// - Parameter generation: in a file, the seek generation of the frame.
   mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
-    title: StreamTitle? = nil
+    title: StreamTitle? = nil, generation: Int? = nil
   ) -> StreamBuffer.Arrival {
     if let title, acceptsTitles { note(title) }
     if frame.isHeaders {
@@ -177,7 +186,7 @@ extension FrameTee.Delivery {
     defer { time = time + frame.duration }
     guard let buffer else { return StreamBuffer.Arrival(start: time) }
     let between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
-    var arrival = buffer.append(frame, bytes, between)
+    var arrival = buffer.append(frame, bytes, between, generation: generation)
     if arrival.isAccepted {
       (missed, missedSound) = (.zero, .zero)
     } else if !queues.isEmpty {

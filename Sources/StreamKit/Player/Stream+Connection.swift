@@ -153,6 +153,7 @@ extension Stream {
     case .copying: perform(machine.copying())
     case .complete: perform(machine.complete())
     case .heldBack: watchSilentEnd()
+    case .earlier(let time, let titles, let error): earlierCame(from: time, titles, error)
     case .gaveUp(let error): perform(machine.gaveUp(error))
     }
   }

@@ -41,6 +41,7 @@ extension Stream {
     }
     halt()
     clock.rest(at: target)
+    titles.restart()
     let generation = buffer.beginSeek(to: target, wanted: StreamTime(options.bufferWaitFile))
     receiver?.seek(to: target, generation: generation)
     listener.playback?.moved()

@@ -49,16 +49,46 @@ extension Stream {
     if listener.playback == nil { buffer?.pass(to: clock.start) }
   }
 
-  /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes.
+  /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes, and where the
+  /// server of a live stream still has what was before, as far as that and the size of the buffer go.
   /// - Returns: seconds that it moved.
   /// - Throws: `stream.no_seek` when there is no play position.
   public func move(by seconds: Double) throws(StreamError) -> Double {
     guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     let (before, wanted) = (position, position + StreamTime(seconds: seconds))
-    let new = if file != nil { try moveInFile(to: wanted) } else { move(to: wanted) }
+    let new = if file != nil { try moveInFile(to: wanted) } else { moveLive(to: wanted) }
     let moved = (new - before).seconds
     onChange(.position(by: moved))
     return moved
+  }
+
+  /// Moves in the sound that the buffer holds, or in front of it, as far as the server has that: the player waits then.
+  /// - Returns: the position then.
+  private func moveLive(to time: StreamTime) -> StreamTime {
+    guard let target = buffer?.awaitEarlier(from: time) else {
+      let wasWaiting = buffer?.awaited != nil
+      let now = move(to: time)
+      if wasWaiting { perform(machine.returned(isFilling: isFilling)) }
+      return now
+    }
+    halt()
+    clock.rest(at: target)
+    listener.playback?.moved()
+    perform(machine.leftBuffer())
+    receiver?.receiveEarlier(from: target)
+    return target
+  }
+
+  /// The sound in front of the buffer has come for a player that waits for it from `time` on, or all that can be had.
+  func earlierCame(
+    from time: StreamTime, _ new: [(title: ICYMetadata, time: StreamTime)], _ error: StreamError?
+  ) {
+    guard let buffer else { return }
+    if feed == nil { for (title, time) in new { titles.insert(StreamTitle(title), from: time) } }
+    guard buffer.awaited == time else { return }
+    if let error { onEvent(.failed(error)) }
+    _ = move(to: max(time, buffer.range.start))
+    perform(machine.returned(isFilling: isFilling))
   }
 
   /// Moves in the sound that the buffer holds.
@@ -88,12 +118,12 @@ extension Stream {
     _ = try move(by: (buffer.range.end - position - buffer.wanted).seconds)
   }
 
-  /// Returns true if the buffer reaches so far: back when `seconds` is negative.
+  /// Returns true if `move` reaches so far: back when `seconds` is negative.
   public func canMove(by seconds: Double) -> Bool {
     guard machine.hasPosition, let range = buffer?.range else { return false }
     let target = position + StreamTime(seconds: seconds)
     if file != nil { return canGo(to: target) }
-    return range.start <= target && target <= range.end
+    return (buffer?.earliest ?? range.start) <= target && target <= range.end
   }
 
   /// The rate in kbit/s: that of the station, else the average of its frames; nil before some seconds have come.

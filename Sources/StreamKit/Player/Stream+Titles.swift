@@ -49,6 +49,15 @@ struct TitleQueue {
     titles.append((start, title))
   }
 
+  /// Inserts a title of sound in front of that which has come.
+  mutating func insert(_ title: StreamTitle, from time: StreamTime) {
+    let index = titles.firstIndex { $0.time > time } ?? titles.endIndex
+    titles.insert((time, title), at: index)
+  }
+
+  /// Forgets all titles but the one that is heard: those of other sound follow.
+  mutating func restart() { titles = [] }
+
   /// Moves to a position, and forgets the titles of sound before `start`.
   /// - Returns: the title that is heard there; nil if it was heard before.
   mutating func advance(

@@ -166,21 +166,12 @@ public final class Stream {
     }
     if machine.hasPosition ? !wasPaused || status != .buffering : status == .stopped { return }
     // Added before the task suspends, which may take a turn in which all the sound comes.
-    let waiter = StartWaiter()
-    machine.add(waiter)
-    let (this, reference) = (LoopReference(self), LoopReference(waiter))
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { waiter.wait($0) }
-    } onCancel: { [loop] in
-      loop.post {
-        if let waiter = reference.object { this.object?.giveUpStart(waiter) }
-      }
-    }
+    let call = PendingCall<Void>()
+    machine.add(call)
+    try await call.result(on: loop) { [weak self, unowned call] in self?.giveUp(call) }
   }
 
-  private func giveUpStart(_ waiter: StartWaiter) {
-    perform(machine.giveUp(waiter, isRecorded: isRecorded))
-  }
+  private func giveUp(_ call: PendingCall<Void>) { perform(machine.giveUp(call, isRecorded: isRecorded)) }
 
   /// Sets the address and the options of the next `start`; the sound that plays continues until then.
   /// - Parameter nickname: the name of the station in recordings, where it has none of its own.
@@ -267,8 +258,8 @@ public final class Stream {
     }
   }
 
-  private func end(_ waiters: [StartWaiter], _ error: (any Error)?) {
-    for waiter in waiters { waiter.end(error.map { .failure($0) } ?? .success(())) }
+  private func end(_ calls: [PendingCall<Void>], _ error: (any Error)?) {
+    for call in calls { call.settle(error.map { .failure($0) } ?? .success(())) }
   }
 
   func setPauseTimer(runs: Bool) {

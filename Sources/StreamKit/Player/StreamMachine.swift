@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// The states of a stream, and the actions that follow from each event. Knows no receiver, buffer, clock or listener.
 ///
 /// | phase | start | enough has come | nothing left | pause | stop, failure, end of file |
@@ -94,7 +96,7 @@ struct StreamMachine {
     /// Ends all calls of `start` that wait; nil if the stream plays.
     case endStarts((any Error)?)
     /// Ends calls of `start` that waited when the action was decided on.
-    case fail([StartWaiter], any Error)
+    case fail([PendingCall<Void>], any Error)
   }
 
   private(set) var phase = Phase.stopped
@@ -105,7 +107,7 @@ struct StreamMachine {
   /// The files of a list; nil where the stream is none.
   private(set) var files: FileList?
   /// The calls of `start` that wait.
-  private(set) var waiters: [StartWaiter] = []
+  private(set) var waiters: [PendingCall<Void>] = []
 
   var status: Stream.Status {
     switch phase {
@@ -154,16 +156,16 @@ struct StreamMachine {
   }
 
   /// Adds a call of `start` that waits until the stream plays.
-  mutating func add(_ waiter: StartWaiter) { waiters.append(waiter) }
+  mutating func add(_ waiter: PendingCall<Void>) { waiters.append(waiter) }
 
   /// Ends a call of `start` whose task was cancelled; the stream stops if no other one waits.
-  mutating func giveUp(_ waiter: StartWaiter, isRecorded: Bool) -> [Action] {
+  mutating func giveUp(_ waiter: PendingCall<Void>, isRecorded: Bool) -> [Action] {
     guard let index = waiters.firstIndex(where: { $0 === waiter }) else { return [] }
     waiters.remove(at: index)
     return (waiters.isEmpty ? stop(isRecorded: isRecorded) : []) + [.fail([waiter], CancellationError())]
   }
 
-  mutating func takeWaiters() -> [StartWaiter] {
+  mutating func takeWaiters() -> [PendingCall<Void>] {
     defer { waiters = [] }
     return waiters
   }
@@ -346,6 +348,11 @@ struct StreamMachine {
     guard isPlaying else { return [] }
     phase = .playing(.filling)
     return [.emit(.buffering)]
+  }
+
+  /// The position is in the buffer again, which it had left.
+  mutating func returned(isFilling: Bool) -> [Action] {
+    phase == .playing(.connecting) && !isFilling ? [.run] : buffered(isFilling: isFilling)
   }
 
   /// The last of the sound has been heard.

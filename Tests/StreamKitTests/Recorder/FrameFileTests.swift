@@ -1,6 +1,7 @@
 import AudioCore
 import Codecs
 import EventLoop
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -41,6 +42,34 @@ import Testing
     #expect(walk.junkBytes == 0 && walk.isWhole)
     #expect(walk.endOfLastFrame == walk.length && walk.audioBytes == bytes.count)
     #expect(abs(walk.seconds - Double(walk.samples) / Double(frames[0].sampleRate)) < 1e-6)
+  }
+
+  @Test(
+    "of a file that grows, the end alone is read",
+    arguments: ["mp3-without-tag.mp3", "he-aac-v2-48k.aac", "music-44k.ogg"])
+  func grows(name: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    let path = try folder.write(bytes, to: "a")
+    var files = WalkedFiles()
+    #expect(try files.walk(path) == FrameFile.walk(path))
+    for count in 2...4 {
+      _ = try folder.write(Array([[UInt8]](repeating: bytes, count: count).joined()), to: "a")
+      files.follow(path, behind: (count - 1) * bytes.count)
+      var (grown, whole) = (try files.walk(path), try FrameFile.walk(path))
+      #expect(abs(grown.seconds - whole.seconds) < 1e-6)
+      (grown.seconds, whole.seconds) = (0, 0)
+      #expect(grown == whole && whole.isWhole)
+    }
+    // Damage that the time of the file hides is not seen, as the file is not read again; any other is.
+    let walk = try files.walk(path)
+    var status = stat()
+    stat(path, &status)
+    _ = try folder.write([UInt8](repeating: 0, count: walk.length), to: "a")
+    let times = [status.st_atim, status.st_mtim]
+    utimensat(AT_FDCWD, path, times, 0)
+    #expect(try files.walk(path) == walk)
+    utimensat(AT_FDCWD, path, [status.st_atim, timespec(tv_sec: 1, tv_nsec: 0)], 0)
+    #expect(try files.walk(path).frames == 0)
   }
 
   @Test("bytes that are no frame are counted too") func junk() throws {

@@ -54,6 +54,9 @@ struct RecordedAnswerTests {
       let error = await #expect(throws: StreamError.self) { _ = try await harness.record("a.mp3") }
       #expect(error?.kind == .unsupported)
     }
+    let webm = [0x1A, 0x45, 0xDF, 0xA3] + [UInt8](repeating: 7, count: 3_000)
+    let error = try #require(try failure(.file(webm, type: "audio/webm")))
+    #expect(error.kind == .unsupported && error.message.contains("Matroska or WebM"), "\(error)")
     let noise = [UInt8](repeating: 0x80, count: 100_000)
     #expect(try failure(.file(noise, type: "application/zip"))?.kind == .content)
   }

@@ -48,6 +48,21 @@ struct RecordingQueueTests {
     #expect(calls.withLock { $0 } == 2)
   }
 
+  @Test("a stream is held back for its disks only when nothing else receives its sound")
+  func held() {
+    let (silent, other) = (RecordingQueue(), RecordingQueue())
+    let tee = FrameTee()
+    tee.record(silent, back: .zero)
+    while !silent.isBehind { come(0..<200, into: tee) }
+    #expect(tee.isDiskBehind)
+    tee.record(other, back: .zero)
+    #expect(!tee.isDiskBehind, "another disk has room")
+    while !other.isBehind { come(0..<200, into: tee) }
+    #expect(tee.isDiskBehind)
+    tee.play(StreamBuffer(blocks: 100))
+    #expect(!tee.isDiskBehind, "a player is not to fall silent")
+  }
+
   @Test("every recording of a stream gets what comes while it is there") func several() {
     let (first, second) = (RecordingQueue(), RecordingQueue())
     let tee = FrameTee()

@@ -55,12 +55,12 @@ final class RecordingHarness {
   /// Runs `body`; returns when all recordings are on disk.
   @discardableResult
   static func run(
-    _ station: Station, settings: RecorderSettings = .init(),
+    _ station: Station, at path: String = "/live", settings: RecorderSettings = .init(),
     _ body: @escaping (RecordingHarness) async throws -> Void
   ) throws -> RecordingHarness {
     let network = try NetworkThread()
     defer { network.close() }
-    let harness = try RecordingHarness(station.url("/live"), network, settings)
+    let harness = try RecordingHarness(station.url(path), network, settings)
     try harness.loop.finish(
       { try await body(harness) },
       last: {
@@ -72,6 +72,19 @@ final class RecordingHarness {
   }
 
   func path(_ name: String) -> String { folder.file(name) }
+
+  /// Adds an event of the stream to those reported.
+  func report(_ event: StreamEvent) {
+    switch event {
+    case .failed(let error): reported.append("failed \(error.code)")
+    case .buffering: reported.append("buffering")
+    case .started: reported.append("started")
+    case .fileComplete: reported.append("file complete")
+    case .reconnected(_, let stitched, _): reported.append("reconnected \(stitched)")
+    case .metadata(let title, isRealtime: false): reported.append("heard \(title.text)")
+    default: break
+    }
+  }
 
   func record(
     _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in }

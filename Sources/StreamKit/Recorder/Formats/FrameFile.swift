@@ -1,5 +1,6 @@
 internal import Codecs
 public import EventLoop
+internal import Glibc
 
 /// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, pages of Ogg, or bytes that have no frames.
 public struct FrameFile {
@@ -28,6 +29,8 @@ public struct FrameFile {
 
     /// `true` if the file is a tag and whole frames, and nothing else.
     public var isWhole: Bool { frames > 0 && junkBytes == 0 }
+    /// `true` if frames may follow: the file ends with a whole one, and holds nothing else.
+    var isOpen: Bool { isWhole && endOfLastFrame == length }
   }
 
   /// The bytes that are read at once, and in which the last frame is searched for first.
@@ -38,6 +41,28 @@ public struct FrameFile {
   public static func walk(_ path: String) throws(RecordError) -> Walk {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       try walk(file, path, from: 0, length: length)
+    }
+  }
+
+  /// Returns the walk of a file that has grown since `before`, of which the new end alone is read.
+  /// - Parameter before: a walk of an open file.
+  /// - Throws: `record.write` when it can't be read.
+  static func walk(_ path: String, behind before: Walk) throws(RecordError) -> Walk {
+    try FileBytes.withFile(path) { (file, length) throws(RecordError) in
+      let start = before.length
+      let pages = try OggRecording.walk(file, path, from: start, length: length)
+      let end = if let pages { pages } else { try walk(file, path, from: start, length: length) }
+      var whole = before
+      whole.length = length
+      whole.tagLength += end.tagLength
+      whole.frames += end.frames
+      whole.samples += end.samples
+      whole.audioBytes += end.audioBytes
+      whole.formatChanges += end.formatChanges
+      whole.junkBytes += end.junkBytes
+      whole.seconds += end.seconds
+      whole.endOfLastFrame = end.endOfLastFrame
+      return whole
     }
   }
 
@@ -112,5 +137,56 @@ public struct FrameFile {
     walk.junkBytes = framing.skippedBytes
     walk.seconds = time.seconds
     return walk
+  }
+}
+
+/// Walks of files that recordings are appended to, so that each frame of such a file is read once and not again with every
+/// recording. A file that another program has changed is walked anew.
+struct WalkedFiles {
+  /// The state of a file by which a change of it is noticed.
+  private struct Mark: Equatable {
+    let device: UInt
+    let number: UInt
+    let length: Int
+    let changed: WallTime
+
+    /// The mark of the file at `path`; nil when there is none.
+    init?(_ path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0, let changed = LinuxFiles.modificationTime(of: path) else { return nil }
+      (device, number, length) = (UInt(status.st_dev), UInt(status.st_ino), Int(status.st_size))
+      self.changed = changed
+    }
+  }
+
+  /// The most files.
+  private static let capacity = 256
+  private var known: [String: (mark: Mark, walk: FrameFile.Walk)] = [:]
+
+  /// Returns the walk of the file at `path`.
+  /// - Throws: `record.write` when it can't be read.
+  mutating func walk(_ path: String) throws(RecordError) -> FrameFile.Walk {
+    let mark = Mark(path)
+    if let mark, let there = known[path], there.mark == mark { return there.walk }
+    let walk = try FrameFile.walk(path)
+    keep(walk, of: path, mark)
+    return walk
+  }
+
+  /// Follows the file at `path`, to which frames were appended behind `base`.
+  mutating func follow(_ path: String, behind base: Int) {
+    guard let before = known.removeValue(forKey: path)?.walk, before.length == base, before.isOpen else {
+      return
+    }
+    let mark = Mark(path)
+    // What can't be read now is walked when it is needed.
+    guard let walk = try? FrameFile.walk(path, behind: before) else { return }
+    keep(walk, of: path, mark)
+  }
+
+  private mutating func keep(_ walk: FrameFile.Walk, of path: String, _ mark: Mark?) {
+    guard let mark, mark.length == walk.length, walk.isOpen else { return }
+    if known.count >= Self.capacity { known = [:] }
+    known[path] = (mark, walk)
   }
 }

@@ -3,13 +3,15 @@ internal import EventLoop
 
 /// Reads and completes recordings in Ogg.
 enum OggRecording {
-  /// Walks all pages of a file.
+  /// Walks all pages of a file from an offset on, at which a stream begins.
   /// - Returns: nil when it is no Ogg with sound that is decoded here.
   /// - Throws: `record.write` when it can't be read.
-  static func walk(_ file: Int32, _ path: String, length: Int) throws(RecordError) -> FrameFile.Walk? {
-    let magic = try FileBytes.read(file, path, at: 0, count: ContentSniffer.magicLength)
+  static func walk(
+    _ file: Int32, _ path: String, from: Int = 0, length: Int
+  ) throws(RecordError) -> FrameFile.Walk? {
+    let magic = try FileBytes.read(file, path, at: from, count: ContentSniffer.magicLength)
     guard ContentSniffer.container(magic[...]) == .ogg else { return nil }
-    var (walk, framing, position) = (FrameFile.Walk(), OggFraming(), 0)
+    var (walk, framing, position) = (FrameFile.Walk(), OggFraming(offset: from), from)
     walk.length = length
     var (format, time) = (StreamFormat?.none, StreamTime.zero)
     while true {
@@ -35,7 +37,7 @@ enum OggRecording {
       if bytes.isEmpty { break }
     }
     walk.junkBytes = framing.skippedBytes
-    walk.tagLength = max(0, length - walk.audioBytes - walk.junkBytes)
+    walk.tagLength = max(0, length - from - walk.audioBytes - walk.junkBytes)
     walk.seconds = time.seconds
     if walk.frames == 0 { walk.endOfLastFrame = length - walk.junkBytes }
     return walk

@@ -39,8 +39,12 @@ extension RecordingLibrary {
 
   /// Recovers what ended processes left behind: unlocked parts, and rows of them. Does not touch what is
   /// being recorded. Can be interrupted at any moment and repeated.
-  public func recover(now: WallTime) throws -> [Recovered] {
+  /// - Parameter isIncluded: `true` for the paths of recordings that are looked at.
+  public func recover(
+    now: WallTime, where isIncluded: (_ path: String) -> Bool = { _ in true }
+  ) throws -> [Recovered] {
     try catalogue.openEntries().compactMap { entry in
+      guard isIncluded(entry.path) else { return nil }
       do {
         return try recover(entry, now)
       } catch let error as RecordError {

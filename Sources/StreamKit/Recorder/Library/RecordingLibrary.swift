@@ -65,15 +65,20 @@ public struct RecordingLibrary {
   /// A recording whose file is gone loses its row, also when it never came to its end; one whose folder is
   /// gone stays, as the disk may come back.
   /// - Parameter job: the job whose recordings are deleted; nil for all.
+  /// - Parameter isIncluded: `true` for the paths of recordings that are looked at.
   /// - Returns: the paths of the deleted files.
   /// - Throws: `record.write` for the first file that can't be deleted, after all others are.
   @discardableResult
-  public func expire(keep: Duration, job: String? = nil, now: WallTime) throws -> [String] {
+  public func expire(
+    keep: Duration, job: String? = nil, now: WallTime,
+    where isIncluded: (_ path: String) -> Bool = { _ in true }
+  ) throws -> [String] {
     let limit = now.advanced(by: .zero - keep)
     let old = try catalogue.entries(matching: .init(until: limit, job: job))
-    let busy = Set(try catalogue.openEntries().filter { !isLost($0, now) }.map(\.path))
+    let busy = Set(try catalogue.openEntries().filter { isIncluded($0.path) && !isLost($0, now) }.map(\.path))
     var (deleted, failure) = ([String](), RecordError?.none)
-    for entry in old where !busy.contains(entry.path) && Self.end(of: entry, now) < limit {
+    for entry in old
+    where !busy.contains(entry.path) && isIncluded(entry.path) && Self.end(of: entry, now) < limit {
       guard Self.isThere(Self.folder(of: entry.path)) else { continue }
       if isLost(entry, now) {
         try catalogue.remove(entry.id)

@@ -1,4 +1,5 @@
 public import EventLoop
+internal import Glibc
 
 /// The defaults of all recordings: folders, file names, retention and the catalogue.
 public struct RecorderSettings: Sendable {
@@ -19,10 +20,10 @@ public struct RecorderSettings: Sendable {
   public init() {}
 }
 
-/// Records the streams of an engine: one thread writes all recordings, another one serves the library.
-/// Confined to the loop.
+/// Records the streams of an engine: one thread writes all recordings of this machine's disks, one those of each remote
+/// mount, which may stop answering, and another one serves the library. Confined to the loop.
 ///
-/// Under virtual time the loop itself does the work of both.
+/// Under virtual time the loop itself does the work of all.
 public final class Recorder {
   /// The defaults of all recordings.
   public let settings: RecorderSettings
@@ -31,9 +32,11 @@ public final class Recorder {
 
   private let loop: EventLoop
   private let localTime: @Sendable (WallTime) -> LocalTime
-  private var disk: (core: RecorderCore, thread: LoopThread?)?
+  private typealias Worker = (core: RecorderCore, thread: LoopThread?)
+  /// The threads that write, by the folder of the remote mount; nil for this machine's disks.
+  private var disks: [String?: Worker] = [:]
   /// The thread that reads and repairs files for the library, so that recordings do not wait for it.
-  private var reader: (core: RecorderCore, thread: LoopThread?)?
+  private var reader: Worker?
   private var count = 0
   /// The recordings that have not ended, by number.
   private var active: [Int: Recording] = [:]
@@ -69,12 +72,16 @@ public final class Recorder {
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
     guard let address = stream.target.address else { throw StreamError.notRecorded(stream.url) }
     let template = try RecordingTemplate(options.template)
-    let core = try awake()
+    let mount = loop.isVirtual ? nil : RemoteMount.of(options.template)
+    let core = try awake(mount?.folder)
+    if let mount { warnIfSilent(mount) }
     count += 1
     let number = count
     let queue = RecordingQueue(takesFile: options.takesFile) { core.post { $0.writeNow(number) } }
     let progress = RecordingProgress()
-    let recording = Recording(of: stream, queue, progress, loop: loop) { core.post { $0.finish(number) } }
+    let recording = Recording(of: stream, queue, progress, loop: loop, on: mount) {
+      core.post { $0.finish(number) }
+    }
     active[number] = recording
     let this = LoopReference(self)
     let loop = loop
@@ -118,13 +125,32 @@ public final class Recorder {
     }
   }
 
-  /// Returns the core of the disk thread, which the first call starts.
-  private func awake() throws -> RecorderCore {
-    if let disk { return disk.core }
-    let new = try core(on: "disk")
-    new.core.post { $0.begin() }
-    disk = new
+  /// Returns the core of a disk thread, which the first call starts.
+  /// - Parameter mount: the folder of the remote mount; nil for this machine's disks.
+  @discardableResult
+  private func awake(_ mount: String? = nil) throws -> RecorderCore {
+    if let disk = disks[mount] { return disk.core }
+    let new = try core(on: "disk", mount)
+    disks[mount] = new
+    let (loop, this) = (loop, LoopReference(self))
+    new.core.post { core in
+      let mounts = core.begin()
+      guard mount == nil, !mounts.isEmpty else { return }
+      loop.post {
+        guard let this = this.object, this.disks[nil] != nil else { return }  // closed meanwhile
+        for mount in mounts { _ = try? this.awake(mount) }
+      }
+    }
     return new.core
+  }
+
+  /// Logs a mount that does not answer: the sound that comes waits in memory meanwhile.
+  private func warnIfSilent(_ mount: RemoteMount) {
+    loop.start { [weak self, loop] in
+      let answer = try? await loop.callFiles { access(mount.folder, F_OK) }
+      guard answer == nil else { return }
+      self?.onLog("\(FileDeadline.silence(of: mount.folder).cause): recordings there wait in memory")
+    }
   }
 
   /// Returns the core of the library's thread, which the first call starts.
@@ -137,24 +163,38 @@ public final class Recorder {
   }
 
   /// Creates a core on a new thread of that name, or on the loop under virtual time.
-  private func core(on name: String) throws -> (core: RecorderCore, thread: LoopThread?) {
+  private func core(on name: String, _ mount: String? = nil) throws -> Worker {
     let thread = loop.isVirtual ? nil : try LoopThread(name: name)
     let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
       loop.post { this.object?.onLog(line) }
     }
-    let core = RecorderCore(loop: thread?.loop ?? loop, settings: settings, localTime: localTime, log: log)
+    let core = RecorderCore(
+      loop: thread?.loop ?? loop, settings: settings, mount: mount, localTime: localTime, log: log)
     return (core, thread)
   }
 
-  /// Ends all recordings and both threads; returns when everything is safe on disk. Called at the end of an
-  /// engine, after its streams have ended.
+  /// Ends all recordings and all threads; returns when everything is safe on disk, or a mount has not answered within
+  /// the limit. Called at the end of an engine, after its streams have ended.
   public func close() {
-    guard let (core, thread) = disk else { return }
-    let reader = reader
-    (disk, self.reader) = (nil, nil)
-    guard let thread else { return core.finishAll() }
-    core.post { $0.finishAll() }
-    thread.close()
+    let (disks, reader) = (disks, reader)
+    (self.disks, self.reader) = ([:], nil)
+    for (core, thread) in disks.values {
+      if thread == nil { core.finishAll() } else { core.post { $0.finishAll() } }
+    }
+    let ends = disks.compactMap { mount, worker in
+      mount.flatMap { mount in
+        worker.thread.flatMap { thread in (try? FileCall { thread.close() }).map { (mount, $0) } }
+      }
+    }
+    disks[nil]?.thread?.close()
     reader?.thread?.close()
+    let start = ContinuousClock.now
+    for (mount, end) in ends {
+      let left = FileDeadline.limit - start.duration(to: .now)
+      let answer: Void? = try? end.wait(atMost: max(left, .milliseconds(1)))
+      if answer == nil {
+        onLog("\(FileDeadline.silence(of: mount).cause): the last sound of recordings there is not written")
+      }
+    }
   }
 }

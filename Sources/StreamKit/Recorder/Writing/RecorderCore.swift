@@ -2,10 +2,10 @@ internal import Database
 internal import EventLoop
 internal import Glibc
 
-/// The work of the disk thread: writes all recordings, a tick every half second, and keeps the
+/// The work of a disk thread: writes all recordings of one place, a tick every half second, and keeps the
 /// catalogue.
 ///
-/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's under
+/// Unchecked: confined to its loop, which is that of a disk thread or of the library's, or the engine's under
 /// virtual time; `post` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
   /// The interval of writes: sound of this length is lost when the process is killed, beside what the network
@@ -20,6 +20,8 @@ final class RecorderCore: @unchecked Sendable {
   let loop: EventLoop
   let log: (String) -> Void
   private let settings: RecorderSettings
+  /// The folder of the remote mount that holds the files; nil for files that the kernel alone answers for.
+  private let mount: String?
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   private var timer: LoopTimer?
@@ -30,6 +32,8 @@ final class RecorderCore: @unchecked Sendable {
   private static let expiryInterval = Duration.seconds(3600)
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
+  /// The files that recordings were appended to.
+  var walkedFiles = WalkedFiles()
   /// Rows of growing recordings that are not written.
   private var rows: [RecordingEntry] = []
   /// The troubles that were logged and still last.
@@ -40,10 +44,11 @@ final class RecorderCore: @unchecked Sendable {
   }
 
   init(
-    loop: EventLoop, settings: RecorderSettings, localTime: @escaping @Sendable (WallTime) -> LocalTime,
-    log: @escaping @Sendable (String) -> Void
+    loop: EventLoop, settings: RecorderSettings, mount: String? = nil,
+    localTime: @escaping @Sendable (WallTime) -> LocalTime, log: @escaping @Sendable (String) -> Void
   ) {
-    (self.loop, self.settings, self.localTime, self.log) = (loop, settings, localTime, log)
+    (self.loop, self.settings, self.mount) = (loop, settings, mount)
+    (self.localTime, self.log) = (localTime, log)
   }
 
   /// Runs `work` on the core's own loop.
@@ -51,22 +56,35 @@ final class RecorderCore: @unchecked Sendable {
 
   func localTime(_ time: WallTime) -> LocalTime { localTime(time) }
 
-  /// Recovers what an earlier process left behind, then deletes expired recordings.
-  func begin() {
-    guard let path = settings.catalogue, access(path, F_OK) == 0 else { return lastExpiry = loop.now }
+  /// Recovers what an earlier process left behind in its place, then deletes expired recordings.
+  /// - Returns: the folders of the remote mounts that hold recordings of the catalogue.
+  @discardableResult
+  func begin() -> [String] {
+    guard let path = settings.catalogue, access(path, F_OK) == 0 else {
+      lastExpiry = loop.now
+      return []
+    }
+    var mounts: [String] = []
     with { catalogue in
       let library = RecordingLibrary(catalogue: catalogue)
-      for recovered in try library.recover(now: loop.wallNow) { log("\(recovered)") }
+      for recovered in try library.recover(now: loop.wallNow, where: isHere) { log("\(recovered)") }
+      if !loop.isVirtual {
+        mounts = RemoteMount.holding(try catalogue.entries().map(\.path)).map(\.mount.folder)
+      }
     }
     expire()
+    return mounts
   }
+
+  /// Returns `true` for a file of the core's place: calls for one of another place might never return.
+  private func isHere(_ path: String) -> Bool { loop.isVirtual || RemoteMount.of(path)?.folder == mount }
 
   private func expire() {
     lastExpiry = loop.now
     guard let keep = settings.keep else { return }
     with { catalogue in
       do {
-        try RecordingLibrary(catalogue: catalogue).expire(keep: keep, now: loop.wallNow)
+        try RecordingLibrary(catalogue: catalogue).expire(keep: keep, now: loop.wallNow, where: isHere)
         reported.remove(.expiry)
       } catch let error as RecordError {
         report(.expiry, error)

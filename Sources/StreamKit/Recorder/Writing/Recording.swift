@@ -22,7 +22,7 @@ public final class Recording {
   }
 
   /// The current state.
-  public private(set) var state = State.recording
+  public var state: State { machine.state }
   /// The final name of the file that is being written or was written last; the file has it once it is
   /// finished.
   public private(set) var path = ""
@@ -37,22 +37,25 @@ public final class Recording {
   let queue: RecordingQueue
   private let progress: RecordingProgress
   private let loop: EventLoop
-  private var beginning: [StartWaiter] = []
-  private var ending: [StartWaiter] = []
-  private var failure: (any Error)?
-  private var hasBegun = false
-  /// `true` if `finish` was called.
-  private var isEnding = false
+  private var machine = RecordingMachine()
+  /// Calls that wait for the first frame on disk.
+  private let beginning = PendingCalls<Void>()
+  /// Calls that wait for the end.
+  private let ending = PendingCalls<Void>()
   /// Keeps the loop from going idle until the recording is over; nil under virtual time.
   private var hold: Hold?
   /// Requests the end: what has come is written, and the file is closed.
   private let end: () -> Void
+  /// The remote mount that holds the file, if one does.
+  private let mount: RemoteMount?
 
   init(
     of stream: Stream, _ queue: RecordingQueue, _ progress: RecordingProgress, loop: EventLoop,
+    on mount: RemoteMount? = nil,
     end: @escaping () -> Void
   ) {
-    (self.stream, self.queue, self.progress, self.loop, self.end) = (stream, queue, progress, loop, end)
+    (self.stream, self.queue, self.progress, self.loop) = (stream, queue, progress, loop)
+    (self.mount, self.end) = (mount, end)
     hold = loop.isVirtual ? nil : loop.hold("a recording is written")
   }
 
@@ -68,102 +71,90 @@ public final class Recording {
   /// Ends the recording; returns when it is safe on disk, at once if it has ended already.
   /// - Throws: the error with which the recording failed, a `RecordError` when its end could not be written.
   public func stop() async throws {
-    if state == .finished || state == .failed {
-      if let failure { throw failure }
-      return
-    }
-    let waiter = StartWaiter()
-    ending.append(waiter)
     finish()
-    try await withCheckedThrowingContinuation { waiter.wait($0) }
+    // A cancelled task waits too: the caller relies on a file that is whole.
+    try await waitForEnd { _ in }
   }
 
   /// Ends the recording; `finished` is reported when it is safe on disk.
-  public func finish() {
-    isEnding = true
-    queue.close()
-    stream.tee?.remove(queue)
-    end()
-  }
+  public func finish() { perform(machine.finish()) }
 
-  /// Returns when the first frame is on disk.
+  /// Returns when the first frame is on disk. The recording ends when the task is cancelled before.
   func begun() async throws {
-    if hasBegun { return }
-    let waiter = StartWaiter()
-    beginning.append(waiter)
-    let (this, reference) = (LoopReference(self), LoopReference(waiter))
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { waiter.wait($0) }
-    } onCancel: { [loop] in
-      loop.post { if let waiter = reference.object { this.object?.giveUp(waiter) } }
+    if let result = machine.beginning { return try result.get() }
+    try await beginning.wait(on: loop) { [weak self] call in
+      call.settle(.failure(CancellationError()))
+      self?.finish()
     }
-  }
-
-  private func giveUp(_ waiter: StartWaiter) {
-    guard !hasBegun, let index = beginning.firstIndex(where: { $0 === waiter }) else { return }
-    beginning.remove(at: index)
-    finish()
-    waiter.end(.failure(CancellationError()))
   }
 
   /// Waits for the end of the recording; returns at once after it. The recording goes on when the task is cancelled.
   /// - Throws: `CancellationError`, or the failure that ended it.
-  public func ended() async throws {
-    if state == .finished || state == .failed {
-      if let failure { throw failure }
-      return
-    }
-    let waiter = StartWaiter()
-    ending.append(waiter)
-    let (this, reference) = (LoopReference(self), LoopReference(waiter))
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { waiter.wait($0) }
-    } onCancel: { [loop] in
-      loop.post {
-        guard let waiter = reference.object, let this = this.object,
-          let index = this.ending.firstIndex(where: { $0 === waiter })
-        else { return }
-        this.ending.remove(at: index)
-        waiter.end(.failure(CancellationError()))
-      }
-    }
+  public func ended() async throws { try await waitForEnd() }
+
+  private func waitForEnd(onCancel: ((PendingCall<Void?>) -> Void)? = nil) async throws {
+    if let result = machine.result { return try result.get() }
+    try await ending.wait(on: loop, onCancel: onCancel)
   }
 
   /// Ends the recording with an error, as the stream does not come, or no longer; what was written is kept.
-  func fail(_ error: any Error) {
-    if state == .recording || state == .waiting { failure = failure ?? error }
-    finish()
-  }
+  func fail(_ error: any Error) { perform(machine.fail(error)) }
 
   /// Applies a report of the disk thread.
   func receive(_ event: WriterEvent) {
     switch event {
     case .began(let path):
       follow(path)
-      hasBegun = true
-      end(&beginning, .success(()))
+      perform(machine.began())
     case .closed(let part, let path):
       guard let index = paths.lastIndex(of: part) else { break }
       if let path { paths[index] = path } else { paths.remove(at: index) }
       if self.path == part { self.path = path ?? paths.last ?? part }
     case .track(let path, let title):
       follow(path)
-      state = .recording
+      machine.continued()
       onEvent(.track(path: path, title: title))
-    case .stopped(let error, let resumes):
-      state = resumes ? .waiting : .failed
-      failure = resumes ? nil : error
-      if !resumes { leave() }
+    case .stopped(let error, resumes: true):
+      machine.paused()
       onEvent(.stopped(error))
-      if !resumes { settle(.failure(error)) }
+    case .stopped(let error, resumes: false): perform(machine.stopped(error))
     case .finished(let path):
       if let path { self.path = path }
-      // Ended by its own schedule before the first frame.
-      if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(stream.url) }
-      state = failure == nil ? .finished : .failed
-      leave()
-      if hasBegun { onEvent(outcome(failure)) }
-      settle(failure.map { .failure($0) } ?? .success(()))
+      perform(machine.finished(silence: StreamError.silent(stream.url)))
+    }
+  }
+
+  private func perform(_ actions: [RecordingMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .detach:
+        queue.close()
+        stream.tee?.remove(queue)
+      case .requestEnd:
+        end()
+        awaitMount()
+      case .leaveStream: stream.left(self)
+      case .reportStopped(let error):
+        onEvent(.stopped(error as? any CodedError ?? RecordError(.write, "\(error)")))
+      case .reportFinished: onEvent(.finished(path: path, seconds: seconds, bytes: bytes))
+      case .endBeginning(let result): beginning.settle(result)
+      case .endEnding(let result):
+        hold = nil
+        ending.settle(result)
+      }
+    }
+  }
+
+  /// Time in which a remote mount has to end a recording: a file that was appended to may be copied.
+  private static let mountLimit = FileDeadline.limit * 6
+
+  /// Ends a recording on a remote mount that does not answer.
+  private func awaitMount() {
+    guard let mount else { return }
+    loop.after(Self.mountLimit) { [weak self] in
+      guard let self, machine.result == nil else { return }
+      let (cause, hint) = FileDeadline.silence(of: mount.folder, within: Self.mountLimit)
+      perform(machine.stopped(RecordError(.write, "\(path) is not written whole: \(cause)", hint: hint)))
     }
   }
 
@@ -171,30 +162,6 @@ public final class Recording {
   private func follow(_ path: String) {
     self.path = path
     if paths.last != path { paths.append(path) }
-  }
-
-  /// Returns the event of the end: `stopped` after a failure, so that callers who wait for the end see it.
-  private func outcome(_ failure: (any Error)?) -> RecordingEvent {
-    guard let failure else { return .finished(path: path, seconds: seconds, bytes: bytes) }
-    return .stopped(failure as? any CodedError ?? RecordError(.write, "\(failure)"))
-  }
-
-  private func leave() {
-    queue.close()
-    stream.tee?.remove(queue)
-    stream.left(self)
-  }
-
-  private func settle(_ result: Result<Void, any Error>) {
-    hold = nil
-    end(&beginning, hasBegun ? .success(()) : result.flatMap { .failure(CancellationError()) })
-    end(&ending, result)
-  }
-
-  private func end(_ waiters: inout [StartWaiter], _ result: Result<Void, any Error>) {
-    let all = waiters
-    waiters = []
-    for waiter in all { waiter.end(result) }
   }
 }
 

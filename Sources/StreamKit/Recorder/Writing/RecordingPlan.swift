@@ -156,8 +156,8 @@ final class RecordingPlan {
   /// - Throws: `record.exists` when its frames have another format, or are not all that it holds.
   private func joinBase(_ path: String, _ format: StreamFormat) throws(RecordError) -> Int {
     try FileJoin.check(path, accepts: format)
-    let walk = try FrameFile.walk(path)
-    guard walk.isWhole, walk.endOfLastFrame == walk.length else {
+    let walk = try core.walkedFiles.walk(path)
+    guard walk.isOpen else {
       throw RecordError(
         .exists, "\(path.onOneLine) holds more than frames, which nothing can be put behind",
         hint: "record to another file, or without append", facts: [.init("path", .string(path))])
@@ -215,6 +215,7 @@ final class RecordingPlan {
       part.entry.state = .joining
       core.update(part.entry)
       try part.join(behind: base)
+      core.walkedFiles.follow(part.entry.path, behind: base)
       part.entry = core.join(part.entry, earlier)
       part.remove()
     } else {
