@@ -183,7 +183,7 @@ private struct Listener {
         isFetching = true
       case .cancelFetch: isFetching = false
       case .lost(let seconds): require(seconds > 0 && seconds.isFinite, "what is missing has a length")
-      case .file(let seconds): require(seconds >= 0, "files have a length")
+      case .file(let media): require(media.duration >= 0, "files have a length")
       case .grown, .report: break
       case .fail: close(silent: false, 0)
       case .complete: isOver = true

@@ -124,3 +124,69 @@ struct PlayingHome {
     return try Sound(file: path)
   }
 }
+
+/// Lists of segments that do not change, and scripts that move in them.
+@Suite("radio in segments, moved by scripts", .waiting) struct SegmentedRadioScriptTests {
+  @Test("a complete list is a file to Lua, and a live one is rewound into its window") func moved() throws {
+    let (home, folder, station) = (try Home(), try TemporaryFolder(), try Station())
+    let noise = [
+      "-f", "lavfi", "-i", "anoisesrc=r=44100:a=0.3:seed=9:c=pink:d=30", "-ac", "2", "-b:a", "96k",
+    ]
+    let list = folder.file("show.m3u8")
+    try Command.succeed(
+      "ffmpeg",
+      ["-v", "error"] + noise + ["-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod", list])
+    // The same as a live list, which begins three segments before its end.
+    let lines = String(decoding: try readBytes(list), as: UTF8.self).split(separator: "\n")
+    let live = lines.filter { $0 != "#EXT-X-ENDLIST" && $0 != "#EXT-X-PLAYLIST-TYPE:VOD" }
+    _ = try folder.write(Array(live.joined(separator: "\n").utf8), to: "live.m3u8")
+    _ = try folder.write(Array("#EXTM3U\nshow.m3u8\nshow.m3u8?2\n".utf8), to: "both.m3u")
+    station.answer(withFilesIn: folder.path)
+    try home.script(
+      """
+      local stream, task = require "stream", require "task"
+      local function near(value, wanted) return math.abs(value - wanted) < 0.5 or value end
+      local function code(...) return select(2, pcall(...)).code end
+      local show = stream.new("\(station.url("/show.m3u8"))")
+      show:start()
+      print(show.can_seek, near(show.file_duration, 30), code(show.seek, show, 31))
+      show:seek(20.5)
+      print(show.file_time, show.status)
+      task.sleep "1s"
+      print(show.status, near(show.file_time, 21.5))
+      print(near(show:rewind(100), 21.5), show.file_time, near(show:forward("29s"), 29))
+      show:on("file_complete", function() print("complete") end)
+      task.sleep "2s"
+      print(show.status)
+
+      local both = stream.new("\(station.url("/both.m3u"))", { buffer_wait_file = 1 })
+      both:on("file_complete", function() print("complete") end)
+      both:start()
+      both:seek(29.5)
+      task.sleep "2s"
+      print(both.status, both.file_time < 2, near(both.file_duration, 30))
+      both:seek(29)
+      task.sleep "2s"
+      print(both.status)
+
+      local radio = stream.new("\(station.url("/live.m3u8"))", { buffer_wait = 1 })
+      radio:start()
+      print(radio.can_seek, radio:can_rewind(20), radio:can_rewind(40))
+      print(near(radio:rewind(15), 15), radio.status)
+      task.sleep "1s"
+      print(radio.status, radio.time_shift > 13)
+      print(radio:rewind(60) < 16, radio:can_rewind(2), radio.time_shift > 27)
+      radio:go_live()
+      print(radio.time_shift < 4)
+      radio:stop()
+      """, as: "moves.lua")
+    let outcome = try home.run("run", "moves.lua")
+    #expect(outcome.errors == "", "\(outcome)")
+    #expect(
+      outcome.lines == [
+        "true\ttrue\tstream.no_seek", "20.5\tbuffering", "playing\ttrue", "true\t0.0\ttrue", "complete",
+        "stopped", "complete", "playing\ttrue\ttrue", "complete", "stopped", "false\ttrue\tfalse",
+        "true\tbuffering", "playing\ttrue", "true\tfalse\ttrue", "true",
+      ], "\(outcome)")
+  }
+}

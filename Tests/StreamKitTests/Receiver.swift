@@ -129,6 +129,7 @@ final class Receiver: Sendable {
     case .programme(let rest): "programme of \(rest.count + 1)"
     case .copying: "copying"
     case .complete: "complete"
+    case .earlier(_, let titles, let error): "earlier \(titles.count) \(error?.code ?? "whole")"
     case .gaveUp(let error): "gave up \(error.code)"
     }
   }

@@ -380,6 +380,53 @@ struct SimulatedStationTests {
     #expect(again.1 == first.1 && again.0.offset > first.0.offset)
   }
 
+  @Test("titles in the comments of Ogg and in the tags of segments are heard with their sound")
+  func titlesInSound() throws {
+    let folder = try TemporaryFolder()
+    let chain = try folder.write(
+      OggProgramme(.vorbis, seconds: 20, titles: ["A - One", "B - Two"]).bytes, to: "a.ogg")
+    // A tag with its time in front of each segment of packed sound, and titles in the list where it has none.
+    let frames = try HLSProgramme.of(.packedMP3).frames
+    var lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:20"]
+    for (number, title) in ["A - One", "B - Two"].enumerated() {
+      let bytes = frames[(number * 766)..<((number + 1) * 766)].flatMap { $0 }
+      let artist = Array(title.prefix(1).utf8)
+      let name = Array(title.dropFirst(4).utf8)
+      let tag = id3(["TPE1": artist, "TIT2": name])
+      _ = try folder.write(tag + bytes, to: "s\(number).mp3")
+      lines += ["#EXTINF:20.01,", "s\(number).mp3"]
+    }
+    let list = try folder.write(
+      Array((lines + ["#EXT-X-ENDLIST"]).joined(separator: "\n").utf8), to: "list.m3u8")
+    for path in [chain, list] {
+      let sound = try StationSound(file: path)
+      var station = SimulatedStation(.programme(sound))
+      station.burst = .seconds(5)
+      let reported = try SimulationHarness.run(SimulatedStations([SimulationHarness.url: station])) {
+        harness in
+        try await harness.stream.start()
+        try await harness.sleep(70)
+      }
+      let times = reported.compactMap { line -> String? in
+        let words = line.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[1].hasPrefix("heard "), let time = Double(words[0]) else { return nil }
+        return "\(Int(time.rounded())) \(words[1].dropFirst(6))"
+      }
+      #expect(times == ["0 A - One", "20 B - Two", "40 A - One", "60 B - Two"], "\(reported)")
+      let came = reported.filter { $0.contains(" came ") }
+      #expect(came.count == 4 && ["15", "16"].contains { came[1].hasPrefix($0) }, "\(reported)")
+    }
+  }
+
+  /// Returns a tag of ID3v2.4 with texts in UTF-8.
+  private func id3(_ texts: [String: [UInt8]]) -> [UInt8] {
+    var body: [UInt8] = []
+    for (name, text) in texts.sorted(by: { $0.key < $1.key }) {
+      body += Array(name.utf8) + [0, 0, 0, UInt8(text.count + 1), 0, 0, 3] + text
+    }
+    return Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(body.count)] + body
+  }
+
   @Test("a station's file that is no sound is refused with its name")
   func otherFiles() throws {
     for name in ["base.aiff", "aac-lc-44k.m4a", "nothing.mp3"] {

@@ -48,7 +48,7 @@ extension PacketBuffer {
   public func cursor(at time: StreamTime) -> Cursor {
     var (low, high) = (firstFrame, firstFrame + count)
     while low < high {
-      let middle = (low + high) / 2
+      let middle = low + (high - low) / 2
       let end = entry(middle + 1)?.start ?? endTime
       if end <= time { low = middle + 1 } else { high = middle }
     }

@@ -156,6 +156,32 @@ public struct PacketBuffer: Sendable {
     return first + 1 - run.numbers.lowerBound
   }
 
+  /// Puts frames in front of the oldest one; what has no room of them is left out, the oldest first. Cursors and times of
+  /// the frames that are there stay the same.
+  mutating func prepend(_ frames: some Collection<(frame: StreamFrame, bytes: [UInt8])>) {
+    let length = frames.reduce(StreamTime.zero) { $0 + $1.frame.duration }
+    var whole = PacketBuffer(blocks: size)
+    whole.firstFrame = firstFrame - frames.count
+    whole.endTime = time(at: start) - length
+    var last: StreamFormat?
+    for (frame, bytes) in frames {
+      let isNew = last.map { $0 != frame.format } ?? false
+      _ = bytes.withUnsafeBytes { whole.append(frame, $0, discontinuity: isNew ? .format : nil) }
+      last = frame.format
+    }
+    var cursor = start
+    while let packet = next(&cursor) {
+      let isNew = last.map { $0 != packet.frame.format } ?? false
+      _ = withBytes(of: packet) {
+        whole.append(
+          packet.frame, $0, duration: packet.duration,
+          discontinuity: packet.discontinuity ?? (isNew ? .format : nil))
+      }
+      last = nil
+    }
+    self = whole
+  }
+
   /// Returns `true` if a frame of `length` bytes is refused while `kept` may not be overtaken.
   public func isFull(keeping kept: Cursor, length: Int = PacketBuffer.blockSize) -> Bool {
     kept.frame <= firstFrame && count > 0 && used + blocksNeeded(for: length) > size

@@ -50,6 +50,7 @@ final class StreamBuffer: Sendable {
     /// The number of the decoder that reads; earlier ones receive nothing any more.
     var reader = 0
     var file = FileState()
+    var earlier = EarlierState()
     /// The reception that rests; nil while frames are appended as they come.
     var rest: Rest?
 
@@ -87,7 +88,7 @@ final class StreamBuffer: Sendable {
 
     /// Returns the callbacks of readers that have found nothing, once there is enough for them.
     mutating func takeWakers() -> [@Sendable () -> Void] {
-      guard !isFilling, hasWaited else { return [] }
+      guard !isFilling, earlier.awaited == nil, hasWaited else { return [] }
       hasWaited = false
       return wakers
     }
@@ -183,7 +184,7 @@ final class StreamBuffer: Sendable {
   func read(as reader: Int? = nil) -> Reading {
     let (reading, notify) = withFrames { state -> (Reading, (@Sendable () -> Void)?) in
       if let reader, reader != state.reader { return (.waiting, nil) }
-      if state.isFilling {
+      if state.isFilling || state.earlier.awaited != nil {
         state.hasWaited = true
         return (.waiting, nil)
       }
@@ -254,6 +255,7 @@ final class StreamBuffer: Sendable {
     let (position, notify) = withFrames { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.reader += 1
       state.isReadOut = false
+      state.earlier.awaited = nil
       state.cursor = state.packets.cursor(at: time)
       let position = state.packets.time(at: state.cursor)
       guard state.file.heard != nil else { return (position, nil) }
@@ -278,7 +280,7 @@ final class StreamBuffer: Sendable {
   }
 
   /// `true` if the player waits for more.
-  var isFilling: Bool { state.withLock { $0.isFilling } }
+  var isFilling: Bool { state.withLock { $0.isFilling || $0.earlier.awaited != nil } }
 
   /// The state of a player that has heard nearly everything.
   enum Drained {
@@ -373,7 +375,9 @@ final class StreamBuffer: Sendable {
       let ahead = packets.timeShift(at: cursor).seconds
       return StreamFigures(
         size: packets.size, used: packets.used, playing: packets.block(at: cursor), buffered: ahead,
-        capacity: packets.capacity.seconds, timeShift: ahead, byteOffset: packets.byteOffset(at: cursor))
+        capacity: packets.capacity.seconds,
+        timeShift: max(ahead, (packets.time(at: packets.end) - time).seconds),
+        byteOffset: packets.byteOffset(at: cursor))
     }
   }
 }

@@ -129,7 +129,7 @@ struct ReceivedTitles: Sendable {
 
 extension ICYMetadata {
   /// Creates the title that the headers of a logical stream of Ogg state; nil when they name neither artist nor title.
-  fileprivate init?(headers bytes: UnsafeRawBufferPointer) {
+  init?(headers bytes: UnsafeRawBufferPointer) {
     guard let comments = OggHeaders(pages: [UInt8](bytes))?.comments,
       let title = StreamTitle(artist: comments["ARTIST"], title: comments["TITLE"]), !title.text.isEmpty
     else { return nil }

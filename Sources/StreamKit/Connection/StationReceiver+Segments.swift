@@ -12,7 +12,7 @@ extension StationReceiver {
     if hls?.address != address {
       // Sound came of a stream of another kind, or of another address.
       let gap = machine.hasSounded ? machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil
-      hls?.close()
+      hls?.end()
       hls = HLSReception(at: address, gap: gap, of: self)
     }
     let url = head.flatMap { try? StreamAddress($0.url) } ?? address
@@ -22,7 +22,7 @@ extension StationReceiver {
   /// Ends the segments: the stream has become one of another kind.
   func endSegments() {
     guard let old = hls else { return }
-    old.close()
+    old.end()
     hls = nil
     machine.setPaced(true, at: now)
     guard old.hasSound else { return }
@@ -34,5 +34,19 @@ extension StationReceiver {
   /// Applies the longest time in which nothing may come.
   func setSilenceLimit() {
     driver.setDataTimeout(max(options.dataTimeout, hls?.silenceLimit ?? .zero))
+  }
+
+  /// Appends a frame of a file to the buffer.
+  func append(
+    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into delivery: inout FrameTee.Delivery
+  ) -> StreamBuffer.Arrival {
+    let arrival = delivery.append(
+      new.frame, bytes, discontinuity, title: new.title.map { StreamTitle($0) }, generation: generation)
+    hasDelivered = true
+    guard arrival.isAccepted else { return arrival }
+    discontinuity = nil
+    if arrival.isEnough { reportEnough() }
+    if let title = new.title { report(.metadata(title, at: arrival.start)) }
+    return arrival
   }
 }

@@ -146,7 +146,7 @@ extension StationReceiver {
   }
 
   /// Reports that a player that waited may resume.
-  private func reportEnough() {
+  func reportEnough() {
     isDry = false
     report(.buffered)
   }

@@ -100,7 +100,17 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   }
 
   func seek(to time: StreamTime, generation: Int) {
-    loop.post { self.file?.seek(to: time, generation: generation) }
+    loop.post {
+      self.file?.seek(to: time, generation: generation)
+      self.hls?.seek(to: time, generation: generation)
+    }
+  }
+
+  func receiveEarlier(from time: StreamTime) {
+    loop.post {
+      guard !self.isStopped, let hls = self.hls else { return self.report(.earlier(from: time, [], nil)) }
+      hls.receiveEarlier(from: time)
+    }
   }
 
   /// Handles all that is due, by a clock that others have moved.
@@ -187,11 +197,12 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   func end() {
     driver.end()
     file?.end()
-    hls?.close()
+    hls?.end()
     disconnectStandby()
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
+    if hls?.isAtRest == true { return nil }
     // No sound is missing while nothing is read.
     guard var due = pause.isHolding ? pause.end : deadline else { return hls?.deadline }
     if let moment = hls?.deadline { due = min(due, moment) }

@@ -15,6 +15,8 @@ protocol StreamReceiver: AnyObject, Sendable {
   func playerIsDry()
   /// Moves to a time of a file: the frames from there on are marked with that seek generation.
   func seek(to time: StreamTime, generation: Int)
+  /// Receives the sound from a time on that is in front of the buffer, and reports `earlier`.
+  func receiveEarlier(from time: StreamTime)
 }
 
 extension StreamReceiver {
@@ -22,6 +24,7 @@ extension StreamReceiver {
   func change(_ options: ReceiverOptions) {}
   func playerIsDry() {}
   func seek(to time: StreamTime, generation: Int) {}
+  func receiveEarlier(from time: StreamTime) {}
 }
 
 /// An event of a stream that is received.
@@ -52,6 +55,9 @@ enum ReceiverEvent: Sendable {
   case complete
   /// Enough of a file is ahead of the player, which is to report when that is no longer so.
   case heldBack
+  /// The sound in front of the buffer has come, for a player that waits for it from a time on, with its titles. Where some
+  /// of it is missing, with the reason.
+  case earlier(from: StreamTime, [(title: ICYMetadata, time: StreamTime)], StreamError?)
   /// The first connection failed, or the reception can't continue: nothing follows.
   case gaveUp(StreamError)
 }

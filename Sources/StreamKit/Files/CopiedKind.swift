@@ -12,9 +12,13 @@ struct CopiedKind: Sendable {
   static let longestStart = 64 * 1024
   /// The extensions that are more exact than the codec.
   private static let ends: Set = [
-    "m4a", "m4b", "mp4", "oga", "ogg", "opus", "aif", "aiff", "aifc", "caf", "wma", "ape", "wv", "mka",
-    "webm",
+    "m4a", "m4b", "mp4", "oga", "ogg", "opus", "aif", "aiff", "aifc", "caf", "wma", "ape", "wv",
   ]
+
+  /// Returns the name of a container that is refused, as a station of it is; nil for others.
+  static func refused(_ start: [UInt8]) -> String? {
+    start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) ? ForeignSound.name(of: start[...]) : nil
+  }
 
   /// Identifies a file that begins with `start`; nil when it is no sound, or more of it is needed.
   /// - Parameters:

@@ -160,6 +160,10 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     guard case .starting(let start) = phase, isWhole || start.count >= ContentSniffer.magicLength else {
       return
     }
+    if let found = CopiedKind.refused(start) {
+      _ = fail(.noAudio(found, from: shownURL))
+      return
+    }
     let type = head.headers["Content-Type"]
     guard let kind = CopiedKind(start, contentType: type, path: address.path, isWhole: isWhole) else {
       if isWhole || start.count >= CopiedKind.longestStart {

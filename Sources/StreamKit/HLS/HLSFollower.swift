@@ -21,8 +21,8 @@ struct HLSFollower: Sendable {
     case cancelFetch
     /// Sound is missing in front of the next frame, in seconds.
     case lost(seconds: Double)
-    /// The stream is a file of so many seconds.
-    case file(seconds: Double)
+    /// The stream is a file of these segments.
+    case file(HLSMedia)
     /// The list has new segments.
     case grown
     /// A segment is left out, the first one since a segment came.
@@ -33,7 +33,7 @@ struct HLSFollower: Sendable {
     case complete
   }
 
-  private enum Phase: Sendable {
+  enum Phase: Sendable {
     case idle
     /// The list of a version is awaited, of which nothing is known.
     case opening(since: Instant)
@@ -49,9 +49,9 @@ struct HLSFollower: Sendable {
 
   /// The highest rate of a version in bit/s; from the next master list on.
   var rateLimit: Int
-  private var phase = Phase.idle
+  var phase = Phase.idle
   private var versions: HLSVersions?
-  private var position = HLSPosition()
+  var position = HLSPosition()
   /// The end of the newest list, and its version.
   private var newest: (end: Int, isEnded: Bool, of: StreamAddress)?
   /// Lists that ended in front of the next segment, one after the other.
@@ -67,6 +67,11 @@ struct HLSFollower: Sendable {
     if case .following(let list) = phase { return list.media.targetDuration }
     return position.known?.media.targetDuration ?? 0
   }
+
+  /// The list that is followed; nil while there is none.
+  var list: HLSList? { if case .following(let list) = phase { list } else { nil } }
+  /// The number of times that the numbers of segments have begun anew.
+  var numbering: Int { position.numbering }
 
   /// True if the list that is requested is a newer copy of the one that is followed: it may be answered as the same.
   var isReloading: Bool {
@@ -253,7 +258,7 @@ struct HLSFollower: Sendable {
     var actions: [Action] = isNew ? [.grown] : []
     if position.number == nil {
       isFile = media.isEnded
-      if isFile { actions.append(.file(seconds: media.duration)) }
+      if isFile { actions.append(.file(media)) }
     }
     // A segment that is under way is received to its end, whatever the list has by then.
     if case .waiting = fetch, position.adjust(to: media, of: version, came: now) { fetch = .none }
@@ -264,7 +269,7 @@ struct HLSFollower: Sendable {
 
   // MARK: Segments
 
-  private mutating func proceed(at now: Instant) -> [Action] {
+  mutating func proceed(at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .none = list.fetch else { return [] }
     _ = position.adjust(to: list.media, of: list.version, came: list.came)
     while true {

@@ -42,6 +42,16 @@ final class HLSLists {
         return .stop
       }
       text += bytes
+      // A station may have become one of another kind, whose body has no end.
+      guard !HLSPlaylist.isForeign(text) else {
+        let error = StreamError(
+          .content, "\(address) was a list of segments, and is none any more",
+          hint: "report it to the station",
+          facts: [.init("url", .string(address.description))])
+        (self.transfer, text) = (nil, [])
+        onAnswer(.failed(error, .content))
+        return .stop
+      }
       return .more
     } onEnd: { [unowned self] transfer, end in
       let list = text

@@ -21,6 +21,14 @@ enum HLSPlaylist: Sendable, Equatable {
     }
   }
 
+  /// Returns true if a body that begins so is no list.
+  static func isForeign(_ start: [UInt8]) -> Bool {
+    var text = start.prefix(64)
+    if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
+    guard let first = text.first(where: { !" \t\r\n".utf8.contains($0) }) else { return false }
+    return first != UInt8(ascii: "#") && first != 0xEF
+  }
+
   /// Parses a playlist.
   /// - Parameter url: of the playlist, for messages.
   /// - Throws: `stream.content` for damage, `stream.not_found` for a list of nothing.

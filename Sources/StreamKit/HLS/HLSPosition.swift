@@ -12,6 +12,8 @@ struct HLSPosition: Sendable {
   private(set) var joined: StreamAddress?
   /// The attempts for the segment that have failed, and the moment of the first; nil before one has.
   private(set) var failures: (count: Int, since: Instant)?
+  /// The number of times that the numbers of segments have begun anew.
+  private(set) var numbering = 0
   /// Seconds that are missing in front of the segment.
   private var lost = 0.0
   /// The last list by which the position was adjusted, the time at which it came, and its version.
@@ -58,6 +60,11 @@ struct HLSPosition: Sendable {
     lost += seconds
   }
 
+  /// Moves to a segment of a file; nothing is missing.
+  mutating func seek(to number: Int) {
+    (self.number, received, failures, joined, lost) = (number, 0, nil, nil, 0)
+  }
+
   /// Returns true if the numbers of a list began anew: it ends in front of all that the last one had.
   func isRestart(_ media: HLSMedia) -> Bool {
     guard let known else { return false }
@@ -86,6 +93,7 @@ struct HLSPosition: Sendable {
     }
     if number > media.end || old.of == version && isReplaced(old.media, by: media) {
       // All that came since then is new.
+      numbering += 1
       var (held, start) = (0.0, media.end)
       while start > media.sequence, held < elapsed + 3 * media.targetDuration {
         start -= 1

@@ -52,6 +52,8 @@ struct HLSProgress: Sendable {
   let start: HLSSound
   /// The sound that was delivered, in all attempts.
   private(set) var delivered: StreamTime
+  /// The time of its first sound in ticks of 90 kHz; nil if it has stated none.
+  var ticks: Int?
   /// True if bytes of the present attempt have come.
   private(set) var hasStarted = false
   /// The frames that were delivered, in all attempts, and those that the present attempt has found.
@@ -64,6 +66,9 @@ struct HLSProgress: Sendable {
     delivered = StreamTime(seconds: piece.received)
     skipped = delivered
   }
+
+  /// True if the frame that was found last is the first of the segment, and none of the segment in front.
+  var isAtStart: Bool { found == 1 && !piece.isContinuous }
 
   /// Returns true if a piece is the same segment, which can be received again.
   func isSame(as other: HLSPiece) -> Bool {

@@ -1,4 +1,3 @@
-internal import Codecs
 internal import EventLoop
 internal import HTTP
 
@@ -9,15 +8,21 @@ internal import HTTP
 final class HLSReception {
   /// The address of the connection.
   let address: StreamAddress
-  private unowned let receiver: StationReceiver
-  private var follower: HLSFollower
-  private var sound = HLSSound()
-  private var segment: HLSProgress?
+  unowned let receiver: StationReceiver
+  var follower: HLSFollower
+  var sound = HLSSound()
+  var segment: HLSProgress?
   private let lists: HLSLists
-  /// The request for a segment, or for what it needs; nil while none is open.
-  private var request: HLSTransfer?
-  private var sections = HLSSections()
+  lazy var fetch = HLSFetch(on: receiver.loop) { [unowned self] transfer, address in
+    start(transfer, at: address)
+  } handle: { [unowned self] event in
+    handle(event)
+  }
   private var connection: HLSConnection
+  /// The destination of the sound.
+  var supply = HLSSupply.live
+  /// The sound in front of the buffer.
+  private let earlier: HLSEarlierSound
   /// True if frames have been delivered.
   private(set) var hasSound = false
 
@@ -26,12 +31,15 @@ final class HLSReception {
     (self.address, self.receiver) = (address, receiver)
     follower = HLSFollower(rateLimit: receiver.options.maxBitRate * 1000)
     lists = HLSLists(on: receiver.loop)
+    earlier = HLSEarlierSound(of: receiver)
     connection = .closed(gap.map { .rejoined(missing: $0) } ?? .continuous)
   }
 
   private var isOpen: Bool { connection.isOpen }
   /// The moment of the next look; nil if none is.
-  var deadline: Instant? { isOpen ? follower.deadline : nil }
+  var deadline: Instant? { isOpen && !isAtRest ? follower.deadline : nil }
+  /// True while nothing is wanted of the server.
+  var isAtRest: Bool { if case .file(let file) = supply { file.isHeldBack } else { false } }
   /// The longest that nothing may come, beside that of the options: a list changes once in a target duration.
   var silenceLimit: Duration { Duration(inSeconds: min(60, follower.targetDuration * 2)) }
   /// The sound that a live list has at once.
@@ -55,17 +63,21 @@ final class HLSReception {
     if hasSound { join.lose(0) }
     connection = .closed(join)
     lists.cancel()
-    cancelRequest()
+    fetch.cancel()
     follower.close(received: receivedSeconds)
   }
 
   /// Seconds of the segment under way that were delivered.
-  private var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
+  var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
 
-  private func cancelRequest() {
-    request?.cancel()
-    request = nil
+  /// Ends it for good.
+  func end() {
+    close()
+    earlier.cancel()
   }
+
+  /// The player waits for sound in front of its buffer.
+  func receiveEarlier(from time: StreamTime) { earlier.receive(from: time) }
 
   /// The connection has brought nothing for too long.
   func silent() { follower.silent(received: receivedSeconds, at: receiver.now) }
@@ -73,7 +85,7 @@ final class HLSReception {
   /// Resumes reading after a pause.
   func resume() {
     follower.resumed(at: receiver.now)
-    request?.resume()
+    fetch.resume()
   }
 
   func timePassed() {
@@ -81,15 +93,15 @@ final class HLSReception {
     perform(follower.deadlinePassed(received: receivedSeconds, at: receiver.now))
   }
 
-  private func perform(_ actions: [HLSFollower.Action]) {
+  func perform(_ actions: [HLSFollower.Action]) {
     for action in actions {
       guard isOpen, !receiver.isStopped else { return }
       switch action {
       case .load(let address): load(address)
       case .fetch(let piece): begin(piece)
-      case .cancelFetch: cancelRequest()
+      case .cancelFetch: fetch.cancel()
       case .lost(let seconds): connection.join.lose(seconds)
-      case .file(let seconds): receiver.report(.file(FileFacts(duration: seconds)))
+      case .file(let media): beginFile(media)
       case .grown:
         receiver.setSilenceLimit()
         receiver.driver.perform(receiver.machine.received(.zero, at: receiver.now))
@@ -98,7 +110,9 @@ final class HLSReception {
       case .complete: complete()
       }
     }
-    if isOpen { receiver.driver.arm() }
+    guard isOpen else { return }
+    if case .live = supply { earlier.follow(follower.list, numbering: follower.numbering) }
+    receiver.driver.arm()
   }
 
   private func fail(_ error: StreamError, retryAfter: Duration = .zero) {
@@ -107,9 +121,10 @@ final class HLSReception {
   }
 
   private func complete() {
+    guard !receiver.isStopped else { return }
     deliver { (sound, body) throws(HLSSound.Obstacle) in sound.finish(body) }
     guard isOpen, !receiver.isStopped else { return }
-    receiver.finish()
+    if case .file(let file) = supply { complete(file) } else { receiver.finish() }
   }
 
   // MARK: Lists
@@ -153,76 +168,28 @@ final class HLSReception {
     } else {
       segment = HLSProgress(piece, from: sound)
     }
-    if case .foreign(let kind)? = piece.segment.encryption {
-      return fail(
-        StreamError(
-          .unsupported, "\(piece.base) is encrypted with \(kind), which doesn't work here",
-          hint: "look for another address of the station",
-          facts: [.init("url", .string(piece.base.description))]))
-    }
-    requestNext(of: piece)
+    if let error = piece.segment.encryption?.error(at: piece.base) { return fail(error) }
+    fetch.request(piece)
   }
 
-  /// Requests what the segment needs and is not there, at last the segment itself.
-  private func requestNext(of piece: HLSPiece) {
-    let part: HLSSections.Part
-    do throws(StreamError) { part = try sections.next(for: piece) } catch {
-      // In a turn of its own: a list may have thousands of segments that can't be requested.
-      receiver.loop.after(.zero) { [weak self] in
-        guard let self, segment?.piece == piece else { return }
-        segmentFailed(error, .content)
-      }
-      return
+  private func handle(_ event: HLSFetch.Event) -> HTTPFlow {
+    switch event {
+    case .bytes(let bytes, let initialization): return receive(bytes, initialization)
+    case .complete: finishSegment()
+    case .failed(let error, let failure): segmentFailed(error, failure)
     }
-    switch part {
-    case .section(let section):
-      var bytes: [UInt8] = []
-      let transfer = HLSTransfer(of: section.address, range: section.range, on: receiver.loop) {
-        [unowned self] _, new in
-        guard bytes.count + new.count <= section.limit else {
-          request = nil
-          segmentFailed(section.tooLong, .content)
-          return .stop
-        }
-        bytes += new
-        return .more
-      } onEnd: { [unowned self] _, end in
-        request = nil
-        switch end {
-        case .failed(let error, let failure): segmentFailed(section.missing(error), failure)
-        case .complete:
-          do throws(StreamError) { try sections.add(bytes, as: section) } catch {
-            return segmentFailed(error, .content)
-          }
-          requestNext(of: piece)
-        }
-      }
-      if start(transfer, at: section.address) { request = transfer }
-    case .segment(let address, let initialization, let cipher):
-      let transfer = HLSTransfer(of: address, range: piece.segment.range, on: receiver.loop) {
-        [unowned self] _, bytes in
-        receive(bytes, initialization, cipher)
-      } onEnd: { [unowned self] _, end in
-        request = nil
-        switch end {
-        case .failed(let error, let failure): segmentFailed(error, failure)
-        case .complete: finishSegment(cipher)
-        }
-      }
-      if start(transfer, at: address) { request = transfer }
-    }
+    return .stop
   }
 
   private func segmentFailed(_ error: StreamError, _ failure: HLSFailure) {
     guard isOpen else { return }
+    if supply.stash(error, failure) { return }
     perform(
       follower.segmentFailed(
         error, failure, received: receivedSeconds, hasSound: hasSound, at: receiver.now))
   }
 
-  private func receive(
-    _ bytes: UnsafeRawBufferPointer, _ initialization: [UInt8]?, _ cipher: HLSCipher?
-  ) -> HTTPFlow {
+  private func receive(_ bytes: UnsafeRawBufferPointer, _ initialization: [UInt8]?) -> HTTPFlow {
     guard isOpen, let segment else { return .stop }
     if !segment.hasStarted {
       self.segment?.begin()
@@ -238,46 +205,24 @@ final class HLSReception {
       if let obstacle { return stop(obstacle) }
       guard isOpen else { return .stop }
     }
-    if let cipher { return receive(plain: cipher.update(bytes)) }
-    return receive(bytes)
-  }
-
-  private func receive(plain: [UInt8]) -> HTTPFlow { plain.withUnsafeBytes { receive($0) } }
-
-  private func receive(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
-    guard isOpen, !receiver.isStopped else { return .stop }
+    guard !receiver.isStopped else { return .stop }
     let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in try sound.consume(bytes, body) }
     if let obstacle { return stop(obstacle) }
     guard isOpen, !receiver.isStopped else { return .stop }
-    return receiver.holdBack()
+    guard case .file(let file) = supply else { return receiver.holdBack() }
+    guard file.isHeldBack else { return .more }
+    receiver.driver.arm()
+    return .pause
   }
 
   private func stop(_ obstacle: HLSSound.Obstacle) -> HTTPFlow {
-    request = nil
-    let url = segment?.piece.address ?? address.description
-    let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(obstacle.found))]
-    let error =
-      obstacle.isUnsupported
-      ? StreamError(
-        .unsupported, "\(url) can't be played: found \(obstacle.found)", hint: "look for one in MP3 or AAC",
-        facts: facts)
-      : StreamError(
-        .content, "\(url) sends no audio: found \(obstacle.found)", hint: "report it to the station",
-        facts: facts)
-    segmentFailed(error, .content)
+    fetch.cancel()
+    segmentFailed(obstacle.error(at: segment?.piece.address ?? address.description), .content)
     return .stop
   }
 
-  private func finishSegment(_ cipher: HLSCipher?) {
-    guard isOpen, let segment else { return }
-    if !segment.hasStarted || cipher != nil {
-      let last = cipher == nil ? [] : cipher?.finish()
-      guard let last else {
-        _ = stop(.undecipherable)
-        return
-      }
-      if case .stop = receive(plain: last) { return }
-    }
+  private func finishSegment() {
+    guard isOpen else { return }
     let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in try sound.endSegment(body) }
     if let obstacle {
       _ = stop(obstacle)
@@ -308,6 +253,9 @@ final class HLSReception {
             }
             receiver.begin(format)
             return true
+          case .clock(let ticks):
+            segment?.ticks = ticks
+            return true
           case .frame(let frame, let bytes, let title):
             return deliver(frame, bytes, title, &received, into: &delivery)
           }
@@ -331,25 +279,16 @@ final class HLSReception {
       receiver.report(.reconnected(gap: missing, stitched: missing == 0, overlap: 0))
       connection.join = .continuous
     }
-    guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
+    if case .file(let file) = supply {
+      let new = HLSFrame(frame: frame, bytes: Array(bytes), title: title)
+      guard append(new, bytes, to: file, into: &delivery) else { return true }
+    } else {
+      earlier.note(segment, in: delivery.player)
+      guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
+    }
     hasSound = true
     received = received + frame.duration
     segment?.deliver(frame)
     return true
   }
-}
-
-extension HLSPiece {
-  /// The address of the segment, as it is shown.
-  var address: String {
-    if case .address(let address)? = base.resolving(segment.reference) {
-      address.description
-    } else {
-      "\(base)"
-    }
-  }
-}
-
-extension HLSSound.Obstacle {
-  fileprivate static let undecipherable = HLSSound.Obstacle(found: "bytes that its key does not decipher")
 }

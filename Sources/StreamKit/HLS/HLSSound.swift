@@ -12,6 +12,8 @@ struct HLSSound: Sendable {
   /// An item of the segments, in order.
   enum Item {
     case format(StreamFormat)
+    /// The time of the first sound of the segment in ticks of 90 kHz, in front of its frame.
+    case clock(Int)
     /// A frame with its bytes, which are valid until the call returns, and a title that begins with it.
     case frame(StreamFrame, UnsafeRawBufferPointer, title: ICYMetadata?)
   }
@@ -42,6 +44,9 @@ struct HLSSound: Sendable {
   private var titles = HLSTitles()
   /// Bytes of sound that went to the framer.
   private var position = 0
+  /// The clock of the segment under way.
+  private enum Clock: Sendable { case unknown, found(ticks: Int), emitted }
+  private var clock = Clock.unknown
 
   /// The bytes that are held, which no frame has yet.
   var pendingBytes: Int {
@@ -66,6 +71,7 @@ struct HLSSound: Sendable {
       (transport, fragments, self.initialization) = (TransportStream(), nil, nil)
       titles.interrupt()
     }
+    clock = .unknown
     if let initialization {
       if initialization != self.initialization {
         do throws(MP4Obstacle) { fragments = try MP4Fragments(initialization: initialization) } catch {
@@ -79,6 +85,18 @@ struct HLSSound: Sendable {
       container = .unknown([])
     }
     if let title { titles.begin(title, from: position) }
+  }
+
+  /// Drops what is held: the next segment is another one than that which follows, and its title is emitted.
+  mutating func restart() {
+    framer = StreamFramer(offset: position)
+    (transport, fragments, initialization, container) = (TransportStream(), nil, nil, .unknown([]))
+    titles = HLSTitles()
+  }
+
+  private mutating func anchor(_ ticks: Int) {
+    if case .unknown = clock { clock = .found(ticks: ticks) }
+    titles.anchor(at: position, ticks: ticks)
   }
 
   /// Receives the next bytes of the segment.
@@ -160,7 +178,7 @@ struct HLSSound: Sendable {
 
   private mutating func receive(_ item: TransportStream.Item) {
     switch item {
-    case .time(let ticks): titles.anchor(at: position, ticks: ticks)
+    case .time(let ticks): anchor(ticks)
     case .sound(let bytes): feed(bytes)
     case .tag(let bytes, let time): titles.add(TimedTag(bytes)?.title, at: time)
     }
@@ -168,7 +186,7 @@ struct HLSSound: Sendable {
 
   private mutating func receive(_ item: MP4Fragments.Item) {
     switch item {
-    case .time(let seconds): titles.anchor(at: position, ticks: Int(min(seconds, 1e12) * 90_000))
+    case .time(let seconds): anchor(Int((min(seconds, 1e12) * 90_000).rounded()))
     case .frame(let frame): frame.withUnsafeBytes { feed($0) }
     case .message(let tag, let delay): titles.add(TimedTag(tag)?.title, after: min(max(0, delay), 3600))
     }
@@ -187,7 +205,7 @@ struct HLSSound: Sendable {
 
   private mutating func finishTag(_ bytes: [UInt8]) {
     guard let tag = TimedTag(bytes) else { return }
-    if let time = tag.time { titles.anchor(at: position, ticks: time) }
+    if let time = tag.time { anchor(time) }
     titles.add(tag.title, at: tag.time, from: position)
   }
 
@@ -198,6 +216,10 @@ struct HLSSound: Sendable {
 
   private mutating func drain(_ body: (Item) -> Bool) throws(Obstacle) {
     defer { framer.compact() }
+    if case .found(let ticks) = clock {
+      clock = .emitted
+      if !body(.clock(ticks)) { return }
+    }
     while let item = framer.next() {
       switch item {
       case .format(let format):

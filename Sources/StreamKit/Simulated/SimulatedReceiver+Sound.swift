@@ -12,9 +12,10 @@ extension SimulatedReceiver {
     guard case .steps = pace, lastStep == now, let open = connection, open.landing == nil, !open.isFresh,
       driver.machine.phase == .receiving, !tee.isRecorded, let buffer = tee.buffer, buffer.mayRest
     else { return nil }
-    let free = min(Self.longestRest, schedule.next.map { $0 - now } ?? Self.longestRest)
+    let events = [schedule.next, titleTime(of: open.sound)].compactMap(\.self)
+    let free = min(Self.longestRest, events.min().map { max(.zero, $0 - now) } ?? Self.longestRest)
     let count = (free.nanoseconds - 1) / Self.step.nanoseconds
-    guard count > 1 else { return nil }
+    guard free > .zero, count > 1 else { return nil }
     let end = loop.now.advanced(by: Self.step * count)
     // The sound of a step comes at its end, in whole frames.
     let late = StreamTime(Self.step) + open.sound.start(of: 1)
@@ -130,9 +131,26 @@ extension SimulatedReceiver {
     return true
   }
 
-  /// Puts the frames before `end` into the buffer.
+  /// Puts the frames before `end` into the buffer, with their titles.
   /// - Returns: false when it is full.
   func deliver(_ sound: StationSound, until end: Int) -> Bool {
+    while station.titles.isEmpty, let mark = sound.title(in: next..<max(next, end)) {
+      guard append(sound, until: mark.number) else { return false }
+      report(SimulatedStation.Title(mark.title.title ?? "", at: now))
+      guard append(sound, until: mark.number + 1) else { return false }
+    }
+    return append(sound, until: end)
+  }
+
+  /// The time at which the next title comes with the sound; nil for none in the next rest.
+  func titleTime(of sound: StationSound) -> Duration? {
+    guard station.titles.isEmpty, let mark = sound.title(in: next..<(next + sound.frameCount + 1)) else {
+      return nil
+    }
+    return Duration(inSeconds: max(0, (sound.start(of: mark.number + 1) - burst(of: sound)).seconds))
+  }
+
+  private func append(_ sound: StationSound, until end: Int) -> Bool {
     let isAccepted = tee.receive { delivery in
       guard next < end else { return true }
       if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &delivery) }
@@ -153,8 +171,15 @@ extension SimulatedReceiver {
   }
 
   private func reportTitle() {
-    guard let title = station.title(at: now), title.text != lastTitle?.text || title.url != lastTitle?.url
-    else { return }
+    if let title = station.title(at: now) { return report(title) }
+    // The headers of Ogg, which come with any connection, have the title.
+    guard next > 0, let sound = connection?.sound, let title = sound.title(of: next) else { return }
+    report(SimulatedStation.Title(title.title ?? "", at: now))
+  }
+
+  /// Reports a title, unless it is the one that was reported last.
+  private func report(_ title: SimulatedStation.Title) {
+    guard title.text != lastTitle?.text || title.url != lastTitle?.url else { return }
     lastTitle = title
     let metadata = ICYMetadata(title: title.text, url: title.url)
     tee.markFromStation(StreamTitle(metadata))

@@ -234,6 +234,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       let bytes = try FileBytes.withFile(path) { file, size throws(RecordError) in
         try FileBytes.read(file, path, at: 0, count: size)
       }
+      if let found = CopiedKind.refused(bytes) { return driver.giveUp(.noAudio(found, from: shownURL)) }
       guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
         return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
       }

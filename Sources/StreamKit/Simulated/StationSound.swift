@@ -18,7 +18,8 @@ struct FrameRun {
 
 /// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
 /// that only describes the others (Xing, Info, VBRI) is left out. A file of Ogg is a chain: each round begins with its
-/// headers.
+/// headers, whose comments are titles. A list of HLS is the sound of its segments, which lie beside it, with the titles of
+/// the list and of the tags in its segments.
 public final class StationSound: Sendable {
   /// Bytes of the largest file.
   static let sizeLimit = 64 << 20
@@ -32,44 +33,41 @@ public final class StationSound: Sendable {
   private let times: [StreamTime]
   private let places: [Int]
   private let bytes: [UInt8]
+  /// The titles that come with the sound, each with its first frame.
+  private let titles: [(number: Int, title: ICYMetadata)]
 
-  /// Reads the file at `path`: MP3 and its elder layers, AAC in ADTS, or Ogg.
+  /// Reads the file at `path`: MP3 and its elder layers, AAC in ADTS, Ogg, or a list of HLS.
   /// - Throws: `stream.not_found`, `stream.unsupported`, `stream.content`, each with the path.
   public convenience init(file path: String) throws(StreamError) {
     try self.init(try Self.read(path), of: path)
   }
 
   /// Reads a file's bytes.
-  /// - Parameter name: the name in messages.
+  /// - Parameter name: the path, in messages and for the segments of a list.
   /// - Throws: as `init(file:)`.
   public init(_ file: [UInt8], of name: String) throws(StreamError) {
-    var parser: any FileParser = FramedFile(contentType: nil, size: file.count)
-    // Without a size it asks for no other part of the file.
-    if file.starts(with: "OggS".utf8) { parser = PagedFile(size: nil) }
     var frames: [StreamFrame] = []
     var bytes: [UInt8] = []
     var (times, places) = ([StreamTime.zero], [0])
-    let pieceSize = 1 << 16
-    for start in stride(from: 0, through: file.count, by: pieceSize) {
-      let piece = file[start..<min(file.count, start + pieceSize)]
-      piece.withUnsafeBytes { parser.feed($0) }
-      if start + pieceSize > file.count { parser.end() }
-      while let item = parser.next(), item != .end {
-        switch item {
-        case .frame(let frame, let data):
-          if let first = frames.first, first.format != frame.format {
-            throw StreamError(.unsupported, "\(name) changes its format, as no station does")
-          }
-          frames.append(frame)
-          bytes += data
-          times.append((times.last ?? .zero) + frame.duration)
-          places.append(bytes.count)
-        case .unusable(let found, _):
-          throw StreamError(
-            .unsupported, "a simulated station can't send \(name): found \(found)",
-            hint: Self.hint)
-        case .format, .begins, .jump, .end: break
-        }
+    var titles: [(number: Int, title: ICYMetadata)] = []
+    func add(_ frame: StreamFrame, _ data: some Collection<UInt8>, _ title: ICYMetadata?) throws(StreamError)
+    {
+      if let first = frames.first, first.format != frame.format {
+        throw StreamError(.unsupported, "\(name) changes its format, as no station does")
+      }
+      if let title { titles.append((frames.count, title)) }
+      frames.append(frame)
+      bytes += data
+      times.append((times.last ?? .zero) + frame.duration)
+      places.append(bytes.count)
+    }
+    if file.starts(with: "#EXTM3U".utf8), HLSPlaylist.isHLS(file) {
+      let segments = try SegmentFiles(list: file, path: name)
+      for item in try segments.frames(read: Self.read) { try add(item.frame, item.bytes, item.title) }
+    } else {
+      try Self.parse(file, of: name) { (frame, data) throws(StreamError) in
+        let title = frame.isHeaders ? data.withUnsafeBytes { ICYMetadata(headers: $0) } : nil
+        try add(frame, data, title)
       }
     }
     guard let format = frames.first?.format, let time = times.last, time > .zero else {
@@ -80,10 +78,52 @@ public final class StationSound: Sendable {
     self.times = times
     self.places = places
     self.bytes = bytes
+    self.titles = titles
     bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
   }
 
-  private static let hint = "give it an MP3 file, AAC in ADTS, or Ogg"
+  private static let hint = "give it an MP3 file, AAC in ADTS, Ogg, or a list of HLS"
+
+  /// Parses a file that is no list.
+  private static func parse(
+    _ file: [UInt8], of name: String, _ add: (StreamFrame, [UInt8]) throws(StreamError) -> Void
+  ) throws(StreamError) {
+    var parser: any FileParser = FramedFile(contentType: nil, size: file.count)
+    // Without a size it asks for no other part of the file.
+    if file.starts(with: "OggS".utf8) { parser = PagedFile(size: nil) }
+    let pieceSize = 1 << 16
+    for start in stride(from: 0, through: file.count, by: pieceSize) {
+      let piece = file[start..<min(file.count, start + pieceSize)]
+      piece.withUnsafeBytes { parser.feed($0) }
+      if start + pieceSize > file.count { parser.end() }
+      while let item = parser.next(), item != .end {
+        switch item {
+        case .frame(let frame, let data): try add(frame, Array(data))
+        case .unusable(let found, _):
+          throw StreamError(
+            .unsupported, "a simulated station can't send \(name): found \(found)", hint: Self.hint)
+        case .format, .begins, .jump, .end: break
+        }
+      }
+    }
+  }
+
+  /// Returns the first title that begins with a frame of `numbers`, and the number of that frame.
+  func title(in numbers: Range<Int>) -> (number: Int, title: ICYMetadata)? {
+    guard !titles.isEmpty, !numbers.isEmpty else { return nil }
+    let (rounds, index) = numbers.lowerBound.quotientAndRemainder(dividingBy: frames.count)
+    let next = titles.first { $0.number >= index }.map { (rounds * frames.count + $0.number, $0.title) }
+    guard let found = next ?? titles.first.map({ ((rounds + 1) * frames.count + $0.number, $0.title) }),
+      numbers.contains(found.0)
+    else { return nil }
+    return found
+  }
+
+  /// Returns the title of a frame; nil if none has begun by then.
+  func title(of number: Int) -> ICYMetadata? {
+    let index = number % frames.count
+    return titles.last { $0.number <= index }?.title ?? (number >= frames.count ? titles.last?.title : nil)
+  }
 
   /// Returns the number of the frame of headers that decoders need for frame `number`; nil where frames have none.
   func headers(of number: Int) -> Int? {

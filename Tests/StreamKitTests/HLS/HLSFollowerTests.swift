@@ -25,7 +25,7 @@ import Testing
       case .fetch(let piece): "\(piece.segment.sequence)\(piece.isContinuous ? "" : " new")"
       case .cancelFetch: "cancel"
       case .lost(let seconds): "lost \(seconds)"
-      case .file(let seconds): "file \(seconds)"
+      case .file(let media): "file \(media.duration)"
       case .grown: "grown"
       case .report(let error): "report \(error.code)"
       case .fail(let error, let wait):

@@ -171,19 +171,22 @@ final class HLSStation: Sendable {
 
   let station: Station
   let programme: HLSProgramme
+  /// The answer that is the list.
+  let list: Answer
   private let window: Lock<Window>
 
   init(_ kind: HLSProgramme.Kind, window: Window = Window()) throws {
     (station, programme) = (try Station(), try HLSProgramme.of(kind))
     self.window = Lock(window)
+    let make = Self.list(self.window, programme)
+    list = .page(type: "application/vnd.apple.mpegurl") { make() }
     for (index, segment) in programme.segments.enumerated() {
       answer(index, with: .file(segment.bytes, type: "video/mp2t"))
     }
     for (name, bytes) in programme.files {
       station.answer("/live/\(name)", with: .file(bytes, type: "video/mp4"))
     }
-    let list = Self.list(self.window, programme)
-    station.answer("/live/index.m3u8", with: .page(type: "application/vnd.apple.mpegurl") { list() })
+    station.answer("/live/index.m3u8", with: list)
   }
 
   var url: String { station.url("/live/index.m3u8") }

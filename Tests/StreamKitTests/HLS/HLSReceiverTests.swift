@@ -13,6 +13,8 @@ import Testing
   ) throws -> Receiver {
     var options = ReceiverOptions()
     options.dataTimeout = timeout
+    // Nothing is read meanwhile.
+    options.fileLead = StreamTime(seconds: 1000)
     return try Receiver(url: station.url, options: options, blocks: 400, clock: clock)
   }
 
@@ -38,10 +40,11 @@ import Testing
   func file(kind: HLSProgramme.Kind) throws {
     let station = try HLSStation(kind, window: .init(first: 0, count: 100, isEnded: true))
     let receiver = try receive(station)
-    #expect(receiver.wait(for: "complete"), "\(receiver.events)")
+    #expect(receiver.wait(for: "held back"), "\(receiver.events)")
+    #expect(receiver.buffer.isComplete)
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [0...(station.programme.frames.count - 1)])
-    #expect(receiver.events.contains("file without parts"))
+    #expect(receiver.events.contains("file with parts"))
   }
 
   @Test("a live list begins three target durations before its end, and continues as it grows")
@@ -232,6 +235,24 @@ import Testing
     #expect(receiver.events.contains("reconnected stitched"))
   }
 
+  @Test("a station that becomes one of MP3 behind its address is received on, and one that becomes HLS again")
+  func change() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station, clock: .loop)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    var live = Live(Programme(repeating: try FrameProgramme(.mp3, seconds: 20).bytes, bytesPerSecond: 16_000))
+    live.pace = .realTime(1)
+    station.station.answer("/live/index.m3u8", with: .live(live))
+    #expect(receiver.wait(for: "format mp3"), "\(receiver.events)")
+    let list = station.list
+    station.change { $0.first += 6 }
+    station.station.answer("/live/index.m3u8", with: list)
+    station.station.cut()
+    #expect(receiver.wait(for: "format aac", count: 2), "\(receiver.events)")
+    _ = receiver.end()
+    #expect(receiver.events.filter { $0.hasPrefix("gave up") } == [], "\(receiver.events)")
+  }
+
   @Test("a key that is missing is named at the start, and one that is another is not played")
   func keys() throws {
     let station = try HLSStation(.encrypted)
@@ -339,32 +360,6 @@ import Testing
     #expect(playing.wait(for: "failed stream.content"), "\(playing.events)")
     #expect(try #require(other.station.visits.last { $0.target == "/live/index.m3u8" }).sent < most)
     _ = playing.end()
-  }
-
-  @Test("a file of small segments is requested as it is heard, not all at once") func heldBack() throws {
-    // Each comes in one piece: a transfer that pauses behind it holds nothing back.
-    let station = try Station()
-    let frames = try HLSProgramme.of(.packedMP3).frames
-    let (size, seconds) = (8, 8 * 1152.0 / 44_100)
-    var lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:1"]
-    for (number, start) in stride(from: 0, to: frames.count, by: size).enumerated() {
-      let bytes = frames[start..<min(frames.count, start + size)].flatMap { $0 }
-      station.answer("/\(number).mp3", with: .file(bytes, type: "audio/mpeg"))
-      lines += ["#EXTINF:\(seconds),", "\(number).mp3"]
-    }
-    station.answer(
-      "/live",
-      with: .page((lines + ["#EXT-X-ENDLIST"]).joined(separator: "\n"), type: "application/x-mpegurl"))
-    let (clock, speed) = (ContinuousClock(), 2)
-    let start = clock.now
-    let receiver = try Receiver(
-      url: station.url("/live"), blocks: 400, clock: .faster(speed), lead: StreamTime(seconds: 6))
-    #expect(receiver.wait(for: "buffered"), "\(receiver.events)")
-    usleep(1_500_000)
-    let requested = Double(station.visits.count) * seconds
-    let most = 6 + Double(speed) * ((clock.now - start) / .seconds(1)) + 2
-    _ = receiver.end()
-    #expect(requested > 6 && requested < most, "\(requested) s of at most \(most)")
   }
 
   @Test("a server that asks for a delay is asked again after it, and no frame is lost") func delayed() throws

@@ -1,0 +1,70 @@
+internal import EventLoop
+
+/// Sound in front of the oldest frame, which the server of a live stream still has.
+extension StreamBuffer {
+  /// The sound in front of the oldest frame.
+  struct EarlierState {
+    /// The sound that the server has in front of the oldest frame.
+    var reach = StreamTime.zero
+    /// The time for which the player waits; nil while it plays what is there.
+    var awaited: StreamTime?
+  }
+
+  /// The part of the buffer that holds the newest sound: what comes while the player is at the oldest needs room.
+  private static let share = 0.75
+
+  /// The limit in blocks.
+  var size: Int { state.withLock { $0.packets.size } }
+
+  /// Sets the sound that the server has in front of the oldest frame.
+  func setEarlier(_ reach: StreamTime) { state.withLock { $0.earlier.reach = reach } }
+
+  /// The least time to which the player can be moved: that of the oldest sound that the server has, as far as the buffer
+  /// has room for it, else that of the oldest frame.
+  var earliest: StreamTime { withFrames { $0.earliest } }
+
+  /// Makes the player wait for sound in front of the oldest frame.
+  /// - Returns: the time of that sound, not below `earliest`; nil if the buffer has it, or nobody.
+  func awaitEarlier(from time: StreamTime) -> StreamTime? {
+    withFrames { state in
+      let target = max(time, state.earliest)
+      guard target < state.packets.time(at: state.packets.start) else { return nil }
+      state.earlier.awaited = target
+      state.reader += 1
+      state.isReadOut = false
+      return target
+    }
+  }
+
+  /// The time for which the player waits; nil while it plays what is there.
+  var awaited: StreamTime? { state.withLock { $0.earlier.awaited } }
+
+  /// Returns the hashes of the oldest frames.
+  func oldest(frames: Int) -> [UInt64] {
+    state.withLock { state in
+      var cursor = state.packets.start
+      return (0..<frames).compactMap { _ in state.packets.next(&cursor)?.frame.hash }
+    }
+  }
+
+  /// Puts frames in front of the oldest one, whose time is `start`.
+  /// - Returns: false if the oldest is another one by now: nothing is put there.
+  func prepend(_ frames: ArraySlice<HLSFrame>, before start: StreamTime) -> Bool {
+    withFrames { state in
+      guard state.packets.count > 0, state.packets.time(at: state.packets.start) == start else {
+        return false
+      }
+      state.packets.prepend(frames.map { ($0.frame, $0.bytes) })
+      if state.isFilling, state.ahead >= state.wait.time { state.isFilling = false }
+      return true
+    }
+  }
+}
+
+extension StreamBuffer.State {
+  fileprivate var earliest: StreamTime {
+    let start = packets.time(at: packets.start)
+    let room = StreamTime(seconds: packets.capacity.seconds * StreamBuffer.share) - packets.duration
+    return start - max(.zero, min(earlier.reach, room))
+  }
+}

@@ -1,0 +1,160 @@
+internal import EventLoop
+internal import HTTP
+
+/// Requests a segment and what it needs, one after the other, and deciphers its bytes. Confined to the receiver's loop.
+final class HLSFetch {
+  /// An event of the segment that is requested.
+  enum Event {
+    /// Plain bytes, valid until the call returns, and the initialization section that the segment needs. Comes once at
+    /// least in front of `complete`.
+    case bytes(UnsafeRawBufferPointer, initialization: [UInt8]?)
+    case complete
+    case failed(StreamError, HLSFailure)
+  }
+
+  private let loop: EventLoop
+  private let start: (HLSTransfer, StreamAddress) -> Bool
+  private let handle: (Event) -> HTTPFlow
+  private var sections = HLSSections()
+  /// The request that is open; nil between two.
+  private var transfer: HLSTransfer?
+  /// The number of segments that were requested or cancelled: events of those before are dropped.
+  private var turn = 0
+
+  /// - Parameters:
+  ///   - start: sends a request; returns false if it can't be made, which ends the segment without an event.
+  ///   - handle: receives the events; the flow that it returns counts for bytes.
+  init(
+    on loop: EventLoop, start: @escaping (HLSTransfer, StreamAddress) -> Bool,
+    handle: @escaping (Event) -> HTTPFlow
+  ) { (self.loop, self.start, self.handle) = (loop, start, handle) }
+
+  /// `true` while a request is open.
+  var isOpen: Bool { transfer != nil }
+
+  func cancel() {
+    turn += 1
+    transfer?.cancel()
+    transfer = nil
+  }
+
+  /// Resumes reading after a pause.
+  func resume() { transfer?.resume() }
+
+  /// Requests a segment, in place of one that is requested.
+  func request(_ piece: HLSPiece) {
+    cancel()
+    requestNext(of: piece)
+  }
+
+  private func fail(_ error: StreamError, _ failure: HLSFailure) {
+    transfer = nil
+    _ = handle(.failed(error, failure))
+  }
+
+  /// Requests what the segment needs and is not there, at last the segment itself.
+  private func requestNext(of piece: HLSPiece) {
+    let part: HLSSections.Part
+    do throws(StreamError) { part = try sections.next(for: piece) } catch {
+      // In a turn of its own: a list may have thousands of segments that can't be requested.
+      let turn = turn
+      loop.after(.zero) { [weak self] in
+        guard let self, self.turn == turn else { return }
+        fail(error, .content)
+      }
+      return
+    }
+    switch part {
+    case .section(let section): request(section, for: piece)
+    case .segment(let address, let initialization, let cipher):
+      request(piece, at: address, initialization, cipher)
+    }
+  }
+
+  private func request(_ section: HLSSections.Section, for piece: HLSPiece) {
+    var bytes: [UInt8] = []
+    let transfer = HLSTransfer(of: section.address, range: section.range, on: loop) { [unowned self] _, new in
+      guard bytes.count + new.count <= section.limit else {
+        fail(section.tooLong, .content)
+        return .stop
+      }
+      bytes += new
+      return .more
+    } onEnd: { [unowned self] _, end in
+      self.transfer = nil
+      switch end {
+      case .failed(let error, let failure): fail(section.missing(error), failure)
+      case .complete:
+        do throws(StreamError) { try sections.add(bytes, as: section) } catch { return fail(error, .content) }
+        requestNext(of: piece)
+      }
+    }
+    if start(transfer, section.address) { self.transfer = transfer }
+  }
+
+  private func request(
+    _ piece: HLSPiece, at address: StreamAddress, _ initialization: [UInt8]?, _ cipher: HLSCipher?
+  ) {
+    var isEmpty = true
+    let transfer = HLSTransfer(of: address, range: piece.segment.range, on: loop) { [unowned self] _, bytes in
+      isEmpty = false
+      guard let cipher else { return handle(.bytes(bytes, initialization: initialization)) }
+      return cipher.update(bytes).withUnsafeBytes { handle(.bytes($0, initialization: initialization)) }
+    } onEnd: { [unowned self] _, end in
+      self.transfer = nil
+      switch end {
+      case .failed(let error, let failure): fail(error, failure)
+      case .complete:
+        if isEmpty || cipher != nil {
+          guard let last = cipher.map({ $0.finish() }) ?? [] else {
+            return fail(HLSSound.Obstacle.undecipherable.error(at: piece.address), .content)
+          }
+          let turn = turn
+          let flow = last.withUnsafeBytes { handle(.bytes($0, initialization: initialization)) }
+          if case .stop = flow { return }
+          guard self.turn == turn else { return }
+        }
+        _ = handle(.complete)
+      }
+    }
+    if start(transfer, address) { self.transfer = transfer }
+  }
+}
+
+extension HLSPiece {
+  /// The address of the segment, as it is shown.
+  var address: String {
+    if case .address(let address)? = base.resolving(segment.reference) {
+      address.description
+    } else {
+      "\(base)"
+    }
+  }
+}
+
+extension HLSSound.Obstacle {
+  fileprivate static let undecipherable = HLSSound.Obstacle(found: "bytes that its key does not decipher")
+
+  /// Returns the error of a segment.
+  /// - Parameter url: its address.
+  func error(at url: String) -> StreamError {
+    let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(found))]
+    return isUnsupported
+      ? StreamError(
+        .unsupported, "\(url) can't be played: found \(found)", hint: "look for one in MP3 or AAC",
+        facts: facts)
+      : StreamError(
+        .content, "\(url) sends no audio: found \(found)", hint: "report it to the station", facts: facts)
+  }
+}
+
+extension HLSEncryption {
+  /// Returns the error of a segment that is encrypted in a way that does not work here; nil for one that does.
+  /// - Parameter url: the address of the list.
+  func error(at url: StreamAddress) -> StreamError? {
+    guard case .foreign(let kind) = self else { return nil }
+    return StreamError(
+      .unsupported, "\(url) is encrypted with \(kind), which doesn't work here",
+      hint: "look for another address of the station", facts: [.init("url", .string(url.description))])
+  }
+}

@@ -1,0 +1,168 @@
+internal import EventLoop
+
+/// The sound that the list of a live stream still has in front of the oldest in a buffer, and the order in which its
+/// segments are requested. Knows no socket and no buffer.
+///
+/// The segments are requested from the one with the wanted time up to that with which the buffer begins, beside those
+/// that the connection receives. Of segments that can't be had, and of those in front of them, nothing is used: the sound
+/// in front of the buffer has no hole.
+struct HLSWindow: Sendable {
+  /// An action of the reception; they are performed in the order given.
+  enum Action: Sendable, Equatable {
+    case fetch(HLSPiece)
+    /// Drop the sound that was received.
+    case discard
+    /// All has come: up to the oldest frame of the buffer if it is aligned, else that frame is among those that came.
+    /// With the error of segments that are left out, if there are some.
+    case deliver(isAligned: Bool, StreamError?)
+  }
+
+  /// The segment of a frame of the buffer.
+  struct Mark: Sendable, Equatable {
+    let number: Int
+    /// The time of the frame.
+    let time: StreamTime
+    /// True if it is the first of the segment, and certainly none of the segment in front.
+    let isStart: Bool
+  }
+
+  private enum Phase: Sendable {
+    case idle
+    case fetching(HLSPiece, of: Order, failures: Int, StreamError?)
+  }
+
+  /// The segments that are requested.
+  private struct Order: Sendable {
+    var first: Int
+    let last: Int
+    /// True if the buffer begins behind the last.
+    let isAligned: Bool
+  }
+
+  /// The attempts for a segment.
+  static let attemptLimit = 2
+  /// Lengths in lists are rounded: a segment more is requested for a time that is so close to a border.
+  private static let margin = 0.05
+
+  private var phase = Phase.idle
+  /// The first of the segments that were received; nil once the buffer has them.
+  private var delivered: Int?
+  /// The marks of the buffer, the oldest first.
+  private var marks: [Mark] = []
+  /// The list that was read last.
+  private var list: (media: HLSMedia, base: StreamAddress, version: StreamAddress)?
+
+  /// The number of the segment that is marked last; nil before one is.
+  var lastMarked: Int? { marks.last?.number }
+
+  /// Forgets the buffer: another one is played, or the numbers of segments have begun anew.
+  mutating func reset() { (phase, delivered, marks) = (.idle, nil, []) }
+
+  /// A frame of another segment follows in the buffer.
+  mutating func mark(_ mark: Mark) { marks.append(mark) }
+
+  /// A newer list has come.
+  mutating func follow(_ media: HLSMedia, at base: StreamAddress, of version: StreamAddress) {
+    list = (media, base, version)
+  }
+
+  /// Returns the mark of the oldest frame, and drops those of sound that is no longer there.
+  private mutating func front(of start: StreamTime) -> Mark? {
+    while marks.count > 1, marks[1].time <= start { marks.removeFirst() }
+    return marks.first
+  }
+
+  /// Returns the numbers of the segments in front of one that are listed without a hole.
+  private func listed(before number: Int) -> Range<Int> {
+    guard let media = list?.media, number <= media.end else { return number..<number }
+    var first = number
+    while let segment = media.segment(first - 1), !segment.isAbsent, segment.encryption?.isForeign != true {
+      first -= 1
+    }
+    return first..<number
+  }
+
+  /// Returns the seconds that the list has in front of a buffer.
+  /// - Parameter start: the time of the oldest frame.
+  mutating func reach(before start: StreamTime) -> Double {
+    guard let front = front(of: start), let media = list?.media else { return 0 }
+    return listed(before: front.number).reduce(0) { $0 + (media.segment($1)?.duration ?? 0) }
+  }
+
+  /// Requests the sound from a time on that is in front of a buffer.
+  /// - Parameter start: the time of the oldest frame.
+  mutating func request(from time: StreamTime, before start: StreamTime) -> [Action] {
+    guard let front = front(of: start), let media = list?.media else {
+      return [.deliver(isAligned: true, nil)]
+    }
+    let listed = listed(before: front.number)
+    var (first, seconds) = (listed.upperBound, 0.0)
+    let wanted = (start - time).seconds + Self.margin
+    while first > listed.lowerBound, seconds < wanted {
+      first -= 1
+      seconds += media.segment(first)?.duration ?? 0
+    }
+    guard first < listed.upperBound else { return [.deliver(isAligned: true, nil)] }
+    if case .fetching(_, let order, _, _) = phase, order.first <= first { return [] }
+    let isAligned = front.isStart && front.time == start
+    let last = isAligned ? front.number - 1 : min(front.number, media.end - 1)
+    return [.discard] + fetch(first, of: Order(first: first, last: last, isAligned: isAligned))
+  }
+
+  private mutating func fetch(
+    _ number: Int, of order: Order, failures: Int = 0, error: StreamError? = nil
+  ) -> [Action] {
+    guard number <= order.last, let list, let segment = list.media.segment(number) else {
+      (phase, delivered) = (.idle, order.first > order.last ? nil : order.first)
+      return [.deliver(isAligned: order.isAligned, error)]
+    }
+    let piece = HLSPiece(
+      segment: segment, base: list.base, version: list.version,
+      isContinuous: number > order.first && !segment.isDiscontinuous, received: 0)
+    phase = .fetching(piece, of: order, failures: failures, error)
+    return [.fetch(piece)]
+  }
+
+  /// The segment that was requested has come whole.
+  mutating func segmentReceived() -> [Action] {
+    guard case .fetching(let piece, let order, let failures, let error) = phase else { return [] }
+    return fetch(piece.segment.sequence + 1, of: order, failures: failures, error: error)
+  }
+
+  /// The segment that was requested has not come, or is no sound.
+  mutating func segmentFailed(_ error: StreamError, _ failure: HLSFailure) -> [Action] {
+    guard case .fetching(let piece, var order, let failures, let old) = phase else { return [] }
+    let isLast = failure == .content || failures + 1 >= Self.attemptLimit
+    // Part of it may have come: what was received in front is received again with it, or is of no use without it.
+    if isLast { order.first = piece.segment.sequence + 1 }
+    return [.discard]
+      + fetch(order.first, of: order, failures: isLast ? 0 : failures + 1, error: isLast ? error : old)
+  }
+
+  /// The sound of the segments that were requested is in the buffer, which begins at `start` now.
+  mutating func extend(to start: StreamTime) {
+    guard let delivered else { return }
+    marks.insert(Mark(number: delivered, time: start, isStart: true), at: 0)
+    self.delivered = nil
+  }
+
+  /// Ends the reception: the connection is closed for good.
+  mutating func cancel() { phase = .idle }
+
+  /// Returns the number, among the frames received, of the first that the buffer has already; nil if it has none of them.
+  /// - Parameters:
+  ///   - oldest: the hashes of the oldest frames of the buffer.
+  ///   - expected: the number by the lengths in the list, for sound that repeats.
+  static func join(_ received: [UInt64], to oldest: [UInt64], near expected: Int) -> Int? {
+    guard let first = oldest.first else { return nil }
+    let candidates = received.indices.filter { index in
+      received[index] == first && zip(received[index...], oldest).allSatisfy { $0 == $1 }
+    }
+    return candidates.min { abs($0 - expected) < abs($1 - expected) }
+  }
+}
+
+extension HLSEncryption {
+  /// True for a kind that does not work here.
+  var isForeign: Bool { if case .foreign = self { true } else { false } }
+}
