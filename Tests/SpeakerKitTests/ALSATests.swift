@@ -2,6 +2,7 @@ import AudioCore
 import CALSA
 import EventLoop
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -152,6 +153,26 @@ struct ALSATests {
     }
     try sink.finish()
     #expect(throws: AudioError.self) { try play(wave(frames: 960), on: sink) }
+  }
+
+  @Test(
+    "a card that stops without an error is an error after 2 s, and is not taken for one that plays before it does"
+  )
+  func stuck() throws {
+    let card = PlugCard()
+    card.crystal = PlugCard.Crystal(time: MonotonicTime(), drift: 0)
+    let first = try sink(card)
+    try play(wave(frames: 9_600), on: first)
+    card.isStuck.store(true, ordering: .relaxed)
+    let error = #expect(throws: AudioError.self) { try play(wave(frames: 9_600), on: first) }
+    #expect(error?.code == "audio.no_output")
+    #expect(error?.message.contains("it has played nothing for 2 s") == true)
+    let second = try sink(card)
+    #expect(throws: AudioError.self) { try second.check() }
+    card.isStuck.store(false, ordering: .relaxed)
+    try second.check()
+    try play(wave(frames: 9_600), on: second)
+    try second.finish()
   }
 
   @Test("sound that the card has not played yet is counted as latency, until it stops")

@@ -2,6 +2,7 @@ import AudioCore
 import EventLoop
 import Glibc
 import HTTP
+import Synchronization
 import TestSupport
 import TestTraits
 import Testing
@@ -519,8 +520,50 @@ extension RealTimeTests {
         try MediaServer(address: "127.0.0.1", port: server.port)
       }
       #expect(other?.message.contains("port \(server.port)") == true && other?.hint != nil)
-      server.close()
+      server.stop()
       #expect(try Self.status(of: url) == 0)
+    }
+
+    @Test("the endpoint ends without holding up the loop while a file system does not answer")
+    func closesBesideAHungMount() throws {
+      let loop = EventLoop()
+      let sound = SilentSound(frames: 4_800)
+      let server = try MediaServer(address: "127.0.0.1", port: 0)
+      let source = try MediaSource.open(SourceRequest(sound, name: "sound"), format: .session)
+      let media = Media(source, from: 0, format: .session)
+      let url = server.url(try server.publish(media))
+      let fetching = try TestThread { _ = try? Command.run("curl", ["-s", "-m", "60", url]) }
+      defer { fetching.join() }
+      var turns = 0
+      try loop.finish(
+        {
+          while media.progress.withLock({ $0.begun }) == nil { try await loop.sleep(for: .milliseconds(10)) }
+          // The connection is in its next read by then, which does not return.
+          try await loop.sleep(for: .milliseconds(200))
+          loop.after(.milliseconds(100)) { turns += 1 }
+          let release = try TestThread {
+            usleep(1_000_000)
+            sound.isReleased.store(true, ordering: .relaxed)
+          }
+          defer { release.join() }
+          await server.close(on: loop)
+          #expect(turns == 1 && sound.isReleased.load(ordering: .relaxed))
+        }, last: {})
+    }
+
+    @Test("a medium plays at the priority of its session")
+    func priority() throws {
+      try HubHarness.run { harness in
+        let path = try harness.ramp(seconds: 5)
+        let session = harness.house.session
+        try await session.play(path)
+        try await session.play(path, priority: 250)
+        await #expect(throws: AudioError.self) { try await session.play(path + ".none", priority: 7) }
+        try session.seek(toSeconds: 1)
+        try await harness.wait { harness.hub.orders.count { $0 == "play_web_media_selected_speakers" } >= 3 }
+        let priorities = harness.hub.commands.compactMap { $0.parameters["Priority"] }
+        #expect(priorities == ["100", "250", "250"])
+      }
     }
 
     @Test("addresses that are none are refused by their option")

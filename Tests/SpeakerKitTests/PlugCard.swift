@@ -1,14 +1,19 @@
 import CALSA
 import CALSA.External
 import Glibc
+import Synchronization
 import TestSupport
+
+@testable import SpeakerKit
 
 /// A simulated card behind ALSA's own state machine, made with alsa-lib's kit for external plug-ins.
 ///
-/// Plays samples at once, except for the last 10 ms, and fails where the test requests it. For one thread.
+/// Plays samples at once, except for the last 10 ms, and fails where the test requests it.
+///
+/// Unchecked: one thread at a time writes; another one may stop it.
 ///
 /// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm_external_plugins.html
-final class PlugCard {
+final class PlugCard: @unchecked Sendable {
   /// Sample formats that the card accepts.
   let formats: [snd_pcm_format_t]
   /// Numbers of written frames at which the card underruns, once each.
@@ -17,6 +22,10 @@ final class PlugCard {
   var isAlwaysDry = false
   /// `true` if the card was unplugged.
   var isGone = false
+  /// `true` if the card, which has a crystal, has stopped without an error.
+  let isStuck = Atomic(false)
+  /// Frames played when it stopped; nil while it plays.
+  private var stuckAt: Int?
   /// Frames between the card and the ear.
   var delay = 0
   /// Crystal by which the card plays; nil for a card that plays at once.
@@ -30,15 +39,15 @@ final class PlugCard {
 
   /// A clock of a card's own, on virtual time: waiting for the card lets time pass.
   struct Crystal {
-    let time: VirtualTime
+    let time: any CardTime
     /// By how much the clock is fast, as a part of 1.
     let drift: Double
     /// Time of the start, in ns, and the frame that was played then.
     fileprivate var start: (time: Int64, frame: Int)?
-    init(time: VirtualTime, drift: Double) { (self.time, self.drift) = (time, drift) }
+    init(time: any CardTime, drift: Double) { (self.time, self.drift) = (time, drift) }
     fileprivate var rate: Double { 48_000 * (1 + drift) / 1e9 }
     /// Number of frames played since the start.
-    fileprivate var played: Int { start.map { Int(Double(time.now - $0.time) * rate) } ?? 0 }
+    fileprivate var playedByNow: Int { start.map { Int(Double(time.now - $0.time) * rate) } ?? 0 }
   }
 
   /// Returns the time at which a frame is heard, in ns.
@@ -132,10 +141,22 @@ final class PlugCard {
     crystal?.start = (now, framesWritten - framesSincePrepared)
   }
 
-  fileprivate var delayNow: Int { crystal.map { max(0, framesSincePrepared - $0.played) } ?? delay }
+  /// Number of frames played since the start.
+  private var played: Int {
+    let now = crystal?.playedByNow ?? 0
+    guard isStuck.load(ordering: .relaxed) else {
+      stuckAt = nil
+      return now
+    }
+    stuckAt = stuckAt ?? min(now, framesSincePrepared)
+    return stuckAt ?? now
+  }
+
+  fileprivate var delayNow: Int { crystal == nil ? delay : max(0, framesSincePrepared - played) }
 
   fileprivate func prepare() -> Int32 {
     crystal?.start = nil
+    stuckAt = nil
     timesPrepared += 1
     framesSincePrepared = 0
     return isGone ? -ENODEV : 0
@@ -149,8 +170,8 @@ final class PlugCard {
       return -Int(EPIPE)
     }
     if let crystal {
-      if crystal.start != nil, crystal.played > framesSincePrepared { return -Int(EPIPE) }
-      return crystal.played % Int(plug.pointee.buffer_size)
+      if crystal.start != nil, played > framesSincePrepared { return -Int(EPIPE) }
+      return played % Int(plug.pointee.buffer_size)
     }
     return max(0, framesSincePrepared - Self.held) % Int(plug.pointee.buffer_size)
   }

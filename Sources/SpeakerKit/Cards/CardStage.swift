@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import Codecs
+internal import EventLoop
 
 /// The stage in front of a sound card of a house with several: delays channels, and leads the clock of the house
 /// or follows it. For the one thread that writes to the card.
@@ -13,6 +14,7 @@ final class CardStage: CardSink {
 
   let format: AudioFormat
   private let card: any CardSink
+  private let name: String
   private let role: Role
   private let clock: HouseClock?
   private let time: any CardTime
@@ -29,7 +31,11 @@ final class CardStage: CardSink {
   /// `true` if the card reports how much it has not played; `false` for one that plays at once, which neither leads
   /// nor follows; nil before its first sound.
   private var hasClock: Bool?
+  /// Time in ns from which on all frames were dropped, as their moments had passed; nil for none.
+  private var lateSince: Int64?
 
+  /// Time in ns of dropping frames after which the card can't be brought in step.
+  private static let longestLateness: Int64 = 3_000_000_000
   /// Length in seconds of the silence before the leader's sound, in which the others enter.
   private static let leadIn = 0.1
   /// Length in seconds of the silence that keeps a card running while it waits to enter.
@@ -43,14 +49,17 @@ final class CardStage: CardSink {
 
   /// Creates the stage of an open card.
   /// - Parameters:
+  ///   - name: ALSA's name of the card, for errors.
   ///   - clock: the clock of the house; nil for its only card, whose channels are delayed and no more.
   ///   - delays: frames by which each channel is late.
   ///   - time: the time by which the card is measured.
   /// - Throws: `audio.unsupported` when soxr refuses.
   init(
-    _ card: any CardSink, role: Role, clock: HouseClock?, delays: [Int], time: any CardTime = MonotonicTime()
+    _ card: any CardSink, name: String = "", role: Role, clock: HouseClock?, delays: [Int],
+    time: any CardTime = MonotonicTime()
   ) throws {
     self.card = card
+    self.name = name
     self.role = role
     self.clock = clock
     self.time = time
@@ -65,6 +74,7 @@ final class CardStage: CardSink {
   }
 
   var delay: Int { card.delay }
+  var held: Int { card.held }
   /// Learned drift of the house's clock against the card's, as a part of 1.
   var drift: Double { follower.drift }
 
@@ -84,8 +94,14 @@ final class CardStage: CardSink {
     nextFrame = position
   }
 
+  var hasStalled: Bool { card.hasStalled }
+  func check() throws { try card.check() }
+
   /// Leaves the step: the next frame enters anew.
-  func rejoin() { if clock != nil, hasClock != false { follower.rest() } }
+  func rejoin() {
+    lateSince = nil
+    if clock != nil, hasClock != false { follower.rest() }
+  }
 
   func start() throws { try card.start() }
 
@@ -175,17 +191,35 @@ final class CardStage: CardSink {
         let dropped = min(frames, samples.count / format.channels)
         samples = UnsafeBufferPointer(rebasing: samples.dropFirst(dropped * format.channels))
         frame += dropped
+        let since = lateSince ?? now
+        lateSince = since
+        if samples.isEmpty, now - since > Self.longestLateness { throw tooLate(by: frames, delay) }
       case .play: break entry
       }
       before = now
     }
+    guard !samples.isEmpty else { return }
+    lateSince = nil
     firstFrame = frame
     ratio = 1 + follower.drift
     try resampler.reset()
   }
 
+  /// Returns the refusal of a card whose sound is heard too late.
+  private func tooLate(by frames: Int, _ delay: Int) -> AudioError {
+    let own = delay * 1_000 / format.sampleRate
+    let limit = max(0, delay - frames) * 1_000 / format.sampleRate
+    return AudioError(
+      .unsupported,
+      "the sound card \"\(name)\" can't be in step: it plays \(own) ms after it was given sound, "
+        + "and the house's first card leaves it \(limit) ms",
+      hint:
+        "name a speaker of \"\(name)\" first in `speakers` of config.lua: the others wait for the first card",
+      facts: [.init("delay", .int(own)), .init("limit", .int(limit))])
+  }
+
   private func keepRunning() throws {
-    let missing = Int(Self.idleLength * Double(format.sampleRate)) - card.delay
+    let missing = Int(Self.idleLength * Double(format.sampleRate)) - card.held
     guard missing > 0 else { return }
     try writeSilence(frames: missing)
     // A card that has not started holds what it was given, however late this thread asks.

@@ -20,10 +20,16 @@ public final class HouseControls {
   }
 
   /// Plugs a speaker in: it sounds with the next block, in step with the others of its session.
-  /// - Throws: as `unplug`.
+  /// - Throws: `speaker.unavailable` for a speaker of a lost sound card; as `unplug`.
   public func plug(_ device: Device) throws(SpeakerError) {
     _ = try device.openHouse()
     driver.setAvailable(true, device.id)
+    if let loss = driver.loss(ofCardOf: device.id) {
+      throw SpeakerError(
+        .unavailable, "\"\(device.name)\" can't be plugged in: \(loss)",
+        hint: "the speaker is back when its card is; roomtone doctor shows the state of the card",
+        facts: [.init("speaker", .string(device.name))])
+    }
   }
 
   /// Sets a speaker's received signal strength. The house learns it with its next query: `refresh`, `watch`,

@@ -11,16 +11,22 @@ extension HouseDriver {
 
   /// Takes the speakers of a sound card out of the house while it is lost. The only card of a house takes none:
   /// playback goes on until it is back.
-  func setCard(_ card: Int, isThere: Bool) {
+  /// - Parameter loss: the reason in words; nil for a card that is there.
+  func setCard(_ card: Int, loss: String?) {
     guard let plan, plan.cards.count > 1 else { return }
     for index in plan.cards[card].speakers {
-      if isThere { silenced.remove(index) } else { silenced.insert(index) }
+      silenced[index] = loss
       updateAvailability(of: index)
     }
   }
 
+  /// Returns the reason in words for which the sound card of a speaker is lost; nil for a card that plays.
+  func loss(ofCardOf device: String) -> String? {
+    index(of: device).flatMap { silenced[$0] }
+  }
+
   private func updateAvailability(of index: Int) {
-    let isAvailable = !unplugged.contains(index) && !silenced.contains(index)
+    let isAvailable = !unplugged.contains(index) && silenced[index] == nil
     guard devices[index].isAvailable != isAvailable else { return }
     devices[index].isAvailable = isAvailable
     renderMembership(of: index)
@@ -42,7 +48,7 @@ extension HouseDriver {
       devices[old] = info
       signals[old] = info.wifiSignal
       unplugged.remove(old)
-      devices[old].isAvailable = !silenced.contains(old)
+      devices[old].isAvailable = silenced[old] == nil
       removed.remove(old)
       place = old
     } else {

@@ -60,8 +60,10 @@ public final class HouseDriver: Driver {
   var signals: [Int] = []
   /// Sound cards of the speakers; nil where they have files, or invented speakers.
   private(set) var plan: CardPlan?
-  /// Indices of speakers that a person has unplugged, and of speakers whose sound card is lost.
-  var (unplugged, silenced): (Set<Int>, Set<Int>) = ([], [])
+  /// Indices of speakers that a person has unplugged.
+  var unplugged: Set<Int> = []
+  /// Reasons in words for which the sound cards of speakers are lost, by the indices of the speakers.
+  var silenced: [Int: String] = [:]
   /// Session of each speaker, also while it is unavailable.
   var memberships: [SessionID?] = []
   /// Session over that of a speaker, and its level, by the speaker's index.
@@ -114,7 +116,7 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
-    (unplugged, silenced) = ([], [])
+    (unplugged, silenced) = ([], [:])
     plan = try makePlan()
     kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
     devices = kept.applied(to: devices)
@@ -141,7 +143,7 @@ public final class HouseDriver: Driver {
     if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
     return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      plan: plan, makeSink: makeSink, log: log, lostAtFirst: { card in self.setCard(card, isThere: false) }
+      plan: plan, makeSink: makeSink, log: log, lostAtFirst: { card, loss in self.setCard(card, loss: loss) }
     ).make()
   }
 
@@ -173,7 +175,7 @@ public final class HouseDriver: Driver {
     renderer.onTrouble = { [weak self] error, device in
       self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
     }
-    renderer.onCard = { [weak self] card, isThere in self?.setCard(card, isThere: isThere) }
+    renderer.onCard = { [weak self] card, loss in self?.setCard(card, loss: loss) }
     for index in devices.indices { sendMix(ofDevice: index) }
   }
 

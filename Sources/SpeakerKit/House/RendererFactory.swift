@@ -14,8 +14,8 @@ struct RendererFactory {
   /// Creates the sink of a speaker in place of `output`, where time is virtual.
   let makeSink: ((_ device: Int) throws -> any PCMSink)?
   let log: (String) -> Void
-  /// Receives the index of a card that does not open.
-  let lostAtFirst: (Int) -> Void
+  /// Receives the index of a card that does not open, and the reason in words.
+  let lostAtFirst: (Int, String) -> Void
 
   /// Number of speakers that may be added while the house is open.
   static let spareSpeakers = 8
@@ -103,7 +103,8 @@ struct RendererFactory {
         renderer: waiter
       ) {
         try CardStage(
-          ALSASink(device: device, format: cardFormat), role: index == 0 ? .leads : .follows, clock: clock,
+          ALSASink(device: device, format: cardFormat), name: device, role: index == 0 ? .leads : .follows,
+          clock: clock,
           delays: delays)
       }
     }
@@ -116,7 +117,7 @@ struct RendererFactory {
         let cause = (error as? any CodedError)?.message ?? "\(error)"
         let names = card.speakers.map { speakers[$0] }.joined(separator: ", ")
         log("no sound on \(names): \(cause); the card is tried again")
-        lostAtFirst(index)
+        lostAtFirst(index, cause)
       }
     }
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)

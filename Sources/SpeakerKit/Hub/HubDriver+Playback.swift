@@ -31,6 +31,8 @@ extension HubDriver {
     perform(
       player.start(cue.id, from: starts[cue.id] ?? 0, to: sources[cue.id]?.end, paused: paused, at: loop.now))
   }
+  /// Keeps the priority, which the hub receives with the next medium.
+  public func setPriority(_ priority: Int, of session: SessionID) { self.priority = priority }
   /// Stops the medium and keeps its position.
   public func pause(_ session: SessionID) {
     follow()
@@ -100,7 +102,9 @@ extension HubDriver {
     let url = server.url(path)
     link.request(
       "play_web_media_selected_speakers",
-      { [weak self] in [("MediaUrl", url), ("DeviceIDList", self?.memberList ?? "")] }
+      { [weak self, priority] in
+        [("MediaUrl", url), ("DeviceIDList", self?.memberList ?? ""), ("Priority", "\(priority)")]
+      }
     ) { [weak self] result in
       guard let self else { return }
       switch result {
@@ -148,7 +152,7 @@ extension HubDriver {
   /// - Returns: the number of its speakers.
   /// - Throws: as `open`.
   public static func probe(_ settings: HubSettings) throws(SpeakerError) -> Int {
-    try MediaServer(address: settings.serve, port: 0).close()
+    try MediaServer(address: settings.serve, port: 0).stop()
     let loop = EventLoop(name: "hub")
     let driver = HubDriver(loop: loop, settings: settings, access: .look, network: { try NetworkThread() })
     driver.responseTime = .seconds(3)

@@ -56,6 +56,8 @@ public final class HubDriver: Driver {
   /// Speakers whose wrong level was logged.
   var wrongLevels: Set<String> = []
 
+  /// Priority with which the session plays.
+  var priority = 100
   var player: HubPlayer
   /// Sources by their cues.
   var sources: [Int: MediaSource] = [:]
@@ -161,10 +163,11 @@ public final class HubDriver: Driver {
     pollTimer = nil
     await link?.close()
     link = nil
-    server?.close()
+    await server?.close(on: loop)
     server = nil
     player = HubPlayer(rate: format.sampleRate)
     (sources, media, starts, members) = ([:], [:], [:], [])
+    priority = 100
     (actives, pendingMoves, pendingLevels, givenNames) = ([:], [:], [:], [:])
     state?.unlock()
   }

@@ -12,9 +12,30 @@ final class MediaServer {
   /// The address and the port at which it serves.
   let address: String
   let port: Int
-  private let daemon: OpaquePointer  // stopped by `close`, or by deinit
   private let shelf: Shelf
-  private var isClosed = false
+  /// The daemon with its connections.
+  private let daemon: Daemon
+
+  /// The daemon of libmicrohttpd, which is stopped once; with its shelf, which it refers to. Any thread.
+  private final class Daemon: Sendable {
+    // Sendable: made for calls of any thread; `isStopped` lets one of them end it.
+    private nonisolated(unsafe) let daemon: OpaquePointer
+    private let isStopped = Lock(false)
+    private let shelf: Shelf
+
+    init(_ daemon: OpaquePointer, _ shelf: Shelf) { (self.daemon, self.shelf) = (daemon, shelf) }
+
+    /// Ends the listening, all connections and their threads; waits for the calls of file systems that they are in.
+    func stop() {
+      let isFirst = isStopped.withLock { isStopped in
+        defer { isStopped = true }
+        return !isStopped
+      }
+      guard isFirst else { return }
+      MHD_stop_daemon(daemon)
+      withExtendedLifetime(shelf) {}
+    }
+  }
 
   /// Starts to serve.
   /// - Parameters:
@@ -44,20 +65,32 @@ final class MediaServer {
       Glibc.close(listener)
       throw SpeakerError(.lost, "the endpoint for the hub can't be started at \(address) port \(bound)")
     }
-    (daemon, self.shelf, self.address, self.port) = (started, shelf, address, bound)
+    daemon = Daemon(started, shelf)
+    (self.shelf, self.address, self.port) = (shelf, address, bound)
   }
 
-  deinit { close() }
+  deinit { stop() }
 
-  /// Ends all connections and their threads.
-  func close() {
-    guard !isClosed else { return }
-    isClosed = true
+  /// Ends all connections and their threads, which another thread waits for: one may be in the call of a file system that
+  /// does not answer.
+  func close(on loop: EventLoop) async {
+    withdrawAll()
+    let daemon = daemon
+    // Without a thread there is no other way than to wait here.
+    do { _ = try await loop.callFiles(atMost: FileDeadline.limit * 2) { daemon.stop() } } catch { stop() }
+  }
+
+  /// Ends all connections and their threads, and waits for them.
+  func stop() {
+    withdrawAll()
+    daemon.stop()
+  }
+
+  private func withdrawAll() {
     shelf.media.withLock { media in
       for medium in media.values { medium.drop() }
       media = [:]
     }
-    MHD_stop_daemon(daemon)
   }
 
   /// Publishes a medium.

@@ -5,6 +5,9 @@ internal import Glibc
 
 /// A PCM device of ALSA: a sound card, or a software device. The door to libasound.
 ///
+/// A card that has stopped to play without an error, as one whose firmware hangs, is an error after some seconds: the card
+/// is not blocking, and each wait for it has a limit.
+///
 /// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm.html
 final class ALSASink: CardSink {
   let format: AudioFormat
@@ -17,6 +20,12 @@ final class ALSASink: CardSink {
   private static let mostChannels = 64
   /// Maximum number of recoveries within one `write` before the card counts as lost.
   private static let mostRecoveries = 8
+  /// Time in ns without a played frame after which the card has stopped.
+  private static let longestStall: Int64 = 2_000_000_000
+  /// Time in ns of a wait after which the thread sleeps between attempts, whatever ALSA says.
+  private static let quickWait: Int64 = 100_000_000
+  /// Length in seconds of the silence that proves that a card plays.
+  private static let proofLength = 0.04
 
   private struct Handle: ~Copyable {
     let raw: OpaquePointer
@@ -25,9 +34,12 @@ final class ALSASink: CardSink {
 
   private let device: String
   private var handle: Handle?
+  private(set) var hasStalled = false
   private var isWide = false
   /// Channels of the card, `format.channels` or more; the further ones are silent.
   private var cardChannels = 0
+  /// Frames that the card's buffer holds.
+  private var bufferFrames = 0
   private var scratch: [Int16] = []
   private var wideScratch: [Int32] = []
 
@@ -36,9 +48,7 @@ final class ALSASink: CardSink {
   convenience init(device: String, format: AudioFormat) throws(AudioError) {
     try self.init(device: device, format: format) { raw in
       // A card that another program has is refused at once, and not waited for.
-      let status = snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
-      guard status == 0, let opened = raw else { return status }
-      return snd_pcm_nonblock(opened, 0)
+      snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
     }
   }
 
@@ -64,6 +74,10 @@ final class ALSASink: CardSink {
       isWide = sampleFormat == SND_PCM_FORMAT_S32_LE
     }
     guard refusal >= 0 else { throw Self.error(device, refusal) }
+    snd_pcm_nonblock(raw, 1)
+    var (buffer, period): (snd_pcm_uframes_t, snd_pcm_uframes_t) = (0, 0)
+    snd_pcm_get_params(raw, &buffer, &period)
+    bufferFrames = Int(buffer)
     self.handle = consume handle
   }
 
@@ -120,6 +134,12 @@ final class ALSASink: CardSink {
     return snd_pcm_delay(raw, &frames) == 0 ? max(0, Int(frames)) : 0
   }
 
+  var held: Int {
+    guard let raw = handle?.raw else { return 0 }
+    let room = snd_pcm_avail(raw)
+    return room < 0 ? 0 : max(0, bufferFrames - Int(room))
+  }
+
   func start() throws {
     guard let raw = handle?.raw, snd_pcm_state(raw) == SND_PCM_STATE_PREPARED else { return }
     let status = snd_pcm_start(raw)
@@ -128,29 +148,86 @@ final class ALSASink: CardSink {
 
   func rest() throws {
     guard let raw = handle?.raw else { return }
-    snd_pcm_drain(raw)
+    try drain(raw)
     let status = snd_pcm_prepare(raw)
     if status < 0 { throw Self.error(device, status) }
   }
 
   func finish() throws {
-    if let raw = handle?.raw { snd_pcm_drain(raw) }
-    handle = nil
+    defer { handle = nil }
+    if let raw = handle?.raw { try drain(raw) }
+  }
+
+  func check() throws {
+    guard let raw = handle?.raw else { throw AudioError.noOutput(device, cause: "it is closed") }
+    let frames = min(bufferFrames, Int(Self.proofLength * Double(format.sampleRate)))
+    let silence = [Float](repeating: 0, count: frames * format.channels)
+    try silence.withUnsafeBufferPointer { try write($0) }
+    try start()
+    let began = monotonicNanoseconds()
+    while true {
+      let room = snd_pcm_avail(raw)
+      // An underrun: all of it has been played.
+      if room >= snd_pcm_sframes_t(bufferFrames) || room == -snd_pcm_sframes_t(EPIPE) { break }
+      if room < 0 { throw Self.error(device, Int32(room)) }
+      guard monotonicNanoseconds() - began < Self.longestStall else { throw stalled() }
+      sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 5_000_000)
+    }
+    snd_pcm_drop(raw)
+    let status = snd_pcm_prepare(raw)
+    if status < 0 { throw Self.error(device, status) }
+  }
+
+  /// Waits until all frames have been heard.
+  /// - Throws: `audio.no_output` when the card has stopped before.
+  private func drain(_ raw: OpaquePointer) throws {
+    let began = monotonicNanoseconds()
+    let length = Int64(delay) * 1_000_000_000 / Int64(format.sampleRate)
+    // Not blocking: ALSA begins to drain, and is asked until it has.
+    while snd_pcm_drain(raw) == -EAGAIN {
+      guard [SND_PCM_STATE_DRAINING, SND_PCM_STATE_RUNNING].contains(snd_pcm_state(raw)) else { return }
+      guard monotonicNanoseconds() - began < length + Self.longestStall else { throw stalled() }
+      sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 2_000_000)
+    }
+  }
+
+  /// Notes that the card has stopped.
+  private func stalled() -> AudioError {
+    hasStalled = true
+    return .noOutput(
+      "the sound card \"\(device)\"",
+      cause: "it has played nothing for \(Self.longestStall / 1_000_000_000) s",
+      hint: "it is tried again; unplug it and plug it in if it stays silent")
   }
 
   /// Closes the card without waiting for what it was given.
   fileprivate func close() { handle = nil }
 
-  /// Writes all of `bytes`; continues after an underrun or a suspend, which snd_pcm_recover repairs.
+  /// Writes all of `bytes`, and waits for room; continues after an underrun or a suspend, which snd_pcm_recover repairs.
+  /// - Throws: `audio.no_output` when it can't be repaired, or the card has stopped.
   private func write(_ bytes: UnsafeRawBufferPointer, to raw: OpaquePointer, frameBytes: Int) throws {
     var done = 0
     var recoveries = 0
+    var waiting: Int64?
     let frames = bytes.count / frameBytes
     while done < frames {
       let written = snd_pcm_writei(
         raw, bytes.baseAddress?.advanced(by: done * frameBytes), snd_pcm_uframes_t(frames - done))
-      if written >= 0 {
+      if written > 0 {
         done += Int(written)
+        waiting = nil
+        continue
+      }
+      if written == 0 || written == -snd_pcm_sframes_t(EAGAIN) {
+        let now = monotonicNanoseconds()
+        let since = waiting ?? now
+        waiting = since
+        guard now - since < Self.longestStall else { throw stalled() }
+        // A failure shows with the next write.
+        snd_pcm_wait(raw, 100)
+        if now - since > Self.quickWait {
+          sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 1_000_000)
+        }
         continue
       }
       recoveries += 1
@@ -196,15 +273,28 @@ package enum SoundCards {
 protocol CardSink: PCMSink {
   /// Number of frames written and not heard yet.
   var delay: Int { get }
+  /// Number of frames written and not played yet: `delay` without the frames on their way to the ear.
+  var held: Int { get }
   /// Time without frames after which the sink is drained.
   var restDelay: Duration { get }
   /// Starts a sink that waits for more frames; does nothing when it runs.
   func start() throws
   /// Drains the sink before a pause: returns when all frames have been heard.
   func rest() throws
+  /// `true` if the card has stopped to play without an error.
+  var hasStalled: Bool { get }
+  /// Plays a moment of silence, to be called before the first frame of a card that had stopped to play.
+  /// - Throws: `audio.no_output` when the card does not play it.
+  func check() throws
 }
 
 extension CardSink {
+  /// All of `delay`.
+  var held: Int { delay }
+  /// `false`: the sink fails with errors.
+  var hasStalled: Bool { false }
+  /// Does nothing: the sink fails when it is opened, or not at all.
+  func check() throws {}
   /// Three blocks.
   var restDelay: Duration { .milliseconds(60) }
   /// Does nothing: the sink starts by itself.

@@ -160,6 +160,8 @@ final class SinkWriter: @unchecked Sendable {
     var framesRead = 0
     var retry = Self.retryDelay
     var hasUnrested = false
+    // A card that does not fit the house is not tried again; one that had stopped has to play first.
+    var (isRefused, hasStalled) = (false, false)
     while true {
       // Read before the ring: from then on no block is added.
       let isLast = isFinishing.load(ordering: .acquiring)
@@ -189,10 +191,13 @@ final class SinkWriter: @unchecked Sendable {
           // The sink did not keep up; it continues with what comes now.
           (sink as? CardStage)?.rejoin()
           port.state.pointee.isLost.store(false, ordering: .releasing)
-        } else if sink == nil, policy != .giveUp {
+        } else if sink == nil, policy != .giveUp, !isRefused {
           sleep(for: retry.next())
           if !isFinishing.load(ordering: .acquiring) {
-            sink = try makeSink()
+            let next = try makeSink()
+            if hasStalled { try (next as? any CardSink)?.check() }
+            hasStalled = false
+            sink = next
             retry.reset()
             port.state.pointee.isLost.store(false, ordering: .releasing)
             onReturn()
@@ -210,6 +215,8 @@ final class SinkWriter: @unchecked Sendable {
         }
       } catch {
         if sink != nil { onTrouble(Self.coded(error)) }
+        if let card = sink as? any CardSink { hasStalled = card.hasStalled }
+        isRefused = (error as? AudioError)?.kind == .unsupported
         sink = nil
         port.state.pointee.isLost.store(true, ordering: .releasing)
         renderer.notify()

@@ -1,6 +1,7 @@
 import AudioCore
 import EventLoop
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -91,6 +92,14 @@ extension RealTimeTests {
       ]
       let harness = try HouseHarness.run(isVirtual: false, speakers: specs, output: .null) { harness in
         #expect(harness.house.devices.map(\.isAvailable) == [false, true])
+        let controls = try harness.house.controls()
+        let refusal = #expect(throws: SpeakerError.self) { try controls.plug(harness.house.devices[0]) }
+        #expect(
+          refusal?.kind == .unavailable
+            && refusal?.message.contains("\"Kitchen\" can't be plugged in") == true)
+        #expect(refusal?.message.contains("the sound card \"hw:77\"") == true, "\(refusal?.message ?? "")")
+        try controls.unplug(harness.house.devices[1])
+        try controls.plug(harness.house.devices[1])
         let path = try harness.source("a.wav", Signal.constant(0.5, frames: 24_000))
         try await harness.house.session.play(path)
         #expect(try await harness.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
@@ -100,6 +109,69 @@ extension RealTimeTests {
         harness.logged[0].hasPrefix("no sound on Kitchen: cannot write audio to the sound card \"hw:77\""))
       #expect(harness.logged[0].hasSuffix("; the card is tried again"))
       #expect(try frames(of: folder.file("one.raw"), channels: 2).count >= 24_000)
+    }
+
+    @Test(
+      "a first card that stops without an error takes its speakers out alone, and is back when it plays again"
+    )
+    func stuck() throws {
+      let (folder, loop, format) = (try TemporaryFolder(), EventLoop(), AudioFormat.session)
+      let clock = HouseClock(sampleRate: format.sampleRate)
+      let cards = (0..<2).map { _ in PlugCard() }
+      let heard = cards.map { card in
+        card.crystal = PlugCard.Crystal(time: MonotonicTime(), drift: 0)
+        let heard = Lock(0)
+        card.onTransfer = { bytes, _ in
+          let count = bytes.count { $0 != 0 } / 4
+          heard.withLock { $0 += count }
+        }
+        return heard
+      }
+      let waiter = try Waiter()
+      let writers = try cards.enumerated().map { index, card in
+        try SinkWriter(
+          format: format, frames: index == 0 ? 2_880 : 24_000, policy: .insist, renderer: waiter
+        ) {
+          try CardStage(
+            ALSASink(device: "plug \(index)", format: format, open: card.open),
+            role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0])
+        }
+      }
+      let layout = CardLayout(
+        channels: [2, 2], isShared: [false, false],
+        routes: [CardRoute(card: 0, left: 0, right: 1), CardRoute(card: 1, left: 0, right: 1)],
+        fallback: .none, clock: clock)
+      let memory = RenderMemory(devices: 2, sessions: 1, format: format)
+      let stage = try ThreadedStage(
+        loop: loop, memory: memory, outputs: Outputs(.cards(writers, layout), waiter), format: format)
+      let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+      let path = folder.file("a.wav")
+      try Sound(sampleRate: 48_000, channels: [Signal.constant(0.5, frames: 60 * 48_000)]).write(to: path)
+      var (events, troubles): ([String], [String]) = ([], [])
+      renderer.onCard = { card, loss in events.append("\(card) \(loss == nil)") }
+      renderer.onTrouble = { error, _ in troubles.append(error.message) }
+      try loop.finish(
+        {
+          for (index, writer) in writers.enumerated() { try await stage.openCard(writer, at: index) }
+          for device in 0..<2 {
+            renderer.setMix(.unity, channel: nil, ofDevice: device)
+            renderer.setSession(0, ofDevice: device)
+          }
+          renderer.start(try await renderer.load(SourceRequest(path: path)), in: 0, paused: false)
+          func wait(_ card: Int, for frames: Int) async throws {
+            let goal = heard[card].withLock { $0 } + frames
+            while heard[card].withLock({ $0 }) < goal { try await loop.sleep(for: .milliseconds(10)) }
+          }
+          for card in 0..<2 { try await wait(card, for: 9_600) }
+          cards[0].isStuck.store(true, ordering: .relaxed)
+          while !events.contains("0 false") { try await loop.sleep(for: .milliseconds(10)) }
+          try await wait(1, for: 24_000)
+          cards[0].isStuck.store(false, ordering: .relaxed)
+          while !events.contains("0 true") { try await loop.sleep(for: .milliseconds(10)) }
+          for card in 0..<2 { try await wait(card, for: 24_000) }
+        }, last: { await renderer.close() })
+      #expect(events == ["0 false", "0 true"])
+      #expect(troubles.count == 1 && troubles.first?.contains("it has played nothing for 2 s") == true)
     }
 
     @Test("two cards with clocks of their own play in step, on threads of their own")

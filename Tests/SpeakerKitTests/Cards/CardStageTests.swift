@@ -1,4 +1,5 @@
 import AudioCore
+import EventLoop
 import Glibc
 import TestSupport
 import Testing
@@ -88,6 +89,47 @@ struct CardStageTests {
     #expect(20 * log10(residual / 0.5) < -80, "residual \(20 * log10(residual / 0.5)) dB")
     #expect(pair.leader.underruns + pair.follower.underruns == 0)
     #expect(abs(pair.second.drift - 200e-6) < 2e-6, "\(pair.second.drift)")
+  }
+
+  @Test("a card with a latency of its own is in step while the house's first card leaves it time")
+  func latency() throws {
+    let pair = try CardPair(sampleRate: 8_000, drift: (0, 0))
+    pair.follower.latency = 200
+    var clicks: (leader: [Int], follower: [Int]) = ([], [])
+    pair.leader.onWrite = { samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.8 {
+        clicks.leader.append(frame + index / 2)
+      }
+    }
+    pair.follower.onWrite = { samples, frame in
+      for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.3 {
+        if clicks.follower.last.map({ frame + index / 2 - $0 > 100 }) ?? true {
+          clicks.follower.append(frame + index / 2)
+        }
+      }
+    }
+    let source = second(8_000, hertz: 330)
+    try source.withUnsafeBufferPointer { source in
+      try pair.play(0..<10 * 8_000) { frame in
+        UnsafeBufferPointer(rebasing: source[frame % 8_000 * 2..<frame % 8_000 * 2 + 320])
+      }
+    }
+    #expect(clicks.follower.count >= 9 && pair.follower.underruns == 0)
+    for (leader, follower) in zip(clicks.leader.suffix(8), clicks.follower.suffix(8)) {
+      #expect(abs(pair.leader.moment(of: leader) - pair.follower.moment(of: follower)) < 1e6)
+    }
+  }
+
+  @Test("a card whose latency is longer than that is refused, with the limit and the remedy")
+  func tooSlow() throws {
+    let pair = try CardPair(sampleRate: 8_000, drift: (0, 0))
+    pair.follower.latency = 2_400
+    let silence = [Float](repeating: 0, count: 320)
+    let error = #expect(throws: AudioError.self) {
+      try silence.withUnsafeBufferPointer { block in try pair.play(0..<10 * 8_000) { _ in block } }
+    }
+    #expect(error?.kind == .unsupported && error?.hint?.contains("first in `speakers`") == true)
+    #expect(error?.message.contains("it plays 3") == true, "\(error?.message ?? "")")
   }
 
   @Test("two cards of ALSA at +100 and −100 ppm: clicks within 1 ms from the first on, and no underrun")

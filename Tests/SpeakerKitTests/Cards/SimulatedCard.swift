@@ -19,6 +19,8 @@ final class SimulatedCard: CardSink, @unchecked Sendable {
   let format: AudioFormat
   /// Receives the samples that were written, and the index of the first frame.
   var onWrite: ((_ samples: UnsafeBufferPointer<Float>, _ frame: Int) -> Void)?
+  /// Frames between the card's buffer and the ear.
+  var latency = 0
   /// Number of times that the card had nothing to play.
   private(set) var underruns = 0
   /// Frames written so far.
@@ -45,10 +47,15 @@ final class SimulatedCard: CardSink, @unchecked Sendable {
   /// Returns the time at which a frame is heard, in ns.
   func moment(of frame: Int) -> Double {
     guard let started else { return .infinity }
-    return Double(started.time) + Double(frame - started.frame) / rate
+    return Double(started.time) + Double(frame - started.frame + latency) / rate
   }
 
   var delay: Int {
+    let held = held
+    return started == nil ? held : held + latency
+  }
+
+  var held: Int {
     guard let started else { return written - base }
     let played = started.frame + Int(Double(time.now - started.time) * rate)
     if played > written {
@@ -59,11 +66,11 @@ final class SimulatedCard: CardSink, @unchecked Sendable {
     return written - played
   }
 
-  func start() throws { if started == nil { started = (time.now, written - delay) } }
+  func start() throws { if started == nil { started = (time.now, written - held) } }
 
   func write(_ samples: UnsafeBufferPointer<Float>) throws {
     let frames = samples.count / format.channels
-    let excess = delay + frames - capacity
+    let excess = held + frames - capacity
     if excess > 0 {
       try start()
       time.sleep(nanoseconds: Int64(Double(excess) / rate) + 1)
