@@ -48,6 +48,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
     .target(name: "CStandardLibrary", cSettings: strictC),
@@ -75,7 +76,7 @@ let package = Package(
       ]),
     library(
       "SpeakerKit",
-      ["AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "CALSA", "CMicroHTTPD"]),
+      ["AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "CALSA", "CAvahi", "CMicroHTTPD"]),
     library(
       "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),

@@ -80,7 +80,9 @@ extension Configuration {
       }
       settings.host = host
     }
-    settings.port = try options.int("port", in: 1...65_535) ?? settings.port
+    let port = try options.int("port", in: 1...65_535)
+    settings.isSearched = try !settings.isManaged && port == nil && options.string("host", .name) == nil
+    settings.port = port ?? settings.port
     if let streams = try options.string("streams", .name) {
       guard !streams.isEmpty, streams.utf8.allSatisfy({ SnapcastSettings.streamBytes.contains($0) }) else {
         throw options.problem(

@@ -127,6 +127,78 @@ import Testing
     #expect(try process.finish().status == 143)
   }
 
+  @Test(
+    "the memory that a script has hoarded is the system's again when it has ended, beside scripts that go on")
+  func hoards() throws {
+    let hoard =
+      "t = {} for i = 1, 300000 do t[i] = { i, tostring(i) } end print 'full' require 'task'.sleep '1h'"
+    let (home, process) = try ServeTests.serve([("a.lua", Self.modest), ("b.lua", Self.modest)])
+    defer { process.send(SIGTERM) }
+    // A sanitizer keeps what is free.
+    let search = "grep -q -e __asan_init -e __tsan_init \"$ROOMTONE\""
+    if try home.runInShell(search).status == 0 { return }
+    let before = try Self.memory(of: process.process)
+    try home.script(hoard, as: "scripts/hoard.lua")
+    try process.expect("hoard: full\n")
+    #expect(try Self.memory(of: process.process) > before + 30_000)
+    // The blocks of another script lie behind those of the hoard.
+    try home.script(Self.modest, as: "scripts/c.lua")
+    try ServeTests.wait("the script runs") { try home.run("ctl", "scripts").output.contains("c ") }
+    try home.script("print 'empty'", as: "scripts/hoard.lua")
+    try process.expect("hoard: empty\n")
+    try ServeTests.wait("the memory is given back") {
+      try Self.memory(of: process.process) < before + 10_000
+    }
+  }
+
+  /// Scripts that have what a household has, and hoard nothing.
+  private static let modest = """
+    local schedule, speaker = require "schedule", require "speaker"
+    local task, trigger = require "task", require "trigger"
+    for i = 1, 10 do schedule.every("1h", { name = "NAME " .. i }, print) end
+    for i = 1, 5 do trigger.on("door " .. i, print) end
+    speaker.on("volume", function() end)
+    local rooms = {}
+    for i = 1, 2000 do rooms[i] = { number = i, name = "room " .. i } end
+    for i = 1, 5 do task.spawn(task.sleep, "1h") end
+    """
+
+  @Test(
+    "the memory of a daemon whose 20 scripts hoard nothing settles: after many reloads of each it is within 5 %",
+    .enabled(if: count("ROOMTONE_SETTLED_RELOADS", 0) > 0))
+  func settles() throws {
+    var texts = try Self.examples()
+    for number in texts.count..<20 {
+      texts.append(("modest\(number).lua", Self.modest.replacing("NAME", with: "job \(number)")))
+    }
+    let home = try Home()
+    mkdir(home.path("scripts"), 0o700)
+    for (name, text) in texts { try home.script(text, as: "scripts/\(name)") }
+    let process = try home.startInShell("exec $ROOMTONE serve --output null scripts > log 2>&1")
+    try ServeTests.awaitAnswer(home)
+    let client = try SocketClient(home.path("runtime/roomtone/control.sock"))
+    func reload(_ rounds: Int) throws -> Int {
+      for _ in 0..<rounds {
+        for (name, _) in texts {
+          let parameters = #"{"name":"\#(name.dropLast(4))"}"#
+          try client.send(#"{"jsonrpc":"2.0","id":1,"method":"reload","params":\#(parameters)}"# + "\n")
+          _ = try client.line()
+        }
+      }
+      // The last generations end, and their changes are written.
+      sleep(3)
+      return try Self.memory(of: process.process)
+    }
+    // The log and the changes that are kept in memory are full by then.
+    let count = Self.count("ROOMTONE_SETTLED_RELOADS", 0)
+    let settled = try reload(max(10, count / 4))
+    let after = try reload(count)
+    print("\(count) reloads of each of \(texts.count) scripts: \(settled) kB, then \(after) kB")
+    #expect(abs(after - settled) * 20 <= settled)
+    process.send(SIGTERM)
+    #expect(try process.finish().status == 143)
+  }
+
   /// Returns the resident memory of a process in kB.
   private static func memory(of process: pid_t) throws -> Int {
     let text = String(decoding: try readBytes("/proc/\(process)/status"), as: UTF8.self)

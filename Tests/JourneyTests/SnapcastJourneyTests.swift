@@ -52,6 +52,23 @@ import Testing
     try run.expect("Küche\trenamed\tcontroller")
   }
 
+  @Test("the routines of the library do on snapclients what they do in the house")
+  func routines() throws {
+    let rooms = ["kitchen", "bedroom", "study"]
+    let rig = try SnapcastRig(clients: rooms, buffer: 400)
+    let home = try Home()
+    try home.script(
+      "house { driver = \"snapcast\", port = \(rig.controlPort), buffer = \"400ms\" }", as: "config.lua")
+    try home.tune(frames: 480_000)
+    try home.tune("gong.wav", frames: 24_000)
+    let script = Fixtures.path("snapcast_routines.lua")
+    let outcome = try home.start(
+      ["run", "--config", "config.lua", script, "tune.wav", "gong.wav"] + rooms
+    ).finish()
+    #expect(outcome.lines.last == "all" && !outcome.output.contains("failed\t"), "\(outcome)")
+    #expect(outcome.lines.count { $0.hasPrefix("ok\t") } >= 12)
+  }
+
   @Test("managed = true starts a server and ends it with the program, also when that is killed")
   func managed() throws {
     let home = try Home()

@@ -167,6 +167,21 @@ struct SnapcastPlanTests {
     } catch { #expect(error.kind == .noStream && error.hint?.contains("snapserver-config") == true) }
   }
 
+  @Test("servers that are found: that of this machine first, then by name, each once")
+  func found() {
+    func server(_ name: String, _ address: String, isLocal: Bool = false) -> SnapserverSearch.Server {
+      .init(name: name, address: address, port: 1705, isLocal: isLocal)
+    }
+    let servers = [
+      server("B", "192.0.2.7"), server("C", "192.0.2.2", isLocal: true), server("A", "192.0.2.9"),
+      server("C", "127.0.0.1", isLocal: true), server("B", "192.0.2.6"),
+    ]
+    #expect(
+      SnapserverSearch.ordered(servers).map { "\($0.name) \($0.address)" } == [
+        "C 127.0.0.1", "A 192.0.2.9", "B 192.0.2.6",
+      ])
+  }
+
   @Test(
     "rendering ahead of a server that plays later: each block is due a lead early, and heard a delay late")
   func pacing() {
@@ -176,12 +191,19 @@ struct SnapcastPlanTests {
     #expect(pacer.next(now: 5_000, mode: .clock, isReady: true, latency: 0) == .wait(until: 20_004_900))
     #expect(
       pacer.next(now: 20_004_900, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 20_006_000))
-    // The server has waited for a block that is overdue, and counts anew.
+    // The server has waited for a block no longer than one lasts.
     pacer.rendered(frames: 960, now: 20_004_900)
     #expect(
-      pacer.next(now: 50_000_000, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 50_001_000))
-    pacer.rendered(frames: 960, now: 50_000_000)
-    #expect(pacer.next(now: 50_000_000, mode: .clock, isReady: true, latency: 0) == .wait(until: 69_999_900))
+      pacer.next(now: 60_000_000, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 40_006_000))
+    // It has waited longer, plays the block where it was expected, and counts anew from the next one.
+    pacer.rendered(frames: 960, now: 60_000_000)
+    #expect(
+      pacer.next(now: 90_000_000, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 70_001_000))
+    pacer.rendered(frames: 960, now: 90_000_000)
+    #expect(
+      pacer.next(now: 90_000_000, mode: .clock, isReady: true, latency: 0) == .render(heardAt: 90_001_000))
+    pacer.rendered(frames: 960, now: 90_000_000)
+    #expect(pacer.next(now: 90_000_000, mode: .clock, isReady: true, latency: 0) == .wait(until: 109_999_900))
   }
 }
 
@@ -267,6 +289,80 @@ extension RealTimeTests {
           }
           try await loop.sleep(for: .milliseconds(10))
           #expect(!house.devices[0].isAvailable && errors.first == "speaker.lost")
+        }, last: { await house.close() })
+    }
+
+    /// Returns a state of one client as the server reports it.
+    private static func oneClient(name: String, percent: Int, isConnected: Bool = true) -> String {
+      """
+      {"groups":[{"id":"g","name":"","muted":false,"stream_id":"p-idle","clients":[{"id":"a",\
+      "connected":\(isConnected),"host":{"name":"host"},"config":{"name":"\(name)",\
+      "volume":{"percent":\(percent),"muted":false}}}]}],\
+      "streams":[{"id":"p-1","uri":{"scheme":"pipe","path":"/nowhere"}},\
+      {"id":"p-idle","uri":{"scheme":"pipe","path":"/nowhere"}}]}
+      """
+    }
+
+    @Test(
+      "a level and a name that are restored hold until the server has answered, whatever it reports before",
+      arguments: [(80, 100, "Küche"), (80, 100, ""), (100, 100, "Küche")])
+    func holds(percent: Int, forgotten: Int, name: String) throws {
+      func result(_ state: String) -> HostileSnapserver.Action {
+        .line(#"{"jsonrpc":"2.0","id":%,"result":{"server":\#(state)}}"#)
+      }
+      func update(_ percent: Int, _ name: String) -> HostileSnapserver.Action {
+        .line(
+          #"{"jsonrpc":"2.0","method":"Server.OnUpdate","params":{"server":"#
+            + Self.oneClient(name: name, percent: percent) + "}}")
+      }
+      let known = Self.oneClient(name: name, percent: percent)
+      // Its own level comes once with the client, and once more before it has set the restored one.
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [result(known)]), ("Server.GetStatus", [.hangUp]),
+          (
+            "Server.GetStatus",
+            [
+              result(Self.oneClient(name: "", percent: forgotten, isConnected: false)), .pause(50),
+              update(forgotten, ""),
+            ]
+          ),
+          (
+            percent == forgotten ? "Client.SetName" : "Client.SetVolume",
+            [
+              .pause(50), update(forgotten, ""), .pause(200),
+              .line(
+                #"{"jsonrpc":"2.0","id":%,"result":{"volume":{"muted":false,"percent":\#(percent)}}}"#),
+              .pause(100), update(percent, name), .pause(50), update(44, name),
+            ]
+          ),
+        ]))
+      let loop = EventLoop()
+      var settings = SnapcastSettings()
+      (settings.port, settings.streams) = (server.port, "p-")
+      let driver = SnapcastDriver(loop: loop, settings: settings)
+      let house = House(loop: loop, driver: driver)
+      try loop.finish(
+        {
+          try await house.open(addAll: false)
+          let device = house.devices[0]
+          #expect(device.volume == percent / 2)
+          var reported: [String] = []
+          house.events.on { event in
+            switch event {
+            case .device(_, let reason): reported.append(reason.rawValue)
+            case .volume(_, let volume, _, _, _): reported.append("\(volume)")
+            default: break
+            }
+          }
+          // The server hangs up, and has forgotten everything when it is back.
+          try? await driver.refresh(nil)
+          for _ in 0..<1000 where device.volume != 22 { try await loop.sleep(for: .milliseconds(10)) }
+          try await loop.sleep(for: .milliseconds(10))
+          // The answer reports the requested level, and then the level of another controller comes.
+          let answer = percent == forgotten ? [] : ["\(percent / 2)"]
+          #expect(reported == ["unavailable", "available"] + answer + ["22"])
+          #expect(device.name == (name.isEmpty ? "host" : name))
         }, last: { await house.close() })
     }
   }

@@ -171,6 +171,30 @@ extension RealTimeTests {
       }
     }
 
+    @Test("a level that was requested a moment before is in a snapshot, and is reported once")
+    func pendingLevels() throws {
+      try SnapcastHarness.run { harness in
+        let kitchen = try harness.device("kitchen")
+        try kitchen.setVolume(20)
+        try await harness.wait { harness.reported == ["kitchen 20"] }
+        try kitchen.setVolume(25)
+        try kitchen.setVolume(30)
+        let snapshot = try harness.house.snapshot()
+        #expect(kitchen.volume == 30)
+        try kitchen.setVolume(3)
+        try await snapshot.restore()
+        #expect(kitchen.volume == 30)
+        try await harness.wait(0.2)
+        #expect(harness.reported == ["kitchen 20", "kitchen 30", "kitchen 3", "kitchen 30"])
+        #expect(harness.driver.pendingChangeCount == 0 && kitchen.volume == 30)
+        #expect(try harness.controller().request("Server.GetStatus").contains("\"percent\":60"))
+        // A level of another controller is seen again once all is answered.
+        try harness.controller().request(
+          "Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":8}}")
+        try await harness.wait { kitchen.volume == 4 }
+      }
+    }
+
     @Test("sessions play through streams of their own; one too many is refused with the way to more")
     func sessions() throws {
       try SnapcastHarness.run(sessions: 2) { harness in

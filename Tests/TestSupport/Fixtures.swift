@@ -49,14 +49,19 @@ public final class TemporaryFolder: Sendable {
 }
 
 /// Returns the bytes of the file at `path`.
-public func readBytes(_ path: String) throws -> [UInt8] {
+public func readBytes(_ path: String) throws -> [UInt8] { try readBytes(path, nil) }
+
+/// Returns bytes of the file at `path`, as far as they are there; nil is all.
+public func readBytes(_ path: String, _ range: Range<Int>?) throws -> [UInt8] {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw TestFailure("cannot open \(path)") }
   defer { close(descriptor) }
+  if let range { lseek(descriptor, off_t(range.lowerBound), SEEK_SET) }
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
   while true {
-    let count = read(descriptor, &chunk, chunk.count)
+    let wanted = min(chunk.count, (range?.count ?? .max) - bytes.count)
+    let count = wanted > 0 ? read(descriptor, &chunk, wanted) : 0
     guard count > 0 else { return bytes }
     bytes += chunk[..<count]
   }

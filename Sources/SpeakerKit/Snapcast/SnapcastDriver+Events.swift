@@ -45,7 +45,7 @@ extension SnapcastDriver {
     }
   }
 
-  private func requestState(isByController: Bool, then: @escaping () -> Void = {}) {
+  func requestState(isByController: Bool, then: @escaping () -> Void = {}) {
     link?.request("Server.GetStatus") { [weak self] result in
       guard let self, case .success(let result) = result, let server = SnapcastServer(result["server"]) else {
         return
@@ -57,7 +57,7 @@ extension SnapcastDriver {
 
   /// Reports the loss of the server: its speakers can't be reached.
   func lost(_ error: SpeakerError) {
-    for client in server?.clients ?? [] { owed[client.id] = .due(owed[client.id]?.client ?? client) }
+    for client in server?.clients ?? [] { holds[client.id] = .due(holds[client.id]?.client ?? client) }
     isArranging = false
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices where devices[index].isAvailable {
@@ -71,55 +71,27 @@ extension SnapcastDriver {
     requestState(isByController: false) { [weak self] in self?.retryStreams() }
   }
 
-  /// Restores volumes and names of clients that are back on a server which has forgotten them.
-  private func restore(_ server: inout SnapcastServer) {
-    for client in server.clients {
-      guard client.isConnected, let debt = owed[client.id] else { continue }
-      let old = debt.client
-      let isNameless = client.name.isEmpty && !old.name.isEmpty
-      server.changeClient(client.id) {
-        ($0.percent, $0.isMuted) = (old.percent, old.isMuted)
-        if isNameless { $0.name = old.name }
-      }
-      guard case .due = debt else { continue }
-      if isNameless {
-        link?.request("Client.SetName", [("id", .string(client.id)), ("name", .string(old.name))]) { _ in }
-      }
-      if client.percent != old.percent || client.isMuted != old.isMuted {
-        owed[client.id] = .requested(old)
-        requestVolume(of: client.id, (0...100).contains(old.percent) ? old.percent : nil, old.isMuted)
-      } else {
-        owed[client.id] = nil
-      }
-    }
-  }
-
-  /// Ends the restoration of a speaker whose server has answered.
-  func settle(_ device: String) {
-    if case .requested = owed[device] { owed[device] = nil }
-  }
-
   // MARK: Adopting
 
   /// Makes a state the current one, and reports what differs.
   /// - Parameters:
   ///   - isByController: `true` if another controller has caused it.
-  ///   - device: the speaker whose level was requested; it is reported also if its level is that of before.
-  func adopt(_ new: SnapcastServer, isByController: Bool = false, answers device: String? = nil) {
+  ///   - answered: the speakers whose levels were requested; they are reported also if their levels are those of before.
+  func adopt(_ new: SnapcastServer, isByController: Bool = false, answers answered: Set<String> = []) {
     guard let reports else { return server = new }
     let old = server
     var new = new
-    if !owed.isEmpty { restore(&new) }
+    if !holds.isEmpty { restore(&new) }
     server = new
     if isByController, let old { followZones(from: old, to: new) }
     // Speakers come and go by themselves, and one that a server forgets in its restart is only away.
     reportNumber(in: new, isByController ? old : nil, to: reports)
     let found = infos(of: new)
     if isByController {
-      reports.byController { report(found, answers: device, to: reports) }
+      reports.byController { report(found, answers: answered, to: reports) }
       if let old { reports.byController { followSessions(from: old, to: new, reports) } }
     } else {
-      report(found, answers: device, to: reports)
+      report(found, answers: answered, to: reports)
     }
     for client in new.clients { givenNames[client.id] = client.givenName }
     arrange()
@@ -172,7 +144,7 @@ extension SnapcastDriver {
   }
 
   /// Reports the differences of speakers.
-  private func report(_ found: [DeviceInfo], answers device: String?, to reports: any DriverReports) {
+  private func report(_ found: [DeviceInfo], answers answered: Set<String>, to reports: any DriverReports) {
     var levels: [(device: String, volume: Int, isMuted: Bool)] = []
     for index in devices.indices where devices[index].isAvailable {
       guard !found.contains(where: { $0.id == devices[index].id }) else { continue }
@@ -188,7 +160,7 @@ extension SnapcastDriver {
         reports.deviceChanged(.group(new.groupName, rank: new.groupRank), of: new.id)
       }
       if old.isAvailable != new.isAvailable { reports.deviceChanged(.available(new.isAvailable), of: new.id) }
-      if old.volume != new.volume || old.isMuted != new.isMuted || device == new.id {
+      if old.volume != new.volume || old.isMuted != new.isMuted || answered.contains(new.id) {
         levels.append((new.id, new.volume, new.isMuted))
       }
     }

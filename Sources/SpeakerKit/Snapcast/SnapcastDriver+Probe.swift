@@ -2,19 +2,24 @@ public import EventLoop
 
 extension SnapcastDriver {
   /// Connects to a snapserver, reads its state and hangs up; waits for it, on a loop of its own. Any thread.
-  /// - Returns: the numbers of its clients, of those that are connected, and of the sessions that its streams suffice for.
+  /// - Returns: its address, the numbers of its clients, of those that are connected, and of the sessions that its streams
+  ///   suffice for.
   /// - Throws: as `open`.
   public static func probe(
     _ settings: SnapcastSettings
-  ) throws(SpeakerError) -> (clients: Int, connected: Int, sessions: Int) {
+  ) throws(SpeakerError) -> (address: String, clients: Int, connected: Int, sessions: Int) {
     let loop = EventLoop(name: "snapserver")
     let driver = SnapcastDriver(loop: loop, settings: settings, access: .look)
     let reports = NoReports()
-    var result: Result<(clients: Int, connected: Int, sessions: Int), any Error>?
+    var result: Result<(address: String, clients: Int, connected: Int, sessions: Int), any Error>?
     loop.start {
       do {
         let devices = try await driver.open(reports: reports)
-        result = .success((devices.count, devices.count(where: \.isAvailable), driver.sessionLimit))
+        result = .success(
+          (
+            "\(driver.address.host.onOneLine) port \(driver.controlPort)", devices.count,
+            devices.count(where: \.isAvailable), driver.sessionLimit
+          ))
       } catch { result = .failure(error) }
       await driver.close()
       loop.stop()

@@ -58,33 +58,21 @@ public final class SnapcastDriver: Driver {
   var lastRank = 0
   /// Sessions by the speaker's id.
   var memberships: [String: SessionID] = [:]
-  /// Speakers as they were before the server was lost, by their ids: to be restored when they are back.
-  var owed: [String: Debt] = [:]
-
-  /// A speaker's volume and name that a server has to get again.
-  enum Debt {
-    /// The speaker is not back yet.
-    case due(SnapcastClient)
-    /// The server has been asked, and reports its own values until it has answered.
-    case requested(SnapcastClient)
-
-    var client: SnapcastClient {
-      switch self {
-      case .due(let client), .requested(let client): client
-      }
-    }
-  }
+  /// Speakers whose levels and names hold, whatever the server reports.
+  var holds: [String: LevelHold] = [:]
+  /// Levels that are requested of speakers, by their ids, until the last answer.
+  var pendingLevels: [String: PendingLevel] = [:]
   /// `true` while a step of a plan waits for its response, or is scheduled.
   var isArranging = false
-  /// Requested levels without a response.
-  public private(set) var pendingChangeCount = 0
 
   /// Timeout of a response of the server.
   package var responseTime = SnapcastLink.responseTime
   /// The port at which the server accepts snapclients, for a server that the host has started.
   package var clientPort: Int? { managed?.ports.clients }
   /// The control port of the server.
-  package var controlPort: Int { managed?.ports.control ?? settings.port }
+  package var controlPort: Int { managed?.ports.control ?? address.port }
+  /// Machine and control port of the server: those of the settings, unless a search has found others.
+  private(set) var address: (host: String, port: Int)
   /// Process of the server that the host has started.
   package var serverProcess: Int32? { managed?.processID }
 
@@ -105,6 +93,7 @@ public final class SnapcastDriver: Driver {
   ) {
     self.loop = loop
     self.settings = settings
+    address = (settings.host, settings.port)
     self.access = access
     self.log = log
     lockWait = wait
@@ -143,7 +132,8 @@ public final class SnapcastDriver: Driver {
   /// Starts the server where it is the host's own, and reads its state.
   private func connect() async throws {
     if settings.isManaged, access == .drive { try await startServer() }
-    let link = SnapcastLink(loop: loop, host: settings.host, port: controlPort, responseTime: responseTime)
+    let note = settings.isSearched && managed == nil ? try await search() : nil
+    let link = SnapcastLink(loop: loop, host: address.host, port: controlPort, responseTime: responseTime)
     self.link = link
     var attempts = managed == nil ? 1 : 50
     while true {
@@ -158,7 +148,7 @@ public final class SnapcastDriver: Driver {
         }
         guard attempts > 0, managed != nil else {
           throw SpeakerError(
-            .lost, "no snapserver answers: \(error.message)",
+            .lost, "no snapserver answers: \(note ?? "")\(error.message)",
             hint:
               "start it, name its machine with house { host = … }, or let the host start one with managed = true"
           )
@@ -178,6 +168,37 @@ public final class SnapcastDriver: Driver {
     link.onLost = { [unowned self] in lost($0) }
     link.onNotification = { [unowned self] in received($0, $1) }
   }
+
+  /// Searches the network for a server.
+  /// - Returns: the beginning of a message that says why the address is that of the settings; nil for one that was found.
+  private func search() async throws -> String? {
+    // A thread of its own, given up after a while: the bus may block longer than a search takes.
+    let outcome: SnapserverSearch.Outcome
+    do {
+      let found = try await loop.callFiles(atMost: Self.searchTime + .seconds(1)) {
+        SnapserverSearch.run(seconds: 2)
+      }
+      outcome = found ?? .unavailable("no answer")
+    } catch let error as LoopError { outcome = .unavailable(error.message) }
+    guard !isClosed else { throw House.closedError }
+    switch outcome {
+    case .unavailable(let reason):
+      return "the network can't be searched for one (Avahi: \(reason.cleaned)), and "
+    case .found(let servers):
+      guard let first = servers.first else { return "none is announced on the network, and " }
+      address = (first.address, first.port)
+      if servers.count > 1 {
+        let names = servers.map { "\(quoted($0.name)) at \($0.address)" }.joined(separator: ", ")
+        log(
+          "\(servers.count) snapservers are on the network: \(names); the first is used, unless house { host = … } names one"
+        )
+      }
+      return nil
+    }
+  }
+
+  /// Time of a search, in which servers answer.
+  private static let searchTime = Duration.seconds(2)
 
   private func startServer() async throws {
     let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: state?.path)
@@ -240,7 +261,7 @@ public final class SnapcastDriver: Driver {
     guard case .tcp(let host, let port) = source, ["0.0.0.0", "", "::", "[::]"].contains(host) else {
       return source
     }
-    return .tcp(host: settings.host, port: port)
+    return .tcp(host: address.host, port: port)
   }
 
   /// Reports the loss of a stream, unless the server is lost, which is reported for all.
@@ -271,72 +292,13 @@ public final class SnapcastDriver: Driver {
     await managed?.stop()
     managed = nil
     (server, pool, isArranging) = (nil, nil, false)
-    (zones, zoneRanks, memberships, owed) = ([:], [:], [:], [:])
+    (zones, zoneRanks, memberships) = ([:], [:], [:])
+    (holds, pendingLevels) = ([:], [:])
     givenNames = [:]
     state?.unlock()
   }
 
   // MARK: Commands
-
-  /// Changes levels on the server: one request for each speaker.
-  public func change(_ changes: [(device: String, change: LevelChange)]) {
-    var wanted: [(device: String, percent: Int?, isMuted: Bool)] = []
-    for (device, change) in changes {
-      let place = wanted.firstIndex { $0.device == device }
-      switch change {
-      case .volume(let level):
-        if let place {
-          wanted[place] = (device, 2 * level, false)
-        } else {
-          wanted.append((device, 2 * level, false))
-        }
-      case .muted(let isMuted):
-        if let place { wanted[place].isMuted = isMuted } else { wanted.append((device, nil, isMuted)) }
-      case .role, .balance: break  // not among the capabilities
-      }
-    }
-    for (device, percent, isMuted) in wanted { setVolume(of: device, percent, isMuted) }
-  }
-
-  private func setVolume(of device: String, _ percent: Int?, _ isMuted: Bool) {
-    if !isMuted { unmuteGroup(of: device) }
-    requestVolume(of: device, percent, isMuted)
-  }
-
-  /// Unmutes a group that another controller has muted; its other members are muted by themselves instead.
-  private func unmuteGroup(of device: String) {
-    guard let group = server?.group(of: device), group.isMuted else { return }
-    for client in group.clients where client.id != device && !client.isMuted {
-      requestVolume(of: client.id, nil, true)
-    }
-    link?.request("Group.SetMute", [("id", .string(group.id)), ("mute", false)]) { [weak self] result in
-      guard let self, case .success = result, var server else { return }
-      server.changeGroup(group.id) { $0.isMuted = false }
-      adopt(server)
-    }
-  }
-
-  func requestVolume(of device: String, _ percent: Int?, _ isMuted: Bool) {
-    let volume: [(name: String, value: JSON)] =
-      (percent.map { [("percent", .number($0))] } ?? []) + [("muted", .bool(isMuted))]
-    guard let link else { return }
-    pendingChangeCount += 1
-    link.request("Client.SetVolume", [("id", .string(device)), ("volume", .object(volume))]) {
-      [weak self] result in
-      guard let self else { return }
-      pendingChangeCount -= 1
-      settle(device)
-      guard case .success(let result) = result, var server, let volume = result["volume"] else { return }
-      server.changeClient(device) { $0.read(volume: volume) }
-      adopt(server, answers: device)
-    }
-  }
-
-  /// Waits until the server has answered the requests so far, which it does in their order.
-  public func awaitChanges() async throws {
-    if pendingChangeCount > 0 { _ = try? await link?.call("Server.GetRPCVersion") }
-    try Task.checkCancellation()
-  }
 
   /// Requests the state of the server.
   public func refresh(_ device: String?) async throws {
@@ -370,7 +332,7 @@ public final class SnapcastDriver: Driver {
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
     if access == .drive {
-      state?.announce(output: "snapcast at \(settings.host) port \(controlPort)", playing: playing)
+      state?.announce(output: "snapcast at \(address.host) port \(controlPort)", playing: playing)
     }
   }
 }

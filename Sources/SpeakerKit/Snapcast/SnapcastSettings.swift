@@ -6,6 +6,8 @@ public struct SnapcastSettings: Sendable, Equatable {
   public var host = "127.0.0.1"
   /// TCP port of its JSON-RPC control.
   public var port = 1705
+  /// `true` if the network is searched for a snapserver, and `host` and `port` hold where none is found.
+  public var isSearched = false
   /// `true` if the host starts a snapserver of its own, on loopback, and ends it.
   public var isManaged = false
   /// The names of the streams that sessions play through begin so.

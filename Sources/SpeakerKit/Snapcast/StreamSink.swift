@@ -8,6 +8,11 @@ internal import Glibc
 /// A connection lasts for one run of sound. The server reads a block per 20 ms from the first one on, and counts its time
 /// from there: it begins with 100 ms, so that a late block is none. At the end it is filled up to whole blocks of the
 /// server's encoder, which keeps others to itself.
+///
+/// A server that was late by more than a block plays all that follows as much later, and its socket keeps what it has not
+/// read: the sound would remain behind its position. Of a server of this machine the length of that is known, and as much
+/// is left out. When its socket is full nevertheless, the run ends, and a new one begins in step once the server has read the
+/// rest.
 final class StreamSink: CardSink {
   let format: AudioFormat
   private let source: SnapcastStream.Source
@@ -20,17 +25,29 @@ final class StreamSink: CardSink {
     case ready(OwnedDescriptor)
     /// Sends what is written.
     case flowing(OwnedDescriptor)
+    /// Drops what is written until a server that was behind has read the run.
+    case draining(OwnedDescriptor, PeerBacklog?)
   }
   private var phase = Phase.resting
   /// Bytes that were not sent.
   private var pending: [UInt8] = []
   /// Frames of this run, sent or pending.
   private var frames = 0
+  /// Frames that the server has not read, measured after each block of a second; `usual` are those of the first one.
+  private var backlog: (peer: PeerBacklog, usual: Int?, frames: [Int])?
+  /// Frames that are left out of the next blocks.
+  private var surplus = 0
 
   /// Frames before a run is sent.
   private static let firstFrames = 4800
   /// Frames of both a whole number of the server's blocks (960) and of its FLAC encoder's (1152).
   private static let wholeFrames = 5760
+  /// Blocks between two looks at the median backlog: either side is late for a moment without playing later.
+  private static let blocksPerLook = 50
+  /// Frames from which on a full socket is a server that is behind.
+  private static let settledFrames = 9600
+  /// Maximum number of frames that are dropped for a server that is behind: more than its socket holds.
+  private static let mostDropped = 2 * 48_000
   /// Timeout in milliseconds of a server that reads nothing.
   private static let writeTime: Int32 = 2000
 
@@ -52,14 +69,27 @@ final class StreamSink: CardSink {
   }
 
   func write(_ samples: UnsafeBufferPointer<Float>) throws {
+    if case .draining(let socket, let peer) = phase {
+      frames += samples.count / format.channels
+      // The end of the stream counts as a byte. A snapserver reads it, and leaves its end open.
+      let isRead = peer.map { ($0.bytesNow() ?? 0) <= 1 } ?? false
+      guard isRead || Self.isClosed(socket) || frames >= Self.mostDropped else { return }
+      drop()
+    }
+    let count = samples.count / format.channels
+    if count <= surplus { return surplus -= count }
     append(samples)
     // Sound waits for the first 100 ms.
-    if case .flowing = phase { return try send() }
+    if case .flowing = phase {
+      try send()
+      return measure()
+    }
     if frames >= Self.firstFrames { try send() }
   }
 
   /// Ends the run: the server plays what it has received.
   func rest() throws {
+    if case .draining = phase { return }
     defer { drop() }
     guard frames > 0 else { return }
     let missing = (Self.wholeFrames - frames % Self.wholeFrames) % Self.wholeFrames
@@ -71,8 +101,33 @@ final class StreamSink: CardSink {
 
   private func drop() {
     phase = .resting
+    (backlog, surplus) = (nil, 0)
     pending.removeAll(keepingCapacity: true)
     frames = 0
+  }
+
+  /// Finds the frames by which the server is behind.
+  private func measure() {
+    guard var found = backlog, let bytes = found.peer.bytesNow() else { return backlog = nil }
+    found.frames.append(bytes / (2 * format.channels))
+    if found.frames.count == Self.blocksPerLook {
+      let median = found.frames.sorted()[Self.blocksPerLook / 2]
+      // A block is written at the moment at which another one is read, and may come before it or behind it.
+      let first = Self.firstFrames
+      let usual = found.usual ?? min(max(median, first), first + format.framesPerBlock)
+      found.usual = usual
+      let late = median - usual
+      surplus = late > 0 ? late / format.framesPerBlock * format.framesPerBlock : 0
+      found.frames.removeAll(keepingCapacity: true)
+    }
+    backlog = found
+  }
+
+  /// Returns `true` if the server has closed a connection.
+  private static func isClosed(_ socket: OwnedDescriptor) -> Bool {
+    var byte: UInt8 = 0
+    let count = recv(socket.number, &byte, 1, Int32(MSG_DONTWAIT))
+    return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
   }
 
   private func append(_ samples: UnsafeBufferPointer<Float>) {
@@ -88,8 +143,11 @@ final class StreamSink: CardSink {
     try connect()
     let socket: OwnedDescriptor
     switch phase {
-    case .resting: return
-    case .ready(let opened), .flowing(let opened): socket = opened
+    case .resting, .draining: return
+    case .ready(let opened):
+      socket = opened
+      if case .tcp = source, let peer = PeerBacklog(of: opened) { backlog = (peer, nil, []) }
+    case .flowing(let opened): socket = opened
     }
     phase = .flowing(socket)
     var done = 0
@@ -105,6 +163,12 @@ final class StreamSink: CardSink {
       }
       if count < 0, errno == EINTR { continue }
       guard count < 0, errno == EAGAIN else { throw failure(SystemError(errno).text) }
+      if case .tcp = source, frames > Self.settledFrames {
+        shutdown(socket.number, Int32(SHUT_WR))
+        let peer = backlog?.peer
+        drop()
+        return phase = .draining(socket, peer)
+      }
       var request = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
       guard poll(&request, 1, Self.writeTime) != 0 else { throw failure("it reads nothing") }
     }

@@ -16,6 +16,19 @@ public final class HostileSnapserver {
     case hangUp
     /// To the first request this line, in which `%` is the request's id; then another behaviour.
     indirect case first(String, then: Behaviour)
+    /// To the requests of these methods, in this order and over all connections, these actions; to each other request an
+    /// empty result.
+    case script([(method: String, actions: [Action])])
+  }
+
+  /// A part of the answer to a request.
+  public enum Action: Sendable {
+    /// Sends a line, in which `%` is the request's id.
+    case line(String)
+    /// Waits for so many milliseconds.
+    case pause(UInt32)
+    /// Ends the connection.
+    case hangUp
   }
 
   /// Port of the control.
@@ -48,16 +61,18 @@ public final class HostileSnapserver {
   }
 
   private static func run(_ door: CInt, _ behaviour: Behaviour) {
+    var left = behaviour
     while true {
       let connection = accept(door, nil, nil)
       guard connection >= 0 else { return }
-      serve(connection, door, behaviour)
+      // A script continues with the next connection; each other behaviour begins anew.
+      if case .script = behaviour {} else { left = behaviour }
+      serve(connection, door, &left)
       close(connection)
     }
   }
 
-  private static func serve(_ connection: CInt, _ door: CInt, _ behaviour: Behaviour) {
-    var behaviour = behaviour
+  private static func serve(_ connection: CInt, _ door: CInt, _ behaviour: inout Behaviour) {
     var input: [UInt8] = []
     while true {
       var requests = [
@@ -74,20 +89,28 @@ public final class HostileSnapserver {
         let line = String(decoding: input[..<end], as: UTF8.self)
         input.removeFirst(end + 1)
         let digits = line.drop { !$0.isNumber }.dropFirst(3).drop { !$0.isNumber }.prefix { $0.isNumber }
-        guard answer(&behaviour, String(digits), connection) else { return }
+        guard answer(&behaviour, line, String(digits), connection) else { return }
       }
     }
   }
 
-  private static func answer(_ behaviour: inout Behaviour, _ id: String, _ connection: CInt) -> Bool {
+  private static func answer(
+    _ behaviour: inout Behaviour, _ request: String, _ id: String, _ connection: CInt
+  ) -> Bool {
     switch behaviour {
+    case .script(var steps):
+      guard let step = steps.first, request.contains("\"\(step.method)\"") else {
+        return send(#"{"jsonrpc":"2.0","id":\#(id),"result":{}}"# + "\n", connection)
+      }
+      steps.removeFirst()
+      behaviour = .script(steps)
+      return step.actions.allSatisfy { perform($0, id, connection) }
     case .silence: return true
     case .hangUp: return false
     case .line(let text): return send("\(text)\n", connection)
     case .first(let text, let then):
       behaviour = then
-      return send(
-        text.split(separator: "%", omittingEmptySubsequences: false).joined(separator: id) + "\n", connection)
+      return perform(.line(text), id, connection)
     case .slow:
       for _ in 0..<2000 {
         usleep(10_000)
@@ -98,6 +121,18 @@ public final class HostileSnapserver {
       let chunk = String(repeating: "x", count: 65_536)
       for _ in 0..<bytes / 65_536 where !send(chunk, connection) { return false }
       return send("\n", connection)
+    }
+  }
+
+  private static func perform(_ action: Action, _ id: String, _ connection: CInt) -> Bool {
+    switch action {
+    case .line(let text):
+      return send(
+        text.split(separator: "%", omittingEmptySubsequences: false).joined(separator: id) + "\n", connection)
+    case .pause(let milliseconds):
+      usleep(1000 * milliseconds)
+      return true
+    case .hangUp: return false
     }
   }
 

@@ -10,13 +10,20 @@ public final class SnapcastRig {
   public let clientPort: Int
   private let folder = try? TemporaryFolder()
   private let configuration: String
+  private let records: Bool
   private var server: pid_t = 0
   private var clients: [String: pid_t] = [:]
 
   /// Starts a server with streams for so many sessions and an idle one, and clients by their ids; returns when all are
   /// connected.
+  /// - Parameters:
+  ///   - buffer: the buffer of the server in milliseconds.
+  ///   - records: `false` for clients that write nothing.
   /// - Throws: `TestFailure` when the programs are missing or do not start.
-  public init(clients: [String] = ["kitchen", "bedroom"], sessions: Int = 3) throws {
+  public init(
+    clients: [String] = ["kitchen", "bedroom"], sessions: Int = 3, buffer: Int = 1000, records: Bool = true
+  ) throws {
+    self.records = records
     let ports = try Self.freePorts(sessions + 3)
     (controlPort, clientPort) = (ports[0], ports[1])
     guard let folder else { throw TestFailure("no folder for a snapserver") }
@@ -34,6 +41,7 @@ public final class SnapcastRig {
       [stream]
       bind_to_address = 127.0.0.1
       port = \(clientPort)
+      buffer = \(buffer)
       \(sources.joined(separator: "\n"))
       [logging]
       sink = null
@@ -72,7 +80,7 @@ public final class SnapcastRig {
   public func startClient(_ id: String, port: Int? = nil) throws {
     clients[id] = try Self.start([
       "snapclient", "--host", "127.0.0.1", "--port", "\(port ?? clientPort)", "--hostID", id, "--player",
-      "file:filename=\(path(of: id)),mode=a", "--logsink", "null",
+      "file:filename=\(records ? path(of: id) : "null"),mode=a", "--logsink", "null",
     ])
   }
 
@@ -98,13 +106,41 @@ public final class SnapcastRig {
 
   private func path(of client: String) -> String { (folder?.path ?? "/tmp") + "/\(client).pcm" }
 
+  /// Begins to observe when the clients play what.
+  public func playTimes() throws -> PlayTimes {
+    try PlayTimes(Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, path(of: $0)) }))
+  }
+
   /// Returns what a client has played so far, from its start.
-  public func played(by client: String) throws -> Sound {
-    let bytes = try readBytes(path(of: client))
+  /// - Parameter frames: the frames of the file that are of interest, as far as they are there; all by default.
+  public func played(by client: String, frames: Range<Int>? = nil) throws -> Sound {
+    let bytes = try readBytes(path(of: client), frames.map { 4 * $0.lowerBound..<4 * $0.upperBound })
     let samples = (0..<bytes.count / 4 * 2).map { place in
       SampleConversion.float(Int16(bitPattern: UInt16(bytes[2 * place]) | UInt16(bytes[2 * place + 1]) << 8))
     }
     return Sound(interleaved: samples, format: AudioFormat(sampleRate: 48_000, channels: 2))
+  }
+
+  /// Returns the silences of a client's file, which are longer than 2 ms.
+  /// - Parameter start: the first frame that is examined.
+  public func silences(of client: String, from start: Int) throws -> [Range<Int>] {
+    var (silences, first, place): ([Range<Int>], Int?, Int) = ([], nil, start)
+    while true {
+      let bytes = try readBytes(path(of: client), 4 * place..<4 * (place + 480_000))
+      let count = bytes.count / 4
+      bytes.withUnsafeBytes { bytes in
+        for frame in 0..<count {
+          if bytes.loadUnaligned(fromByteOffset: 4 * frame, as: UInt32.self) == 0 {
+            first = first ?? place + frame
+          } else if let begin = first {
+            if place + frame - begin > 96 { silences.append(begin..<place + frame) }
+            first = nil
+          }
+        }
+      }
+      place += count
+      guard count == 480_000 else { return silences }
+    }
   }
 
   /// The ids of the processes: the server's, then those of the clients by id.

@@ -1,0 +1,129 @@
+internal import CAvahi
+internal import EventLoop
+internal import Glibc
+
+/// A search for the snapservers that announce their control on the local network, through Avahi.
+///
+/// Waits, and so belongs on a thread of its own: the bus and the daemon behind it may hang. What they report is from
+/// outside: names are for messages alone, addresses are numbers.
+final class SnapserverSearch {
+  /// A server that was announced.
+  struct Server: Equatable, Sendable {
+    let name: String
+    /// IPv4 address.
+    let address: String
+    /// Port of the control.
+    let port: Int
+    /// `true` if it runs on this machine.
+    let isLocal: Bool
+  }
+
+  /// Result of a search.
+  enum Outcome: Equatable, Sendable {
+    /// Servers by their names, those of this machine first; each once, however many interfaces announce it.
+    case found([Server])
+    /// There is no search without Avahi: its words.
+    case unavailable(String)
+  }
+
+  /// The service that a snapserver announces for its control.
+  private static let service = "_snapcast-jsonrpc._tcp"
+  /// Maximum number of announcements that are examined.
+  private static let mostServers = 64
+
+  private var servers: [Server] = []
+  /// Number of announcements whose addresses are requested.
+  private var unresolved = 0
+  private var count = 0
+  private var isComplete = false
+  private var failure: String?
+
+  /// Searches for so many seconds at most.
+  static func run(seconds: Int) -> Outcome {
+    let search = SnapserverSearch()
+    search.run(until: .now + .seconds(seconds))
+    if search.servers.isEmpty, let failure = search.failure { return .unavailable(failure) }
+    return .found(ordered(search.servers))
+  }
+
+  /// Returns servers in the order of preference.
+  static func ordered(_ servers: [Server]) -> [Server] {
+    var names: Set<String> = []
+    return servers.sorted {
+      ($0.isLocal ? 0 : 1, $0.name, $0.address, $0.port) < ($1.isLocal ? 0 : 1, $1.name, $1.address, $1.port)
+    }.filter { names.insert($0.name).inserted }
+  }
+
+  private func run(until deadline: ContinuousClock.Instant) {
+    guard let poll = avahi_simple_poll_new() else { return failure = "out of memory" }
+    defer { avahi_simple_poll_free(poll) }
+    // Unretained: the client, which has the callbacks, ends before this function returns.
+    let this = Unmanaged.passUnretained(self).toOpaque()
+    var error: Int32 = 0
+    let client = avahi_client_new(
+      avahi_simple_poll_get(poll), AvahiClientFlags(rawValue: 0),
+      { client, state, this in
+        guard state == AVAHI_CLIENT_FAILURE else { return }
+        SnapserverSearch.of(this)?.failure = SnapserverSearch.text(avahi_client_errno(client))
+      }, this, &error)
+    guard let client else { return failure = Self.text(error) }
+    defer { avahi_client_free(client) }
+    guard browse(client, this) else { return failure = Self.text(avahi_client_errno(client)) }
+    while failure == nil, !isComplete || unresolved > 0, .now < deadline {
+      guard avahi_simple_poll_iterate(poll, 50) == 0 else { return }
+    }
+  }
+
+  private func browse(_ client: OpaquePointer, _ this: UnsafeMutableRawPointer) -> Bool {
+    let browser = avahi_service_browser_new(
+      client, AvahiIfIndex(AVAHI_IF_UNSPEC), AvahiProtocol(AVAHI_PROTO_UNSPEC), Self.service, nil,
+      AvahiLookupFlags(rawValue: 0),
+      { browser, interface, way, event, name, type, domain, _, this in
+        guard let search = SnapserverSearch.of(this) else { return }
+        let client = avahi_service_browser_get_client(browser)
+        switch event {
+        case AVAHI_BROWSER_NEW: search.resolve(client, interface, way, name, type, domain, this)
+        case AVAHI_BROWSER_ALL_FOR_NOW: search.isComplete = true
+        case AVAHI_BROWSER_FAILURE: search.failure = SnapserverSearch.text(avahi_client_errno(client))
+        default: break
+        }
+      }, this)
+    return browser != nil
+  }
+
+  private func resolve(
+    _ client: OpaquePointer?, _ interface: AvahiIfIndex, _ way: AvahiProtocol, _ name: UnsafePointer<CChar>?,
+    _ type: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?, _ this: UnsafeMutableRawPointer?
+  ) {
+    guard count < Self.mostServers else { return }
+    count += 1
+    let resolver = avahi_service_resolver_new(
+      client, interface, way, name, type, domain, AvahiProtocol(AVAHI_PROTO_INET), AVAHI_LOOKUP_NO_TXT,
+      { resolver, _, _, event, name, _, _, _, address, port, _, flags, this in
+        guard let search = SnapserverSearch.of(this) else { return }
+        search.unresolved -= 1
+        if event == AVAHI_RESOLVER_FOUND, let name, let address, port > 0 {
+          search.servers.append(
+            Server(
+              name: String(cString: name).cleaned, address: SnapserverSearch.text(address), port: Int(port),
+              isLocal: flags.rawValue & AVAHI_LOOKUP_RESULT_LOCAL.rawValue != 0))
+        }
+        avahi_service_resolver_free(resolver)
+      }, this)
+    if resolver != nil { unresolved += 1 }
+  }
+
+  private static func of(_ this: UnsafeMutableRawPointer?) -> SnapserverSearch? {
+    this.map { Unmanaged<SnapserverSearch>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func text(_ error: Int32) -> String {
+    avahi_strerror(error).map { String(cString: $0).lowercased() } ?? "error \(error)"
+  }
+
+  private static func text(_ address: UnsafePointer<AvahiAddress>) -> String {
+    var bytes = [CChar](repeating: 0, count: Int(AVAHI_ADDRESS_STR_MAX))
+    avahi_address_snprint(&bytes, bytes.count, address)
+    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
