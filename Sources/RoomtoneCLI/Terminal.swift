@@ -29,13 +29,38 @@ enum Terminal {
     return status == 0 ? 1 : status
   }
 
-  static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+  /// Descriptors of the destinations of standard output and standard error while these are pipes to a relay; -1 while they
+  /// lead there themselves.
+  private static let outputEnd = Atomic<Int32>(-1)
+  private static let errorEnd = Atomic<Int32>(-1)
 
-  /// `true` if standard output is a terminal.
-  static var showsProgress: Bool { isatty(STDOUT_FILENO) == 1 }
+  /// Notes that a stream is a pipe whose bytes are passed on to the destination of `descriptor`; -1 for no more.
+  static func relays(_ stream: Int32, to descriptor: Int32) {
+    if stream == STDOUT_FILENO { outputEnd.store(descriptor, ordering: .relaxed) }
+    if stream == STDERR_FILENO { errorEnd.store(descriptor, ordering: .relaxed) }
+  }
+
+  /// Returns a descriptor of the destination of a stream.
+  private static func destination(_ stream: Int32) -> Int32 {
+    let end =
+      switch stream {
+      case STDOUT_FILENO: outputEnd.load(ordering: .relaxed)
+      case STDERR_FILENO: errorEnd.load(ordering: .relaxed)
+      default: Int32(-1)
+      }
+    return end >= 0 ? end : stream
+  }
+
+  /// `true` if a stream is shown on a terminal.
+  static func isShown(_ stream: Int32) -> Bool { isatty(destination(stream)) == 1 }
+
+  static var isInteractive: Bool { isShown(STDIN_FILENO) && isShown(STDOUT_FILENO) }
+
+  /// `true` if standard output is shown on a terminal.
+  static var showsProgress: Bool { isShown(STDOUT_FILENO) }
 
   /// `true` if results and errors are both shown on a terminal.
-  static var showsAll: Bool { isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+  static var showsAll: Bool { isShown(STDOUT_FILENO) && isShown(STDERR_FILENO) }
 
   /// Columns of the terminal; 80 when unknown.
   static var columns: Int { size.columns }
@@ -43,14 +68,16 @@ enum Terminal {
   /// Size of the terminal of standard output; 80 columns and 24 rows when unknown.
   static var size: (columns: Int, rows: Int) {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
+    guard ioctl(destination(STDOUT_FILENO), UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return (80, 24)
+    }
     return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
   }
 
   /// Rows of the terminal; 24 when unknown.
   static var rows: Int {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+    guard ioctl(destination(STDOUT_FILENO), UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
     return Int(size.ws_row)
   }
 
@@ -61,7 +88,7 @@ enum Terminal {
   static func write(_ text: String) { put(text, STDOUT_FILENO, isOnScreen: showsProgress) }
 
   /// Writes to standard error, above what is drawn on the same terminal.
-  static func writeError(_ text: String) { put(text, STDERR_FILENO, isOnScreen: isatty(STDERR_FILENO) == 1) }
+  static func writeError(_ text: String) { put(text, STDERR_FILENO, isOnScreen: isShown(STDERR_FILENO)) }
 
   /// The part of the screen that stays below all output.
   struct Drawn {
@@ -97,7 +124,7 @@ enum Terminal {
 
   /// `true` if the text of a stream may have colours: on a terminal that has them, unless `NO_COLOR` is set.
   static func hasColor(_ fd: Int32) -> Bool {
-    guard isatty(fd) == 1, let name = getenv("TERM").map({ String(cString: $0) }) else { return false }
+    guard isShown(fd), let name = getenv("TERM").map({ String(cString: $0) }) else { return false }
     return name != "dumb" && name != "" && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 

@@ -259,4 +259,31 @@ import Testing
     try screen.press("Enter")
     try screen.expect("> 'half'", "half", ">")
   }
+
+  @Test("the daemon on a screen: help is as wide as that, also after its size has changed; the log is plain")
+  func daemon() throws {
+    let home = try Home()
+    guard mkdir(home.path("scripts"), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
+    try home.script(
+      "local trigger = require 'trigger' trigger.on('page', function() help 'speaker.play' print 'done' end)",
+      as: "scripts/page.lua")
+    let screen = try Screen(["serve", "--output", "null", "scripts"], of: home, columns: 70, rows: 200)
+    try ServeTests.awaitAnswer(home)
+    /// Waits for a page with a line of that length, of which the screen breaks none.
+    func widest(atLeast least: Int) throws {
+      try ServeTests.wait("the page is as wide as the screen") {
+        _ = try home.run("ctl", "trigger", "page")
+        let page = try screen.lines.drop { !$0.hasPrefix("page:") }
+        return page.last == "page: done" && page.allSatisfy { $0.hasPrefix("page:") }
+          && page.contains { $0.count >= least }
+      }
+    }
+    try widest(atLeast: 60)
+    try screen.resize(columns: 100, rows: 200)
+    try widest(atLeast: 75)
+    let colored = try screen.colored
+    #expect(!colored.contains("\u{1B}["), "\(colored)")
+    try screen.press("C-c")
+    try screen.expect("^Cstatus 130", "cooked")
+  }
 }

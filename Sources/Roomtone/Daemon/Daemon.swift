@@ -64,6 +64,9 @@ public final class Daemon {
     engine.onLog = { [log] in log.add(.init($0), $1, fields: $2) }
     engine.onFailure = { [log] in log.add(.error, $0.report) }
     engine.onPrint = { [log] in log.add(.print, $0) }
+    // Each line of a script begins with its name.
+    let columns = engine.columns
+    engine.columns = { [unowned self] in max(20, columns() - 2 - (hosts.keys.map(\.count).max() ?? 0)) }
     engine.onJob = { [unowned self] job, _ in jobOwner = job.owner }
     engine.onJobLog = { [unowned self] level, line in
       log.add(.init(level), line, script: jobOwner.flatMap(scriptName))

@@ -4,6 +4,8 @@ internal import Glibc
 /// Standard output and standard error of a process that must not wait for their readers: the loop of the daemon would
 /// stand still with a reader that has stopped, and the service manager would end it.
 ///
+/// What depends on a terminal asks `Terminal`, which knows the destination; programs that scripts start have a pipe.
+///
 /// Each of them that leads to a pipe, a socket or a terminal becomes a pipe, also for what scripts write by `io.write`
 /// and for the programs that they start. One thread empties it into the buffer, a second pipe; another one writes from
 /// there to the destination. What the buffer can't take is left out, and a line says how much.
@@ -37,6 +39,7 @@ final class OutputRelay {
     fflush(CStreams.output)
     for (stream, copy) in originals {
       dup2(copy, stream)
+      Terminal.relays(stream, to: -1)
       Glibc.close(copy)
     }
     for end in ends {
@@ -86,6 +89,7 @@ final class OutputRelay {
       let copy = fcntl(stream, F_DUPFD_CLOEXEC, 3)
       guard copy >= 0, dup2(source.write, stream) >= 0 else { continue }
       originals.append((stream, copy))
+      Terminal.relays(stream, to: copy)
     }
     Glibc.close(source.write)
     ends.append(end.read)

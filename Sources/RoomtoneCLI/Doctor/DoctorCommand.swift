@@ -89,7 +89,7 @@ enum DoctorCommand {
         let found = try SnapcastDriver.probe(settings)
         return .ok(
           "snapserver",
-          "answers at \(settings.host.onOneLine) port \(settings.port): \(found.clients) clients, \(found.connected) "
+          "answers at \(found.address): \(found.clients) clients, \(found.connected) "
             + "connected; streams for \(found.sessions) sessions")
       } catch { return .fail("snapserver", error.message, hint: error.hint) }
     }

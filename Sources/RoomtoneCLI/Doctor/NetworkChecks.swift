@@ -48,7 +48,7 @@ enum NetworkChecks {
     return names.compactMap { findings[$0] }
   }
 
-  /// Listens to a station, without output, until its format is known.
+  /// Listens to a station, without output, until it plays.
   private static func station(
     _ name: String, _ streams: StreamService, _ loop: EventLoop, _ timeout: Duration
   ) async -> Finding {
@@ -57,16 +57,17 @@ enum NetworkChecks {
     do throws(StreamError) { stream = try streams.stream(name).stream } catch {
       return .fail(check, error.message, hint: error.hint)
     }
-    var failure: StreamError?
-    loop.start {
-      do { try await stream.start() } catch { failure = failure ?? error as? StreamError }
-    }
     defer { stream.stop() }
-    let deadline = loop.now.advanced(by: timeout)
-    while stream.format == nil, failure == nil, loop.now < deadline {
-      do { try await loop.sleep(for: .milliseconds(20)) } catch { break }
+    let starting = PendingCalls<Void>()
+    loop.start {
+      do {
+        try await stream.start()
+        starting.settle(.success(()))
+      } catch { starting.settle(.failure(error)) }
     }
-    if let failure { return .fail(check, "\(failure.message) (\(failure.code))", hint: failure.hint) }
+    do { try await starting.wait(on: loop, timeout: timeout) } catch let error as StreamError {
+      return .fail(check, "\(error.message) (\(error.code))", hint: error.hint)
+    } catch { return .fail(check, "\(error)", hint: nil) }
     guard let format = stream.format else {
       return .fail(
         check, "no sound within \(Int(timeout.inSeconds)) s",
@@ -97,6 +98,9 @@ enum NetworkChecks {
     case .layer2: "MPEG layer II"
     case .mp3: "MP3"
     case .aac: "AAC"
+    case .vorbis: "Vorbis"
+    case .opus: "Opus"
+    case .oggflac: "FLAC"
     default: "\(codec)"
     }
   }
