@@ -115,6 +115,9 @@ static const unsigned char meta_store[] = {
 static const unsigned char meta_stream[] = {
 #embed "../../stdlib/meta/stream.lua"
 };
+static const unsigned char meta_stream_taps[] = {
+#embed "../../stdlib/meta/stream_taps.lua"
+};
 static const unsigned char meta_stream_recordings[] = {
 #embed "../../stdlib/meta/stream_recordings.lua"
 };
@@ -197,6 +200,7 @@ static const standard_library_file files[] = {
     {"meta/store.lua", meta_store, sizeof meta_store},
     {"meta/stream.lua", meta_stream, sizeof meta_stream},
     {"meta/stream_recordings.lua", meta_stream_recordings, sizeof meta_stream_recordings},
+    {"meta/stream_taps.lua", meta_stream_taps, sizeof meta_stream_taps},
     {"meta/task.lua", meta_task, sizeof meta_task},
     {"meta/trigger.lua", meta_trigger, sizeof meta_trigger},
     {"meta/zone.lua", meta_zone, sizeof meta_zone},

@@ -39,7 +39,9 @@
 -- as `aplay -L` lists it; default: that of the house), `channels` (one or two; default: the first two of the card) and
 -- `delay` (0 to 500 ms; default: none). Channels that a speaker names are its own; speakers that name none are mixed. The
 -- card of the first speaker is the clock of the house. The others are kept within 1 ms of it by resampling, and sound
--- begins 0.1 s later than with one card. The speakers of a card that is lost are unavailable until it is back, and the
+-- begins 0.1 s later than with one card. A card that is heard more than some 0.1 s after it was given sound, such as a
+-- wireless one, comes too late for that and is refused, unless the first speaker is on it: the others wait for the first.
+-- The speakers of a card that is lost, also one that plays nothing for 2 s, are unavailable until it is back, and the
 -- others play on. `roomtone doctor` opens each card, `roomtone devices` shows which speaker has which. `--output` takes
 -- the place of all cards. Without `speakers` there is a demonstration house of six invented ones.
 --

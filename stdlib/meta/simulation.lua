@@ -15,7 +15,7 @@
 --   -- stations.lua
 --   station("http://127.0.0.1:8000/morning.mp3", {
 --     name = "Morning FM",
---     file = "show.mp3",  -- MP3, AAC in ADTS, or Ogg, repeated
+--     file = "show.mp3",  -- MP3, AAC in ADTS, Ogg or HLS, repeated
 --     titles = { { at = 0, title = "Artist - One" },
 --                { at = "4m", title = "Artist - Two" } },
 --     -- joined without a gap: the burst covers the outage
@@ -27,6 +27,9 @@
 --   answer("http://192.168.1.5/weather", { body = { rain = true } })
 --   answer("http://192.168.1.7/lamp",
 --          { status = 204, headers = { ["X-Level"] = "20" } })
+--
+-- The comments of Ogg are titles where the station has none of its own; so are those of a list of HLS (`show.m3u8`, whose
+-- segments lie beside it) and of the tags in its segments.
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,

@@ -24,10 +24,13 @@
 --
 --   -- real_rooms.lua
 --   house { driver = "snapcast",
---           -- the control of the snapserver; these are the defaults
+--           -- the control of the snapserver
 --           host = "127.0.0.1", port = 1705,
 --           streams = "roomtone-",  -- names of the streams for sessions begin so
 --           buffer = "1s" }  -- `buffer` of snapserver.conf
+--
+-- Without `host` and `port` it is the snapserver that Avahi finds on the network (`_snapcast-jsonrpc._tcp`), one of this
+-- machine first; where none is announced, or Avahi does not run, that of this machine. `roomtone doctor` prints which.
 --
 -- With `managed = true` the host starts a snapserver of its own on loopback, with `sessions = 4` streams, and ends it; it
 -- logs the port for `snapclient --host 127.0.0.1 --port PORT`.

@@ -173,8 +173,8 @@ local House = {}
 ---@param device speaker.Device
 function House:unplug(device) end
 
----Makes a speaker available again, in step with its session. Raises `speaker.unavailable` (removed from the house),
----`speaker.closed`.
+---Makes a speaker available again, in step with its session. Raises `speaker.unavailable` (removed from the house, or its
+---sound card is lost), `speaker.closed`.
 ---@param device speaker.Device
 function House:plug(device) end
 

@@ -29,8 +29,8 @@
 -- In a station of Ogg a stream follows on another with each title, which is heard without a gap. A recording writes each
 -- of them to a file of its own, with `split` or without: `.ogg` (Vorbis), `.opus` or `.oga` (FLAC).
 --
--- A URL may be a file (MP3, AAC, M4A, WAV, Vorbis, Opus and FLAC in Ogg): it is received at the pace of playback, resumes after a lost connection at
--- the missing byte, can be sought in, and stops at its end.
+-- A URL may be a file (MP3, AAC, M4A, WAV, Vorbis, Opus and FLAC in Ogg): it is received at the pace of playback,
+-- resumes after a lost connection at the missing byte, can be sought in, and stops at its end.
 --
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
@@ -197,7 +197,7 @@ function stream.file(path, options) end
 ---@field buffer_max_seconds number Capacity of the buffer in seconds, at the current bit rate.
 ---@field time_shift number Distance of the play position from the newest sound, in seconds.
 ---@field byte_offset? integer Byte offset of the play position in the received sound, or in the file.
----@field can_seek boolean `true` if any position of the file can be sought: its length is known, and the server sends ranges.
+---@field can_seek boolean `true` if any position of the file can be sought: its length is known, and the server sends ranges, or lists its segments (HLS).
 ---@field file_time? number Position in the file, in seconds; nil for stations.
 ---@field file_duration? number Length of the file in seconds; nil for stations, and while unknown.
 ---@field gain number Gain in dB, as set by `set_gain`.
@@ -219,8 +219,10 @@ function Stream:stop() end
 ---Pauses playback at its position; reception continues into the buffer until that is full. No effect if nothing plays.
 function Stream:pause() end
 
----Moves the play position back, within the buffer or the file; a paused stream stays paused. Raises `stream.no_seek`
----(nothing plays, or the server sends no ranges of the file), `argument`.
+---Moves the play position back, within the buffer or the file; a paused stream stays paused. Where a live list of HLS
+---still has segments in front of the buffer they are requested, as far as the buffer has room for them
+---(`buffer_blocks`): the stream is `"buffering"` until they have come, and continues with the oldest sound that the
+---server still had. Raises `stream.no_seek` (nothing plays, or the server sends no ranges of the file), `argument`.
 ---@param time Duration
 ---@return number seconds The distance moved.
 function Stream:rewind(time) end
@@ -231,7 +233,7 @@ function Stream:rewind(time) end
 ---@return number seconds The distance moved.
 function Stream:forward(time) end
 
----Returns `true` if the buffer or the file reaches that far back. Raises `argument`.
+---Returns `true` if the buffer, the live list of HLS or the file reaches that far back. Raises `argument`.
 ---@param time Duration
 ---@return boolean
 function Stream:can_rewind(time) end
@@ -241,9 +243,9 @@ function Stream:can_rewind(time) end
 ---@return boolean
 function Stream:can_forward(time) end
 
----Moves to a position of a file, within the buffer or by a range request; a paused stream stays paused. Without a seek
----table (VBR) the position is approximate: `file_time` has the actual one. Raises `stream.no_seek` (nothing plays, past
----the end, a station, a server that sends no ranges), `argument`.
+---Moves to a position of a file, within the buffer or by a request for a range or a segment; a paused stream stays
+---paused. Without a seek table (VBR) the position is approximate: `file_time` has the actual one. Raises
+---`stream.no_seek` (nothing plays, past the end, a station, a server that sends no ranges), `argument`.
 ---@param time Duration Position from the start of the file.
 function Stream:seek(time) end
 
@@ -416,48 +418,5 @@ function Stream:once(event, listener) end
 ---@return table? payload Nil after the timeout.
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
-
----A tap, as `Stream:tap` returns it. It ends with `remove`, with the script, and when its stream is no longer
----referenced.
----@class stream.Tap
----@field active boolean `true` until the tap is removed.
----@field failures integer Calls of its function that have raised.
----@field overruns integer Number of overruns of its function.
-local Tap = {}
-
----Removes the tap, without a click. No effect the second time.
-function Tap:remove() end
-
----A block of sound for a tap's function. Valid only while the function runs: later every access raises `argument`.
----@class stream.Block
----@field frames integer Samples per channel.
----@field channels integer 1: mono, 2: left and right.
----@field rate integer Sample rate in Hz.
-local Block = {}
-
----Returns a sample; full scale is -1 to 1. Raises `argument`.
----@param frame integer Index of the frame, from 1.
----@param channel integer Index of the channel, from 1.
----@return number
-function Block:get(frame, channel) end
-
----Sets a sample. Raises `argument`.
----@param frame integer Index of the frame, from 1.
----@param channel integer Index of the channel, from 1.
----@param sample number -1000 to 1000; a limiter keeps the signal below full scale.
-function Block:set(frame, channel, sample) end
-
----Returns the level of a channel, or of all together: root mean square in dBFS; `-math.huge` for silence. Raises
----`argument`.
----@param channel? integer Index of the channel, from 1 (default: all channels).
----@return number
-function Block:rms(channel) end
-
----Returns the levels of bands of equal width, all channels mixed, in dBFS: the centre of band `i` is
----`(i - 1) / (2 * bands)` of the sample rate, and a sine of full scale has 0. Reads the first `2 * bands` frames, or
----fewer if the block has fewer. Raises `argument`.
----@param bands integer A power of two from 8 to 2048.
----@return number[]
-function Block:spectrum(bands) end
 
 return stream
