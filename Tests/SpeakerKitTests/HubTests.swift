@@ -82,12 +82,13 @@ final class HubHarness {
 
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
 
-  /// Waits until `condition`.
+  /// Waits until `condition`, and until the events of that turn of the loop have been delivered.
   /// - Throws: `TestFailure` after 30 s.
   func wait(until condition: () throws -> Bool) async throws {
     for _ in 0..<3000 {
-      if try condition() { return }
+      let isMet = try condition()
       try await wait(0.01)
+      if isMet { return }
     }
     throw TestFailure("it did not come: \(reported), \(hub.orders)")
   }
