@@ -32,42 +32,28 @@ public final class HostileSnapserver {
   }
 
   /// Port of the control.
-  public let port: Int
-  private let door: CInt
+  public var port: Int { listener.port }
+  private let listener: LoopbackListener
   private var thread: TestThread?
 
   /// Listens.
   public init(_ behaviour: Behaviour) throws {
-    port = try SnapcastRig.freePorts(1)[0]
-    let door = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    self.door = door
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = UInt16(port).bigEndian
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(door, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard status == 0, listen(door, 16) == 0 else { throw TestFailure("no port for a server") }
-    thread = try TestThread { Self.run(door, behaviour) }
+    let listener = try LoopbackListener(blocks: true)
+    self.listener = listener
+    thread = try TestThread { Self.run(listener, behaviour) }
   }
 
   deinit {
-    shutdown(door, Int32(SHUT_RDWR))
+    listener.shutDown()
     thread?.join()
-    close(door)
   }
 
-  private static func run(_ door: CInt, _ behaviour: Behaviour) {
+  private static func run(_ listener: LoopbackListener, _ behaviour: Behaviour) {
     var left = behaviour
-    while true {
-      let connection = accept(door, nil, nil)
-      guard connection >= 0 else { return }
+    while let connection = listener.accept() {
       // A script continues with the next connection; each other behaviour begins anew.
       if case .script = behaviour {} else { left = behaviour }
-      serve(connection, door, &left)
+      serve(connection, listener.descriptor, &left)
       close(connection)
     }
   }
