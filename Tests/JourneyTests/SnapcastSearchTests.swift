@@ -26,10 +26,32 @@ import Testing
     for i in $(seq 100); do grep -q 'startup complete' avahi.log && break; sleep 0.1; done
     look "no server"
     snapserver --config=snapserver.conf >snapserver.log 2>&1 &
+    server=$!
     for i in $(seq 100); do grep -q 'service .* successfully established' -i snapserver.log && break; sleep 0.1; done
     sleep 0.5
     look "a server"
     "$ROOMTONE" devices --config config.lua && echo "devices: $?"
+    echo "== a server that moves"
+    "$ROOMTONE" run moves.lua --config config.lua >moves.log 2>&1 &
+    moves=$!
+    for i in $(seq 200); do grep -q 'reached' moves.log && break; sleep 0.1; done
+    kill $server
+    for i in $(seq 200); do grep -q 'lost' moves.log && break; sleep 0.1; done
+    sed -i 's/= 180/= 181/' snapserver.conf
+    snapserver --config=snapserver.conf >snapserver.log 2>&1 &
+    wait $moves && echo "moves: $?"
+    cat moves.log
+    """
+
+  /// Prints when the server is lost, and when it is reached again.
+  private static let moves = """
+    local speaker, task = require "speaker", require "task"
+    speaker.refresh()
+    print("reached")
+    while pcall(speaker.refresh) do task.sleep("50ms") end
+    print("lost")
+    while not pcall(speaker.refresh) do task.sleep("50ms") end
+    print("reached again")
     """
 
   private static let bus = """
@@ -50,7 +72,8 @@ import Testing
     """
 
   @Test(
-    "one that Avahi announces is found without an address; without Avahi nothing waits, and doctor says so")
+    "one that Avahi announces is found without an address, and again at another port; without Avahi nothing waits, and doctor says so"
+  )
   func found() throws {
     let home = try Home()
     let parts = Self.bus.split(separator: "BUS", maxSplits: 1)
@@ -74,6 +97,7 @@ import Testing
       sink = stdout
       """, as: "snapserver.conf")
     try home.script("house { driver = \"snapcast\" }", as: "config.lua")
+    try home.script(Self.moves, as: "moves.lua")
     try home.script(Self.script, as: "script.sh")
     // As root, or as one in a namespace of users.
     let ways = ["unshare -n -m", "unshare -r -n -m"]
@@ -91,7 +115,8 @@ import Testing
         "no server", "no snapserver answers: none is announced on the network, and no connection to 127.0.0.1"
       ),
       ("a server", "answers at 127.0.0.1 port 1805: 0 clients, 0 connected; streams for 2 sessions"),
-      ("a server", "devices: 0"),
+      ("a server", "devices: 0"), ("a server that moves", "moves: 0"),
+      ("a server that moves", "\nlost\nreached again\n"),
     ] {
       #expect(looks.contains { $0.hasPrefix("\(title)\n") && $0.contains(text) }, "\(title): \(outcome)")
     }

@@ -167,21 +167,6 @@ struct SnapcastPlanTests {
     } catch { #expect(error.kind == .noStream && error.hint?.contains("snapserver-config") == true) }
   }
 
-  @Test("servers that are found: that of this machine first, then by name, each once")
-  func found() {
-    func server(_ name: String, _ address: String, isLocal: Bool = false) -> SnapserverSearch.Server {
-      .init(name: name, address: address, port: 1705, isLocal: isLocal)
-    }
-    let servers = [
-      server("B", "192.0.2.7"), server("C", "192.0.2.2", isLocal: true), server("A", "192.0.2.9"),
-      server("C", "127.0.0.1", isLocal: true), server("B", "192.0.2.6"),
-    ]
-    #expect(
-      SnapserverSearch.ordered(servers).map { "\($0.name) \($0.address)" } == [
-        "C 127.0.0.1", "A 192.0.2.9", "B 192.0.2.6",
-      ])
-  }
-
   @Test(
     "rendering ahead of a server that plays later: each block is due a lead early, and heard a delay late")
   func pacing() {

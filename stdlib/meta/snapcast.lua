@@ -31,6 +31,8 @@
 --
 -- Without `host` and `port` it is the snapserver that Avahi finds on the network (`_snapcast-jsonrpc._tcp`), one of this
 -- machine first; where none is announced, or Avahi does not run, that of this machine. `roomtone doctor` prints which.
+-- One that is lost is searched for again before each attempt to connect it: under its name at whatever address and port,
+-- then where it was; after 30 s any other one of the network, if it has the same streams.
 --
 -- With `managed = true` the host starts a snapserver of its own on loopback, with `sessions = 4` streams, and ends it; it
 -- logs the port for `snapclient --host 127.0.0.1 --port PORT`.

@@ -36,7 +36,8 @@ extension SnapcastDriver {
   // MARK: Messages
 
   func received(_ method: String, _ parameters: JSON?) {
-    guard var server else { return }
+    // A server that is back reports all in its state.
+    guard outage == nil, var server else { return }
     switch server.apply(method, parameters) {
     case .none: break
     case .byItself: adopt(server)
@@ -45,30 +46,13 @@ extension SnapcastDriver {
     }
   }
 
-  func requestState(isByController: Bool, then: @escaping () -> Void = {}) {
+  func requestState(isByController: Bool) {
     link?.request("Server.GetStatus") { [weak self] result in
       guard let self, case .success(let result) = result, let server = SnapcastServer(result["server"]) else {
         return
       }
       adopt(server, isByController: isByController)
-      then()
     }
-  }
-
-  /// Reports the loss of the server: its speakers can't be reached.
-  func lost(_ error: SpeakerError) {
-    for client in server?.clients ?? [] { holds[client.id] = .due(holds[client.id]?.client ?? client) }
-    isArranging = false
-    reports?.failed(error, device: nil, session: nil)
-    for index in devices.indices where devices[index].isAvailable {
-      devices[index].isAvailable = false
-      reports?.deviceChanged(.available(false), of: devices[index].id)
-    }
-  }
-
-  /// Reads the state of a server that is back, and restores zones, streams, volumes and names.
-  func reconnected() {
-    requestState(isByController: false) { [weak self] in self?.retryStreams() }
   }
 
   // MARK: Adopting

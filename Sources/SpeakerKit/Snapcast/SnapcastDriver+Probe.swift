@@ -17,7 +17,7 @@ extension SnapcastDriver {
         let devices = try await driver.open(reports: reports)
         result = .success(
           (
-            "\(driver.address.host.onOneLine) port \(driver.controlPort)", devices.count,
+            driver.address.text, devices.count,
             devices.count(where: \.isAvailable), driver.sessionLimit
           ))
       } catch { result = .failure(error) }

@@ -40,7 +40,7 @@ public final class SnapcastDriver: Driver {
   /// The server that the host has started; nil for another one.
   private(set) var managed: ManagedSnapserver?
   private(set) var link: SnapcastLink?
-  private var isClosed = false
+  private(set) var isClosed = false
   weak var reports: (any DriverReports)?
   private(set) var renderer: (any Renderer)?
   private var writers: [SinkWriter] = []
@@ -62,6 +62,10 @@ public final class SnapcastDriver: Driver {
   var holds: [String: LevelHold] = [:]
   /// Levels that are requested of speakers, by their ids, until the last answer.
   var pendingLevels: [String: PendingLevel] = [:]
+  /// The loss of the server that has not come back; nil while its state is known.
+  var outage: Outage?
+  /// Sources of the server's streams by their ids, read on the threads that write to them.
+  private let sources = Lock<[String: SnapcastStream.Source]>([:])
   /// `true` while a step of a plan waits for its response, or is scheduled.
   var isArranging = false
 
@@ -70,9 +74,15 @@ public final class SnapcastDriver: Driver {
   /// The port at which the server accepts snapclients, for a server that the host has started.
   package var clientPort: Int? { managed?.ports.clients }
   /// The control port of the server.
-  package var controlPort: Int { managed?.ports.control ?? address.port }
-  /// Machine and control port of the server: those of the settings, unless a search has found others.
-  private(set) var address: (host: String, port: Int)
+  package var controlPort: Int { address.port }
+  /// The server that is connected or was last; before the first one that of the settings.
+  var address: SnapserverAddress { link?.address ?? fallback }
+  /// The server of the settings.
+  var fallback: SnapserverAddress {
+    SnapserverAddress(host: settings.host, port: managed?.ports.control ?? settings.port)
+  }
+  /// Searches the network for servers, for so many seconds at most; waits for it.
+  var search: @Sendable (_ seconds: Int) -> SnapserverSearch.Outcome = SnapserverSearch.run(seconds:)
   /// Process of the server that the host has started.
   package var serverProcess: Int32? { managed?.processID }
 
@@ -93,7 +103,6 @@ public final class SnapcastDriver: Driver {
   ) {
     self.loop = loop
     self.settings = settings
-    address = (settings.host, settings.port)
     self.access = access
     self.log = log
     lockWait = wait
@@ -132,8 +141,9 @@ public final class SnapcastDriver: Driver {
   /// Starts the server where it is the host's own, and reads its state.
   private func connect() async throws {
     if settings.isManaged, access == .drive { try await startServer() }
-    let note = settings.isSearched && managed == nil ? try await search() : nil
-    let link = SnapcastLink(loop: loop, host: address.host, port: controlPort, responseTime: responseTime)
+    let isSearched = settings.isSearched && managed == nil
+    let (found, note) = isSearched ? try await searchFirst() : (fallback, "")
+    let link = SnapcastLink(loop: loop, address: found, responseTime: responseTime)
     self.link = link
     var attempts = managed == nil ? 1 : 50
     while true {
@@ -148,7 +158,7 @@ public final class SnapcastDriver: Driver {
         }
         guard attempts > 0, managed != nil else {
           throw SpeakerError(
-            .lost, "no snapserver answers: \(note ?? "")\(error.message)",
+            .lost, "no snapserver answers: \(note)\(error.message)",
             hint:
               "start it, name its machine with house { host = … }, or let the host start one with managed = true"
           )
@@ -158,47 +168,26 @@ public final class SnapcastDriver: Driver {
       guard !isClosed else { throw House.closedError }
     }
     guard let server = SnapcastServer(try await link.call("Server.GetStatus")["server"]) else {
-      throw SpeakerError(
-        .lost, "what answers at \(link.address) is no snapserver: its state has another form",
-        hint: "the port of the control is 1705, unless snapserver.conf says otherwise")
+      throw noServer(at: link.address)
     }
     self.server = server
-    pool = try SnapcastPool(server.streams, prefix: settings.streams)
+    let pool = try SnapcastPool(server.streams, prefix: settings.streams)
+    self.pool = pool
+    readSources(of: server)
+    outage = nil
+    link.accept()
+    if isSearched { link.search = searchAgain }
     link.onOpen = { [unowned self] in reconnected() }
     link.onLost = { [unowned self] in lost($0) }
     link.onNotification = { [unowned self] in received($0, $1) }
   }
 
-  /// Searches the network for a server.
-  /// - Returns: the beginning of a message that says why the address is that of the settings; nil for one that was found.
-  private func search() async throws -> String? {
-    // A thread of its own, given up after a while: the bus may block longer than a search takes.
-    let outcome: SnapserverSearch.Outcome
-    do {
-      let found = try await loop.callFiles(atMost: Self.searchTime + .seconds(1)) {
-        SnapserverSearch.run(seconds: 2)
-      }
-      outcome = found ?? .unavailable("no answer")
-    } catch let error as LoopError { outcome = .unavailable(error.message) }
-    guard !isClosed else { throw House.closedError }
-    switch outcome {
-    case .unavailable(let reason):
-      return "the network can't be searched for one (Avahi: \(reason.cleaned)), and "
-    case .found(let servers):
-      guard let first = servers.first else { return "none is announced on the network, and " }
-      address = (first.address, first.port)
-      if servers.count > 1 {
-        let names = servers.map { "\(quoted($0.name)) at \($0.address)" }.joined(separator: ", ")
-        log(
-          "\(servers.count) snapservers are on the network: \(names); the first is used, unless house { host = … } names one"
-        )
-      }
-      return nil
-    }
+  /// Returns the error for what answers at an address and is no snapserver.
+  func noServer(at address: SnapserverAddress) -> SpeakerError {
+    SpeakerError(
+      .lost, "what answers at \(address.text) is no snapserver: its state has another form",
+      hint: "the port of the control is 1705, unless snapserver.conf says otherwise")
   }
-
-  /// Time of a search, in which servers answer.
-  private static let searchTime = Duration.seconds(2)
 
   private func startServer() async throws {
     let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: state?.path)
@@ -224,13 +213,14 @@ public final class SnapcastDriver: Driver {
     }
     let (waiter, format) = (try Waiter(), format)
     let delay = settings.buffer - Self.readTime
-    writers = try pool.sessions.map { stream in
-      let source = reachable(stream.source)
+    writers = try pool.sessions.map { [sources] stream in
       let isAgain = Flag()
       return try SinkWriter(
         format: format, frames: 10 * format.framesPerBlock, policy: .openAgain, renderer: waiter
       ) {
-        let sink = StreamSink(source, name: stream.id, format: format)
+        let sink = StreamSink(name: stream.id, format: format) {
+          sources.withLock { $0[stream.id] } ?? stream.source
+        }
         if isAgain.value.exchange(true, ordering: .relaxed) { try sink.connect() }
         return sink
       }
@@ -254,6 +244,12 @@ public final class SnapcastDriver: Driver {
 
   /// Time by which the server plays a block earlier than a buffer after it has read it: the block's length.
   private static let readTime = Duration.milliseconds(20)
+
+  /// Keeps the sources of a server's streams: the next connections are made to them.
+  func readSources(of server: SnapcastServer) {
+    let found = server.streams.map { ($0.id, reachable($0.source)) }
+    sources.withLock { $0 = Dictionary(found) { first, _ in first } }
+  }
 
   /// Returns a source as this machine reaches it: a server that listens on all its addresses does so on that of the
   /// control.
@@ -295,6 +291,7 @@ public final class SnapcastDriver: Driver {
     (zones, zoneRanks, memberships) = ([:], [:], [:])
     (holds, pendingLevels) = ([:], [:])
     givenNames = [:]
+    outage = nil
     state?.unlock()
   }
 

@@ -4,13 +4,15 @@ internal import JSONText
 
 /// The control connection to a snapserver: requests, responses and notifications of JSON-RPC 2.0, a line each.
 ///
-/// Confined to the loop; names are resolved and connections made on a thread for each attempt. A connection that is lost,
-/// slow or wrong is given up and made again, for ever, with growing delays.
+/// Confined to the loop; names are resolved, servers searched for and connections made on a thread for each attempt. A
+/// connection that is lost, slow or wrong is given up and made again, for ever, with growing delays.
 final class SnapcastLink {
   /// State of the connection.
   private enum Phase {
     /// No connection, and none is wanted.
     case closed
+    /// A search before an attempt is under way on a thread of its own; the timer ends waiting for it.
+    case searching(attempt: Int, LoopTimer)
     /// An attempt is under way on a thread of its own.
     case connecting(attempt: Int)
     case open(Connection)
@@ -43,6 +45,19 @@ final class SnapcastLink {
   /// Interval of requests that only test the connection.
   private static let pingInterval = Duration.seconds(10)
 
+  /// Search before each connection but the first; nil for a server with a fixed address.
+  struct Search {
+    /// Finds servers; waits, on a thread of its own.
+    let run: @Sendable () -> SnapserverSearch.Outcome
+    /// Returns the addresses to be tried, in their order, given the servers that were found.
+    let addresses: ([SnapserverSearch.Server]) -> [SnapserverAddress]
+  }
+
+  /// Time after which a search counts as one that has found nothing: the bus may block longer than a search takes.
+  static let searchTime = Duration.seconds(3)
+
+  /// The search before each connection but the first; nil for a server with a fixed address.
+  var search: Search?
   /// Called when a connection is open, before any notification.
   var onOpen: () -> Void = {}
   /// Called when an open connection, or the first attempt after one, has failed.
@@ -51,25 +66,22 @@ final class SnapcastLink {
   var onNotification: (String, JSON?) -> Void = { _, _ in }
 
   private let loop: EventLoop
-  private let host: String
-  private let port: Int
+  /// The server that is connected, or was last.
+  private(set) var address: SnapserverAddress
   private let responseTime: Duration
   private var phase = Phase.closed
   private var attempts = 0
   private var requestCount = 0
   private var backoff = Backoff(from: .milliseconds(100), upTo: .seconds(5))
 
-  init(loop: EventLoop, host: String, port: Int, responseTime: Duration = SnapcastLink.responseTime) {
-    (self.loop, self.host, self.port, self.responseTime) = (loop, host, port, responseTime)
+  init(loop: EventLoop, address: SnapserverAddress, responseTime: Duration = SnapcastLink.responseTime) {
+    (self.loop, self.address, self.responseTime) = (loop, address, responseTime)
   }
 
   deinit { close() }
 
   /// `true` if requests can be sent.
   var isOpen: Bool { if case .open = phase { true } else { false } }
-
-  /// The address, for messages.
-  var address: String { "\(host.onOneLine) port \(port)" }
 
   /// Makes the first connection; returns when it is open. Later ones are made without being asked for.
   /// - Throws: `speaker.lost`.
@@ -85,7 +97,7 @@ final class SnapcastLink {
     phase = .closed
     switch old {
     case .closed, .connecting: break
-    case .waiting(let timer): timer.cancel()
+    case .waiting(let timer), .searching(_, let timer): timer.cancel()
     case .open(let connection): end(connection, SpeakerError(.closed, "the house is closed"))
     }
   }
@@ -94,14 +106,16 @@ final class SnapcastLink {
   private func attempt() async throws -> OwnedDescriptor {
     attempts += 1
     phase = .connecting(attempt: attempts)
-    let (loop, host, port) = (loop, host, port)
+    let (loop, address) = (loop, address)
     let hold = loop.hold("a snapserver is connected")
     defer { hold.release() }
     return try await withCheckedThrowingContinuation {
       (continuation: CheckedContinuation<OwnedDescriptor, any Error>) in
       do {
         try startDetachedThread("no thread for a connection") {
-          let result = Result<OwnedDescriptor, any Error> { try TCPSocket.connect(host: host, port: port) }
+          let result = Result<OwnedDescriptor, any Error> {
+            try TCPSocket.connect(host: address.host, port: address.port)
+          }
           loop.post { continuation.resume(with: result) }
         }
       } catch { continuation.resume(throwing: error) }
@@ -112,7 +126,6 @@ final class SnapcastLink {
     let reading = try loop.watch(socket.number, for: .readable, keepsAlive: false) { [weak self] _ in
       self?.read()
     }
-    backoff.reset()
     phase = .open(Connection(socket: socket, reading: reading))
     schedulePing()
   }
@@ -123,6 +136,16 @@ final class SnapcastLink {
     retryLater()
     end(connection, error)
     onLost(error)
+  }
+
+  /// Marks the open connection as one to the right server: the next delay is the shortest again.
+  func accept() { backoff.reset() }
+
+  /// Gives up an open connection to a server that is not the right one, without `onLost`, and makes another one later.
+  func refuse(_ error: SpeakerError) {
+    guard case .open(let connection) = phase else { return }
+    retryLater()
+    end(connection, error)
   }
 
   private func end(_ connection: Connection, _ error: SpeakerError) {
@@ -144,20 +167,50 @@ final class SnapcastLink {
   private func retry() {
     attempts += 1
     let number = attempts
+    guard let search else { return connect(to: [address], attempt: number) }
+    let (loop, run, this) = (loop, search.run, LoopReference(self))
+    let timer = loop.after(Self.searchTime, keepsAlive: false) { [weak self] in
+      self?.searched([], attempt: number)
+    }
+    phase = .searching(attempt: number, timer)
+    do {
+      try startDetachedThread("no thread for a search") {
+        let outcome = run()
+        loop.post { this.object?.searched(outcome.servers, attempt: number) }
+      }
+    } catch { searched([], attempt: number) }
+  }
+
+  private func searched(_ servers: [SnapserverSearch.Server], attempt number: Int) {
+    guard case .searching(number, let timer) = phase, let search else { return }
+    timer.cancel()
+    connect(to: search.addresses(servers), attempt: number)
+  }
+
+  /// Connects to the first of several addresses that accepts.
+  private func connect(to addresses: [SnapserverAddress], attempt number: Int) {
     phase = .connecting(attempt: number)
-    let (loop, host, port, this) = (loop, host, port, LoopReference(self))
+    let (loop, this) = (loop, LoopReference(self))
     do {
       try startDetachedThread("no thread for a connection") {
-        let socket = try? TCPSocket.connect(host: host, port: port)
-        loop.post { this.object?.connected(socket, attempt: number) }
+        for address in addresses {
+          guard let socket = try? TCPSocket.connect(host: address.host, port: address.port) else { continue }
+          return loop.post { this.object?.connected(socket, address, attempt: number) }
+        }
+        loop.post { this.object?.failed(attempt: number) }
       }
     } catch { retryLater() }
   }
 
-  private func connected(_ socket: OwnedDescriptor?, attempt number: Int) {
+  private func connected(_ socket: OwnedDescriptor, _ address: SnapserverAddress, attempt number: Int) {
     guard case .connecting(number) = phase else { return }
-    guard let socket, (try? begin(socket)) != nil else { return retryLater() }
+    guard (try? begin(socket)) != nil else { return retryLater() }
+    self.address = address
     onOpen()
+  }
+
+  private func failed(attempt number: Int) {
+    if case .connecting(number) = phase { retryLater() }
   }
 
   // MARK: Requests
@@ -168,7 +221,7 @@ final class SnapcastLink {
     then: @escaping (Result<JSON, SpeakerError>) -> Void
   ) {
     guard case .open(var connection) = phase else {
-      return then(.failure(SpeakerError(.lost, "the snapserver at \(address) is not connected")))
+      return then(.failure(SpeakerError(.lost, "the snapserver at \(address.text) is not connected")))
     }
     requestCount += 1
     let number = requestCount
@@ -178,7 +231,7 @@ final class SnapcastLink {
     if !parameters.isEmpty { members.append(("params", .object(parameters))) }
     let timer = loop.after(responseTime) { [weak self] in
       guard let self else { return }
-      lose(SpeakerError(.lost, "the snapserver at \(address) does not answer \(method)"))
+      lose(SpeakerError(.lost, "the snapserver at \(address.text) does not answer \(method)"))
     }
     connection.requests[number] = Request(timer: timer, hold: loop.hold("a snapserver answers"), then: then)
     connection.output += Array(JSON.object(members).line.utf8) + [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
@@ -225,7 +278,7 @@ final class SnapcastLink {
 
   private func lost(_ reason: String) -> SpeakerError {
     SpeakerError(
-      .lost, "the snapserver at \(address) is lost: \(reason)",
+      .lost, "the snapserver at \(address.text) is lost: \(reason)",
       hint: "it is connected again as soon as it answers")
   }
 
@@ -272,7 +325,7 @@ final class SnapcastLink {
       let error = message["error"]
       let text = error?["data"]?.text ?? error?["message"]?.text ?? "an unknown error"
       request.then(
-        .failure(SpeakerError(.lost, "the snapserver at \(address) refuses a request: \(text.cleaned)")))
+        .failure(SpeakerError(.lost, "the snapserver at \(address.text) refuses a request: \(text.cleaned)")))
     }
     request.hold.release()
   }

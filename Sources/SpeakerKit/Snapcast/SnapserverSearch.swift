@@ -2,6 +2,18 @@ internal import CAvahi
 internal import EventLoop
 internal import Glibc
 
+/// Machine and control port of a snapserver.
+struct SnapserverAddress: Equatable, Sendable {
+  /// Name or address of the machine.
+  let host: String
+  let port: Int
+  /// Name under which the network announces the server; nil for one that was not found by a search.
+  var name: String?
+
+  /// The address on one line, for messages.
+  var text: String { "\(host.onOneLine) port \(port)" }
+}
+
 /// A search for the snapservers that announce their control on the local network, through Avahi.
 ///
 /// Waits, and so belongs on a thread of its own: the bus and the daemon behind it may hang. What they report is from
@@ -24,12 +36,19 @@ final class SnapserverSearch {
     case found([Server])
     /// There is no search without Avahi: its words.
     case unavailable(String)
+
+    /// The servers that were found; none without Avahi.
+    var servers: [Server] { if case .found(let servers) = self { servers } else { [] } }
   }
 
   /// The service that a snapserver announces for its control.
   private static let service = "_snapcast-jsonrpc._tcp"
   /// Maximum number of announcements that are examined.
   private static let mostServers = 64
+
+  /// Time for which a server that was lost is looked for alone, before another one of the network is connected: it may
+  /// only be restarting.
+  static let loyalty = Duration.seconds(30)
 
   private var servers: [Server] = []
   /// Number of announcements whose addresses are requested.
@@ -52,6 +71,26 @@ final class SnapserverSearch {
     return servers.sorted {
       ($0.isLocal ? 0 : 1, $0.name, $0.address, $0.port) < ($1.isLocal ? 0 : 1, $1.name, $1.address, $1.port)
     }.filter { names.insert($0.name).inserted }
+  }
+
+  /// Returns the addresses at which a server that was lost is looked for, in the order in which they are tried.
+  ///
+  /// The server of its name comes first, wherever it is now, then the address that it had. Others of the network follow
+  /// when it has been away for `loyalty`, in the order of preference; where none is announced, that of the settings.
+  /// - Parameters:
+  ///   - found: the servers that the network announces.
+  ///   - known: the server that was connected last.
+  ///   - fallback: the address of the settings.
+  ///   - absence: time since the server was lost.
+  static func addresses(
+    of found: [Server], known: SnapserverAddress, fallback: SnapserverAddress, absence: Duration
+  ) -> [SnapserverAddress] {
+    let servers = ordered(found).map { SnapserverAddress(host: $0.address, port: $0.port, name: $0.name) }
+    var addresses = servers.filter { $0.name == known.name } + [known]
+    if absence >= loyalty { addresses += servers }
+    if servers.isEmpty { addresses.append(fallback) }
+    var places: Set<String> = []
+    return addresses.filter { places.insert($0.text).inserted }
   }
 
   private func run(until deadline: ContinuousClock.Instant) {

@@ -15,7 +15,10 @@ internal import Glibc
 /// rest.
 final class StreamSink: CardSink {
   let format: AudioFormat
-  private let source: SnapcastStream.Source
+  /// Source of this connection, or of the last one.
+  private var source: SnapcastStream.Source
+  /// Returns the source of the next connection.
+  private let newest: () -> SnapcastStream.Source
   private let name: String
 
   private enum Phase {
@@ -52,8 +55,10 @@ final class StreamSink: CardSink {
   private static let writeTime: Int32 = 2000
 
   /// Creates the sink of a stream; connects with the first sound.
-  init(_ source: SnapcastStream.Source, name: String, format: AudioFormat) {
-    (self.source, self.name, self.format) = (source, name, format)
+  /// - Parameter source: returns the source of the stream, which may be another one when its server has moved; called
+  ///   before each connection.
+  init(name: String, format: AudioFormat, source: @escaping () -> SnapcastStream.Source) {
+    (self.source, newest, self.name, self.format) = (source(), source, name, format)
   }
 
   /// 0: the delay of a server is that of its buffer.
@@ -176,6 +181,7 @@ final class StreamSink: CardSink {
   }
 
   private func open() throws -> OwnedDescriptor {
+    source = newest()
     switch source {
     case .tcp(let host, let port):
       do throws(SpeakerError) {

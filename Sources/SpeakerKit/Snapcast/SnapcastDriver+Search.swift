@@ -1,0 +1,109 @@
+internal import EventLoop
+internal import JSONText
+
+/// The loss of a server that has not come back.
+struct Outage {
+  /// Time of the loss.
+  let since: Instant
+  /// `true` if a server has answered since that is not the right one, which was reported.
+  var isRefused = false
+}
+
+/// The search for a server, and its loss and return.
+extension SnapcastDriver {
+  /// The search for a server that was lost, before each attempt to connect it.
+  var searchAgain: SnapcastLink.Search {
+    let (search, loop) = (search, loop)
+    return SnapcastLink.Search(
+      run: { search(Self.searchSeconds) },
+      addresses: { [unowned self] found in
+        SnapserverSearch.addresses(
+          of: found, known: address, fallback: fallback,
+          absence: outage.map { $0.since.duration(to: loop.now) } ?? .zero)
+      })
+  }
+
+  /// Searches the network for the first server.
+  /// - Returns: its address, or that of the settings with the beginning of a message that says why.
+  func searchFirst() async throws -> (SnapserverAddress, note: String) {
+    // A thread of its own, given up after a while: the bus may block longer than a search takes.
+    let outcome: SnapserverSearch.Outcome
+    do {
+      let search = search
+      let found = try await loop.callFiles(atMost: SnapcastLink.searchTime) { search(Self.searchSeconds) }
+      outcome = found ?? .unavailable("no answer")
+    } catch let error as LoopError { outcome = .unavailable(error.message) }
+    guard !isClosed else { throw House.closedError }
+    switch outcome {
+    case .unavailable(let reason):
+      return (fallback, "the network can't be searched for one (Avahi: \(reason.cleaned)), and ")
+    case .found(let servers):
+      guard let first = servers.first else { return (fallback, "none is announced on the network, and ") }
+      if servers.count > 1 {
+        let names = servers.map { "\(quoted($0.name)) at \($0.address)" }.joined(separator: ", ")
+        log(
+          "\(servers.count) snapservers are on the network: \(names); the first is used, unless house { host = … } names one"
+        )
+      }
+      return (SnapserverAddress(host: first.address, port: first.port, name: first.name), "")
+    }
+  }
+
+  /// Time of a search, in which servers answer.
+  private static let searchSeconds = 2
+
+  // MARK: Loss and return
+
+  /// Reports the loss of the server: its speakers can't be reached.
+  func lost(_ error: SpeakerError) {
+    for client in server?.clients ?? [] { holds[client.id] = .due(holds[client.id]?.client ?? client) }
+    isArranging = false
+    // A server that accepts and hangs up before it has answered is lost as it was before.
+    guard outage == nil else { return }
+    outage = Outage(since: loop.now)
+    reports?.failed(error, device: nil, session: nil)
+    for index in devices.indices where devices[index].isAvailable {
+      devices[index].isAvailable = false
+      reports?.deviceChanged(.available(false), of: devices[index].id)
+    }
+  }
+
+  /// Reads the state of a server that is back, at its old address or another one, and restores zones, streams, volumes
+  /// and names. A server without the streams of the sessions is given up, and looked for again.
+  func reconnected() {
+    link?.request("Server.GetStatus") { [weak self] result in
+      guard let self, let link, link.isOpen else { return }
+      guard case .success(let answer) = result, let server = SnapcastServer(answer["server"]) else {
+        return refuse(noServer(at: link.address))
+      }
+      let missing = missingStreams(of: server)
+      guard missing.isEmpty else {
+        return refuse(
+          SpeakerError(
+            .noStream,
+            "the snapserver at \(link.address.text) does not have the streams "
+              + missing.map { quoted($0) }.joined(separator: ", "), hint: SnapcastPool.hint))
+      }
+      link.accept()
+      outage = nil
+      readSources(of: server)
+      adopt(server)
+      retryStreams()
+    }
+  }
+
+  /// Returns the names of the streams of the sessions that a server does not have.
+  private func missingStreams(of server: SnapcastServer) -> [String] {
+    guard let pool else { return [] }
+    let ids = Set(server.streams.map(\.id))
+    return ([pool.idle] + pool.sessions.map(\.id)).filter { !ids.contains($0) }
+  }
+
+  /// Gives up the connection to a server that is not the right one; reported once until the right one is back.
+  private func refuse(_ error: SpeakerError) {
+    link?.refuse(error)
+    guard outage?.isRefused != true else { return }
+    outage = Outage(since: outage?.since ?? loop.now, isRefused: true)
+    reports?.failed(error, device: nil, session: nil)
+  }
+}
