@@ -10,6 +10,19 @@ struct HubLevel: Equatable {
   var sent: Int { isMuted ? 0 : volume }
 }
 
+/// A level that is requested of a speaker.
+struct PendingHubLevel {
+  /// The newest level that was requested.
+  var level: HubLevel
+  /// The level of the request under way; nil before it is sent.
+  var sent: HubLevel?
+  /// `true` if the speaker shows a newer level than that of the request under way.
+  var isAhead = false
+  /// Level that the hub has, while the speaker shows a requested one ahead of the hub's answer; nil while it shows the
+  /// hub's.
+  var confirmed: HubLevel?
+}
+
 /// The speakers of the hub: their levels, their membership, and the differences between two of its answers.
 extension HubDriver {
   // MARK: Levels
@@ -19,15 +32,31 @@ extension HubDriver {
     for (id, change) in changes {
       guard let device = devices.first(where: { $0.id == id }) else { continue }
       let isQueued = pendingLevels[id] != nil
-      var level = pendingLevels[id] ?? HubLevel(volume: device.volume, isMuted: device.isMuted)
+      var level = pendingLevels[id]?.level ?? HubLevel(volume: device.volume, isMuted: device.isMuted)
       switch change {
       case .volume(let volume): level = HubLevel(volume: volume, isMuted: false)
       case .muted(let isMuted): level.isMuted = isMuted
       case .role, .balance: continue  // not among the capabilities
       }
-      pendingLevels[id] = level
+      pendingLevels[id, default: PendingHubLevel(level: level)].level = level
       if !isQueued { sendLevel(of: id) }
     }
+  }
+
+  /// Reports requested levels at once; they hold until the hub has confirmed or refused them.
+  public func settle() {
+    var levels: [(device: String, volume: Int, isMuted: Bool)] = []
+    for index in devices.indices {
+      let id = devices[index].id
+      let shown = HubLevel(volume: devices[index].volume, isMuted: devices[index].isMuted)
+      guard var pending = pendingLevels[id], pending.level != shown else { continue }
+      pending.confirmed = pending.confirmed ?? shown
+      pending.isAhead = pending.sent != nil && pending.sent != pending.level
+      pendingLevels[id] = pending
+      (devices[index].volume, devices[index].isMuted) = (pending.level.volume, pending.level.isMuted)
+      levels.append((id, pending.level.volume, pending.level.isMuted))
+    }
+    if !levels.isEmpty { reports?.levelsChanged(levels) }
   }
 
   /// Number of speakers whose level the hub has not confirmed.
@@ -44,19 +73,29 @@ extension HubDriver {
     link?.request(
       "set_volume_device",
       { [weak self] in
-        sent = self?.pendingLevels[device]
+        sent = self?.pendingLevels[device]?.level
+        self?.pendingLevels[device]?.sent = sent
+        self?.pendingLevels[device]?.isAhead = false
         return [("DeviceID", device), ("Volume", "\(sent?.sent ?? 0)")]
       }
     ) { [weak self] result in
-      guard let self, let sent else { return }
+      guard let self, let sent, let pending = pendingLevels[device] else { return }
       switch result {
       case .success:
-        if pendingLevels[device] == sent { pendingLevels[device] = nil } else { sendLevel(of: device) }
-        setLevel(sent, of: device)
+        pendingLevels[device] = pending.level == sent ? nil : PendingHubLevel(level: pending.level)
+        if pending.isAhead {
+          pendingLevels[device]?.confirmed = sent
+        } else if pending.confirmed == nil {
+          setLevel(sent, of: device)
+        } else {
+          showLevel(sent, of: device)
+        }
+        if pendingLevels[device] != nil { sendLevel(of: device) }
       case .failure(let error):
         // On a lost hub the level is set when that is back.
         guard link?.isOpen == true else { return }
         pendingLevels[device] = nil
+        if let confirmed = pending.confirmed { showLevel(confirmed, of: device) }
         reports?.failed(error, device: device, session: nil)
       }
     }
@@ -66,6 +105,12 @@ extension HubDriver {
     guard let index = devices.firstIndex(where: { $0.id == device }) else { return }
     (devices[index].volume, devices[index].isMuted) = (level.volume, level.isMuted)
     reports?.levelsChanged([(device, level.volume, level.isMuted)])
+  }
+
+  /// Reports a level unless the speaker shows it already.
+  private func showLevel(_ level: HubLevel, of device: String) {
+    guard let shown = devices.first(where: { $0.id == device }) else { return }
+    if level != HubLevel(volume: shown.volume, isMuted: shown.isMuted) { setLevel(level, of: device) }
   }
 
   // MARK: Membership

@@ -50,7 +50,7 @@ public final class HubDriver: Driver {
   /// Number of unanswered moves into or out of the session, by the speaker's id.
   var pendingMoves: [String: Int] = [:]
   /// Requested levels that the hub has not confirmed, by the speaker's id.
-  var pendingLevels: [String: HubLevel] = [:]
+  var pendingLevels: [String: PendingHubLevel] = [:]
   /// Commands whose wrong answers were logged.
   var complaints: Set<String> = []
   /// Speakers whose wrong level was logged.
