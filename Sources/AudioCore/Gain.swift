@@ -2,6 +2,11 @@ internal import Glibc
 
 /// Conversion between decibels and amplitudes.
 public enum Decibels {
+  /// The gains of sessions and streams that can be set, in dB. The lowest cannot be distinguished from silence at 16 bits.
+  public static let gainRange = -90.0...12.0
+  /// `gainRange` in messages.
+  public static var gainRangeText: String { "\(Int(gainRange.lowerBound))...\(Int(gainRange.upperBound))" }
+
   /// Returns the factor for samples of a gain in dB: 10^(dB/20).
   public static func gain(_ decibels: Double) -> Float { Float(pow(10, decibels / 20)) }
 
@@ -21,7 +26,7 @@ public enum VolumeLaw {
   /// Returns the factor for samples at `volume`: exactly 0 at 0 and exactly 1 at 50.
   /// - Precondition: `range` contains `volume`; callers validate input first.
   public static func gain(at volume: Int) -> Float {
-    precondition(range.contains(volume), "volume \(volume) is outside 0...50")
+    precondition(range.contains(volume), "volume \(volume) is outside \(range)")
     guard volume > 0 else { return 0 }
     return Float(pow(10, -0.9 * Double(range.upperBound - volume) / 20))
   }

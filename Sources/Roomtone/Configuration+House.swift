@@ -141,7 +141,7 @@ extension Configuration {
     }
     return SpeakerSpec(
       name: name, group: group, role: role,
-      volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
+      volume: try options.int("volume", in: House.volumeRange) ?? 25,
       balance: try options.int("balance", in: -6...6) ?? 0, output: try output(options),
       channels: try channels(options), delay: try delay(options))
   }

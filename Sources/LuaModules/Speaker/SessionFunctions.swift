@@ -62,7 +62,7 @@ struct SessionFunctions {
       },
       SessionFunctions(name: "queue", arity: 0, onlyLooks: true) { session, call, _ in queue(session, call) },
       SessionFunctions(name: "set_gain", arity: 1) { session, call, first in
-        try session.setGain(try call.number(first, in: Session.gainRange))
+        try session.setGain(try call.number(first, in: Decibels.gainRange))
         return .none
       },
       SessionFunctions(name: "set_eq", arity: 1) { session, call, first in
@@ -93,7 +93,7 @@ struct SessionFunctions {
   private static func fade(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
     let options = try call.options(first, ["to", "over", "gain", "volume"])
     let over = try fadeTime(options)
-    let gain = try options.number("gain", in: Session.gainRange)
+    let gain = try options.number("gain", in: Decibels.gainRange)
     let levels = try volumes(options)
     guard levels.count + (gain == nil ? 0 : 1) == 1 else {
       throw call.problem(first, "one of gain, volume and to expected")
@@ -133,7 +133,7 @@ struct SessionFunctions {
 
   /// The volumes that a fade is told to go to, under either name.
   private static func volumes(_ options: LuaOptions) throws -> [Int] {
-    try ["volume", "to"].compactMap { try options.int($0, in: 0...House.maximumVolume) }
+    try ["volume", "to"].compactMap { try options.int($0, in: House.volumeRange) }
   }
 
   private static func seconds(_ frames: Int, _ session: Session) -> Double {

@@ -39,7 +39,7 @@ extension SpeakerModule {
       }
       let spec = SpeakerSpec(
         name: name, group: try options.string("group", .name), role: role,
-        volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
+        volume: try options.int("volume", in: House.volumeRange) ?? 25,
         balance: try options.int("balance", in: -6...6) ?? 0)
       return call.return(devices(try controls.add(spec)))
     }

@@ -49,7 +49,7 @@ extension SpeakerModule {
     }
 
     devices.method("set_volume", arity: 1) { device, call in
-      try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
+      try device.setVolume(try call.int(2, in: House.volumeRange))
       return .none
     }
     devices.method("mute", arity: 0, advice: "call unmute to undo it") { device, _ in
@@ -110,7 +110,7 @@ extension SpeakerModule {
       }
     }
     groups.method("set_volume", arity: 1) { group, call in
-      let volume = try call.int(2, in: 0...House.maximumVolume)
+      let volume = try call.int(2, in: House.volumeRange)
       try group.present().setVolume(volume)
       return .none
     }
@@ -149,7 +149,7 @@ extension SpeakerModule {
       }
     }
     sessions.method("set_volume", arity: 1) { session, call in
-      try session.setVolume(try call.int(2, in: 0...House.maximumVolume))
+      try session.setVolume(try call.int(2, in: House.volumeRange))
       return .none
     }
     sessions.method("volume", arity: 0) { session, call in call.return(session.volume) }

@@ -36,7 +36,7 @@ extension SpeakerModule {
       1, ["devices", "duck", "fade", "name", "play", "priority", "restore", "volume"])
     let members = try targets(options, "devices", house)
     let priority = try options.int("priority", in: 0...1000) ?? 100
-    let volume = try options.int("volume", in: 0...House.maximumVolume)
+    let volume = try options.int("volume", in: House.volumeRange)
     let fade = try options.duration("fade") ?? .zero
     let restore = try options.bool("restore") ?? true
     let duck = try options.number("duck", in: House.duckRange)

@@ -207,7 +207,7 @@ final class SpeakerModule {
   private func levels() -> [LuaFunction] {
     [
       withHouse("set_volume", arity: 1) { house, call in
-        try house.setVolume(try call.int(1, in: 0...House.maximumVolume))
+        try house.setVolume(try call.int(1, in: House.volumeRange))
         return .none
       },
       withHouse("volume", arity: 0) { house, call in call.return(house.volume) },

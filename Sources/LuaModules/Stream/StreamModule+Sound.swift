@@ -36,7 +36,7 @@ final class StreamSoundModule {
     return script.state.table(
       "stream.effect",
       [
-        effect("gain") { .gain(try $0.number(1, in: StreamKit.Stream.gainRange)) },
+        effect("gain") { .gain(try $0.number(1, in: Decibels.gainRange)) },
         effect("equalizer") { .equalizer(try $0.equalizer(1)) },
         effect("mono", arity: 0) { _ in .mono },
         effect("swap", arity: 0) { _ in .swap },
@@ -50,7 +50,7 @@ final class StreamSoundModule {
   func define(on streams: LuaClass<ScriptStream>) {
     streams.field(ofStream: "gain") { .number($0.gain) }
     streams.method(ofStream: "set_gain", arity: 1) { stream, call in
-      stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
+      stream.setGain(try call.number(2, in: Decibels.gainRange))
       return .none
     }
     streams.method(ofStream: "meter", arity: 1) { stream, call in

@@ -35,7 +35,7 @@ struct AttachedPlayback {
       throw RPCError(.invalidParameters, "play: either \"files\" or \"station\" is given")
     }
     (rooms, volume) = (try parameters.texts("rooms"), try parameters.int("volume"))
-    if let volume, !(0...House.maximumVolume).contains(volume) {
+    if let volume, !House.volumeRange.contains(volume) {
       throw RPCError(.invalidParameters, "play: the parameter \"volume\" is 0 to \(House.maximumVolume)")
     }
     (shuffles, loops) = (try parameters.flag("shuffle"), try parameters.flag("loop"))

@@ -364,7 +364,8 @@ extension OptionSpec {
     "on", .text, valueName: "ROOM", isRepeated: true, sources: [.names(.rooms)],
     "a room or a speaker to play on; may be given several times (default: every speaker)")
   static let volume = OptionSpec(
-    "volume", .number(0...UInt64(House.maximumVolume)), "sets the volume of these speakers first, 0 to 50")
+    "volume", .number(0...UInt64(House.maximumVolume)),
+    "sets the volume of these speakers first, 0 to \(House.maximumVolume)")
 
   static let shuffle = OptionSpec("shuffle", .flag, "plays the files in random order")
   static let loop = OptionSpec("loop", .flag, "begins again behind the last file, without end")

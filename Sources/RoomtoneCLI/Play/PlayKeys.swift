@@ -96,7 +96,7 @@ final class PlayKeys {
   private func changeVolume(by step: Int) throws {
     let devices = session.devices.filter(\.isAvailable)
     let targets = devices.map { (volumes[$0.id] ?? $0.volume) + step }
-    guard targets.allSatisfy((0...House.maximumVolume).contains) else { return }
+    guard targets.allSatisfy(House.volumeRange.contains) else { return }
     for (device, volume) in zip(devices, targets) {
       try device.setVolume(volume)
       volumes[device.id] = volume

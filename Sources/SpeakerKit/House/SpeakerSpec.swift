@@ -78,7 +78,7 @@ public enum HouseSpeakers {
       guard VolumeLaw.range.contains(spec.volume), ChannelMix.balanceRange.contains(spec.balance) else {
         throw SpeakerError(
           .range, "\"\(spec.name)\" has volume \(spec.volume) and balance \(spec.balance)",
-          hint: "volume is 0...50, balance -6...6")
+          hint: "volume is \(VolumeLaw.range), balance \(ChannelMix.balanceRange)")
       }
       infos.append(info(index, spec, "Omni 10+", -45 - index * 7 % 30))
     }

@@ -132,9 +132,9 @@ extension House {
   }
 
   static func check(volume: Int) throws(SpeakerError) {
-    guard !(0...maximumVolume).contains(volume) else { return }
+    guard !volumeRange.contains(volume) else { return }
     throw SpeakerError(
-      .range, "volume \(volume) is not in 0...\(maximumVolume)", facts: [.init("volume", .int(volume))])
+      .range, "volume \(volume) is not in \(volumeRange)", facts: [.init("volume", .int(volume))])
   }
 
   static func average(of devices: [Device]) -> Int {

@@ -1,3 +1,4 @@
+internal import AudioCore
 public import EventLoop
 
 /// A house of speakers: its devices, groups, sessions and events.
@@ -5,8 +6,10 @@ public import EventLoop
 /// Confined to the loop's thread: not Sendable, every call comes from there and every listener is called
 /// there. The driver makes the sound; the house holds the model.
 public final class House {
+  /// Volumes of speakers.
+  public static let volumeRange = VolumeLaw.range
   /// Highest volume, which is unity gain.
-  public static let maximumVolume = 50
+  public static let maximumVolume = volumeRange.upperBound
 
   /// Loop to which the house is confined.
   public let loop: EventLoop

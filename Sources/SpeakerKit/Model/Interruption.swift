@@ -1,3 +1,4 @@
+internal import AudioCore
 internal import EventLoop
 
 extension House {
@@ -132,7 +133,7 @@ final class Interruption {
     let fading = wholes
     for other in fading { emit(.suspending, other) }
     if fade > .zero, fading.contains(where: \.isRunning) {
-      for other in fading { house.driver.setGain(Session.gainRange.lowerBound, over: fade, of: other.id) }
+      for other in fading { house.driver.setGain(Decibels.gainRange.lowerBound, over: fade, of: other.id) }
       let outcome: Result<Void, any Error>
       do {
         try await house.loop.sleep(for: fade)

@@ -2,12 +2,9 @@ public import AudioCore
 public import EventLoop
 
 extension Session {
-  /// Range of gains, in dB. The lowest cannot be distinguished from silence at 16 bits.
-  public static let gainRange = -90.0...12.0
-
   /// Sets the gain of the session's source, ahead of its speakers' levels, over a ramp of one block. Above 0
   /// dB a limiter keeps it below full scale.
-  /// - Parameter decibels: in `gainRange`; 0 is neutral.
+  /// - Parameter decibels: in `Decibels.gainRange`; 0 is neutral.
   /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`.
   public func setGain(_ decibels: Double) throws(SpeakerError) {
     _ = try changeGain(to: decibels, over: .zero)
@@ -27,7 +24,7 @@ extension Session {
   /// the gain is reached, or replaced by another change. A pause of the session pauses the fade; when nothing
   /// plays, or the source ends, the gain is reached at once. Cancelling the wait leaves the fade running.
   /// - Parameters:
-  ///   - decibels: in `gainRange`.
+  ///   - decibels: in `Decibels.gainRange`.
   ///   - duration: 0 or more, of playback.
   /// - Throws: as `setGain`; `CancellationError`.
   public func fade(gain decibels: Double, over duration: Duration) async throws {
@@ -49,9 +46,10 @@ extension Session {
 
   private func changeGain(to decibels: Double, over duration: Duration) throws(SpeakerError) -> Int {
     try openHouse().require("gain", for: "gains")
-    guard Self.gainRange.contains(decibels) else {
+    guard Decibels.gainRange.contains(decibels) else {
       throw SpeakerError(
-        .range, "a gain of \(decibels) dB is not in -90...12", facts: [.init("gain", .number(decibels))])
+        .range, "a gain of \(decibels) dB is not in \(Decibels.gainRangeText)",
+        facts: [.init("gain", .number(decibels))])
     }
     try Self.check(duration)
     house?.report(.gain(from: gain, to: decibels, over: duration), of: self)

@@ -64,17 +64,15 @@ final class SoundControls {
 }
 
 extension Stream {
-  /// The valid gains in dB.
-  public static let gainRange = -90.0...12.0
-
   /// The gain in dB, for all sessions and starts.
   public var gain: Double { sound.gain }
 
   /// Sets the gain; audible behind the sound that is decoded already, over a ramp of 20 ms. A limiter keeps
   /// peaks below full scale.
-  /// - Parameter decibels: the gain in `gainRange`.
+  /// - Parameter decibels: the gain in `Decibels.gainRange`.
   public func setGain(_ decibels: Double) {
-    precondition(Self.gainRange.contains(decibels), "a gain of \(decibels) dB is not in -90...12")
+    precondition(
+      Decibels.gainRange.contains(decibels), "a gain of \(decibels) dB is not in \(Decibels.gainRangeText)")
     sound.setGain(decibels)
     onChange(.gain(decibels))
   }
