@@ -33,7 +33,7 @@ extension RealTimeTests {
       let format = AudioFormat.session
       let waiter = try Waiter()
       let writer = try SinkWriter(format: format, frames: 2_880, policy: .openAgain, renderer: waiter) {
-        card
+        .card(card)
       }
       let memory = RenderMemory(devices: 1, sessions: 1, format: format)
       let stage = try ThreadedStage(
@@ -66,7 +66,7 @@ extension RealTimeTests {
       let format = AudioFormat.session
       let waiter = try Waiter()
       let writer = try SinkWriter(format: format, frames: 2_880, policy: .openAgain, renderer: waiter) {
-        card
+        .card(card)
       }
       let memory = RenderMemory(devices: 2, sessions: 2, format: format)
       let stage = try ThreadedStage(

@@ -47,7 +47,7 @@ struct SinkWriterTests {
     let (troubles, ended) = (Counter(), Counter())
     let block = PCMBlock(format: .session)
     let writer = try SinkWriter(format: .session, frames: 2_880, policy: .openAgain, renderer: Waiter()) {
-      try card.opened()
+      .card(try card.opened())
     }
     try writer.start(
       onOpened: { error in #expect(error == nil) }, onTrouble: { _ in troubles.add() },

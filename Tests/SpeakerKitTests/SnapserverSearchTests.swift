@@ -158,7 +158,7 @@ extension RealTimeTests {
       }
     }
 
-    @Test("a server without the streams of the sessions is passed over with one error, until the right one is there")
+    @Test("a server without the streams of the sessions is one error, until the right one is there")
     func foreign() throws {
       var old: HostileSnapserver? = try Self.server([Self.state(sound: 9)])
       let foreign = try Self.server(

@@ -6,7 +6,7 @@ public import EventLoop
 ///
 /// Behaves as speakers in a network do: levels take effect some milliseconds after the call, and the house is
 /// discovered some 100 ms after opening.
-public final class HouseDriver: Driver {
+public final class HouseDriver: RenderingDriver {
   /// Name in the configuration: `"house"`.
   public let name = "house"
   /// Names of the driver's capabilities.
@@ -315,34 +315,11 @@ public final class HouseDriver: Driver {
   /// Speakers that were not removed.
   var present: [DeviceInfo] { devices.indices.filter { !removed.contains($0) }.map { devices[$0] } }
 
-  /// Opens a file and decodes its first blocks.
-  public func load(_ request: SourceRequest) async throws -> Cue {
-    guard let renderer else { throw House.closedError }
-    return try await renderer.load(request)
-  }
-  /// Releases a cue.
-  public func discard(_ cue: Cue) { renderer?.discard(cue) }
   /// Starts a cue with the next block.
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
     applyAll()
     renderer?.start(cue, in: session, paused: paused)
   }
-  /// Pauses a session, with a fade out over one block.
-  public func pause(_ session: SessionID) { renderer?.pause(session) }
-  /// Resumes a session, with a fade in over one block.
-  public func resume(_ session: SessionID) { renderer?.resume(session) }
-  /// Stops a session, with a fade out over one block.
-  public func stop(_ session: SessionID) { renderer?.stop(session) }
-  /// Moves a session's gain in the mix, exact to the block.
-  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
-    renderer?.setGain(decibels, over: duration, of: session)
-  }
-  /// Moves a session's equalizer in the mix, within one block.
-  public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
-    renderer?.setEqualizer(gains, of: session)
-  }
-  /// Returns the number of frames heard.
-  public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
 }
 
 extension DeviceInfo {

@@ -62,7 +62,7 @@ struct RendererFactory {
     let (waiter, format, fileRing) = (try Waiter(), format, fileRing)
     func makeWriter(_ device: Int, of speakers: [String]) throws -> SinkWriter {
       try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
-        try folder.makeSink(device, of: speakers, format: format)
+        .file(try folder.makeSink(device, of: speakers, format: format))
       }
     }
     var speakers = speakers
@@ -78,7 +78,7 @@ struct RendererFactory {
   private func card(_ device: String) async throws -> any Renderer {
     let (waiter, format) = (try Waiter(), format)
     let writer = try SinkWriter(format: format, frames: cardRing, policy: .openAgain, renderer: waiter) {
-      try ALSASink(device: device, format: format)
+      .card(try ALSASink(device: device, format: format))
     }
     let (memory, stage) = try makeStage(Outputs(.mixed(writer), waiter))
     do { try await stage.openCard(writer) } catch {
@@ -102,10 +102,10 @@ struct RendererFactory {
         format: cardFormat, frames: index == 0 ? cardRing : format.sampleRate / 2, policy: .insist,
         renderer: waiter
       ) {
-        try CardStage(
-          ALSASink(device: device, format: cardFormat), name: device, role: index == 0 ? .leads : .follows,
-          clock: clock,
-          delays: delays)
+        .card(
+          try CardStage(
+            ALSASink(device: device, format: cardFormat), name: device, role: index == 0 ? .leads : .follows,
+            clock: clock, delays: delays))
       }
     }
     let layout = CardLayout(

@@ -283,6 +283,10 @@ protocol CardSink: PCMSink {
   func rest() throws
   /// `true` if the card has stopped to play without an error.
   var hasStalled: Bool { get }
+  /// Writes frames, of which the first has this index in the sound of the house, with the frames that it was not given.
+  func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws
+  /// Leaves the step, as frames were not given to the sink: the next one enters anew.
+  func rejoin()
   /// Plays a moment of silence, to be called before the first frame of a card that had stopped to play.
   /// - Throws: `audio.no_output` when the card does not play it.
   func check() throws
@@ -293,6 +297,10 @@ extension CardSink {
   var held: Int { delay }
   /// `false`: the sink fails with errors.
   var hasStalled: Bool { false }
+  /// Writes the frames behind the last ones.
+  func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws { try write(samples) }
+  /// Does nothing: the sink is in step with no other one.
+  func rejoin() {}
   /// Does nothing: the sink fails when it is opened, or not at all.
   func check() throws {}
   /// Three blocks.

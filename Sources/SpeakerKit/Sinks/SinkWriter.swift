@@ -61,6 +61,41 @@ struct SinkPort: BitwiseCopyable, Sendable {
   }
 }
 
+/// The sink of a `SinkWriter`.
+enum WriterSink {
+  /// A sink without a clock, such as a file.
+  case file(any PCMSink)
+  /// A sink with a clock of its own, which drains while nothing plays.
+  case card(any CardSink)
+
+  /// The card; nil for a file.
+  var card: (any CardSink)? { if case .card(let card) = self { card } else { nil } }
+
+  /// Writes frames that follow the last ones.
+  func write(_ samples: UnsafeBufferPointer<Float>) throws {
+    switch self {
+    case .file(let file): try file.write(samples)
+    case .card(let card): try card.write(samples)
+    }
+  }
+
+  /// Writes frames, of which the first has this index in the sound of the house.
+  func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws {
+    switch self {
+    case .file(let file): try file.write(samples)
+    case .card(let card): try card.write(samples, at: frame)
+    }
+  }
+
+  /// Ends the output.
+  func finish() throws {
+    switch self {
+    case .file(let file): try file.finish()
+    case .card(let card): try card.finish()
+    }
+  }
+}
+
 /// Writes blocks of the audio thread to one sink, on a thread of its own, which may wait for the sink.
 ///
 /// Unchecked: `thread` belongs to the loop; the state of the writing thread is local to it; the rest is made
@@ -84,7 +119,7 @@ final class SinkWriter: @unchecked Sendable {
   private let block: PCMBlock
   private let bell: Bell
   private let renderer: Waiter
-  private let makeSink: @Sendable () throws -> any PCMSink
+  private let makeSink: @Sendable () throws -> WriterSink
   private let policy: Policy
   private let isFinishing = Atomic(false)
   private var thread: WorkerThread?
@@ -98,7 +133,7 @@ final class SinkWriter: @unchecked Sendable {
   ///   - makeSink: called on the writing thread.
   init(
     format: AudioFormat, frames: Int, policy: Policy, renderer: Waiter,
-    makeSink: @escaping @Sendable () throws -> any PCMSink
+    makeSink: @escaping @Sendable () throws -> WriterSink
   ) throws(SpeakerError) {
     ring = SampleRing(frames: frames, channels: format.channels)
     block = PCMBlock(format: format, frames: policy != .giveUp ? format.framesPerBlock : 4800)
@@ -154,7 +189,7 @@ final class SinkWriter: @unchecked Sendable {
   func join() { thread?.join() }
 
   private func run(
-    _ first: (any PCMSink)?, _ onTrouble: @Sendable (any CodedError) -> Void, _ onReturn: @Sendable () -> Void
+    _ first: WriterSink?, _ onTrouble: @Sendable (any CodedError) -> Void, _ onReturn: @Sendable () -> Void
   ) {
     var sink = first
     var framesRead = 0
@@ -175,34 +210,28 @@ final class SinkWriter: @unchecked Sendable {
           // Frames are skipped only before those in the ring, since it was empty when the sink returned.
           let index = framesRead + port.state.pointee.skipped.load(ordering: .acquiring)
           framesRead += count
-          if let stage = sink as? CardStage {
-            try stage.write(samples, at: index)
-          } else {
-            try sink?.write(samples)
-          }
+          try sink?.write(samples, at: index)
           hasUnrested = sink != nil
-          if let card = sink as? any CardSink {
-            port.state.pointee.delay.store(card.delay, ordering: .relaxed)
-          }
+          if let card = sink?.card { port.state.pointee.delay.store(card.delay, ordering: .relaxed) }
           renderer.notify()
         } else if isLast {
           break
         } else if sink != nil, port.isLost {
           // The sink did not keep up; it continues with what comes now.
-          (sink as? CardStage)?.rejoin()
+          sink?.card?.rejoin()
           port.state.pointee.isLost.store(false, ordering: .releasing)
         } else if sink == nil, policy != .giveUp, !isRefused {
           sleep(for: retry.next())
           if !isFinishing.load(ordering: .acquiring) {
             let next = try makeSink()
-            if hasStalled { try (next as? any CardSink)?.check() }
+            if hasStalled { try next.card?.check() }
             hasStalled = false
             sink = next
             retry.reset()
             port.state.pointee.isLost.store(false, ordering: .releasing)
             onReturn()
           }
-        } else if hasUnrested, let card = sink as? any CardSink {
+        } else if hasUnrested, let card = sink?.card {
           // A pause of the renderer, or the end: after a moment, the card drains.
           sleep(for: card.restDelay)
           if ring.reader.available == 0 {
@@ -215,7 +244,7 @@ final class SinkWriter: @unchecked Sendable {
         }
       } catch {
         if sink != nil { onTrouble(Self.coded(error)) }
-        if let card = sink as? any CardSink { hasStalled = card.hasStalled }
+        if let card = sink?.card { hasStalled = card.hasStalled }
         isRefused = (error as? AudioError)?.kind == .unsupported
         sink = nil
         port.state.pointee.isLost.store(true, ordering: .releasing)
@@ -226,7 +255,7 @@ final class SinkWriter: @unchecked Sendable {
   }
 
   /// Writes the initial silence of a sink that was added late.
-  private func writeSilence(to sink: (any PCMSink)?) throws {
+  private func writeSilence(to sink: WriterSink?) throws {
     var missing = port.state.pointee.silence.exchange(0, ordering: .acquiring)
     guard missing > 0, let sink else { return }
     let silence = PCMBlock(format: block.format, frames: 4800)

@@ -10,7 +10,7 @@ internal import Synchronization
 /// of (10^v − 1)/9: 50 is unity as in the embedded house, and 25 is −12.4 dB where the embedded house has −22.5 dB.
 /// Positions count frames that are heard, a buffer of the server later than they are sent; `pause` and `stop` are heard as
 /// much later.
-public final class SnapcastDriver: Driver {
+public final class SnapcastDriver: RenderingDriver {
   /// Name in the configuration: `"snapcast"`.
   public let name = "snapcast"
   /// Names of the driver's capabilities.
@@ -222,7 +222,7 @@ public final class SnapcastDriver: Driver {
           sources.withLock { $0[stream.id] } ?? stream.source
         }
         if isAgain.value.exchange(true, ordering: .relaxed) { try sink.connect() }
-        return sink
+        return .card(sink)
       }
     }
     let timing = StreamTiming(lead: 100_000_000, delay: delay.nanoseconds)

@@ -132,9 +132,10 @@ extension RealTimeTests {
         try SinkWriter(
           format: format, frames: index == 0 ? 2_880 : 24_000, policy: .insist, renderer: waiter
         ) {
-          try CardStage(
-            ALSASink(device: "plug \(index)", format: format, open: card.open),
-            role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0])
+          .card(
+            try CardStage(
+              ALSASink(device: "plug \(index)", format: format, open: card.open),
+              role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
       }
       let layout = CardLayout(
@@ -196,7 +197,7 @@ extension RealTimeTests {
         try SinkWriter(
           format: format, frames: index == 0 ? 2_880 : 48_000, policy: .insist, renderer: waiter
         ) {
-          try CardStage(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0])
+          .card(try CardStage(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
       }
       let layout = CardLayout(

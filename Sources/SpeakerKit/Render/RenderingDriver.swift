@@ -1,8 +1,13 @@
-public import AudioCore
+internal import AudioCore
 internal import EventLoop
 
-/// Sessions are rendered as in the embedded house; each is sent to a stream of the server.
-extension SnapcastDriver {
+/// A driver whose sessions are rendered in this process: the renderer performs the commands of sessions.
+protocol RenderingDriver: Driver {
+  /// Renderer of the sessions; nil while the driver is closed.
+  var renderer: (any Renderer)? { get }
+}
+
+extension RenderingDriver {
   /// Opens a file and decodes its first blocks.
   public func load(_ request: SourceRequest) async throws -> Cue {
     guard let renderer else { throw House.closedError }
@@ -10,15 +15,15 @@ extension SnapcastDriver {
   }
   /// Releases a cue.
   public func discard(_ cue: Cue) { renderer?.discard(cue) }
-  /// Starts a cue; heard a buffer of the server later.
+  /// Starts a cue with the next block.
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
     renderer?.start(cue, in: session, paused: paused)
   }
-  /// Pauses a session; heard a buffer of the server later.
+  /// Pauses a session, with a fade out over one block.
   public func pause(_ session: SessionID) { renderer?.pause(session) }
-  /// Resumes a session; heard a buffer of the server later.
+  /// Resumes a session, with a fade in over one block.
   public func resume(_ session: SessionID) { renderer?.resume(session) }
-  /// Stops a session; heard a buffer of the server later.
+  /// Stops a session, with a fade out over one block.
   public func stop(_ session: SessionID) { renderer?.stop(session) }
   /// Moves a session's gain in the mix, exact to the block.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
