@@ -26,7 +26,10 @@ public struct OggWriter: Sendable {
   }
 
   /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
-  public mutating func add(_ source: UnsafeRawBufferPointer) -> [UInt8] {
+  /// - Parameter onPacket: receives each packet that these bytes hold.
+  public mutating func add(
+    _ source: UnsafeRawBufferPointer, onPacket: ([UInt8]) -> Void = { _ in }
+  ) -> [UInt8] {
     guard let page = OggPage(source), source.count >= page.length else { return [] }
     let before = clock.position
     let effect = clock.advance(page, source, isJoined: true)
@@ -39,6 +42,7 @@ public struct OggWriter: Sendable {
       if packet.isEmpty { continue }
       packets.append(packet)
       packetLengths.append(length)
+      onPacket(packet)
     }
     guard !packets.isEmpty else { return [] }
     var result: [UInt8] = []
@@ -125,17 +129,27 @@ public enum OggFileEnd {
     return Patch(offset: offset + last.offset, bytes: Array(head.prefix(OggPage.headLength)))
   }
 
-  /// Returns the change that states the length in the first page of a file of FLAC; nil for other files.
-  /// - Parameter start: the first bytes of the file, at least 1 KiB or all of them.
-  public static func length(_ samples: Int, in start: [UInt8]) -> Patch? {
+  /// Returns the change that states the length and the MD5 in the first page of a file of FLAC; nil for other files.
+  ///
+  /// They are those of its first logical stream: the headers of others that follow, in a chain, stay as they are.
+  /// - Parameters:
+  ///   - samples: the length in PCM frames; nil for the one that is stated.
+  ///   - sum: the MD5 of the samples, 16 bytes; nil for one that is not known. Source: RFC 9639 §8.2.
+  ///   - start: the first bytes of the file, at least 1 KiB or all of them.
+  public static func description(samples: Int?, sum: [UInt8]?, in start: [UInt8]) -> Patch? {
     guard let page = start.withUnsafeBytes({ OggPage($0) }), page.length <= start.count, page.isFirst else {
       return nil
     }
     var bytes = Array(start.prefix(page.length))
     let packet = page.contentStart
-    guard OggHeaders(bytes[packet...])?.codec == .flac, samples >= 0, samples < 1 << 36 else { return nil }
-    bytes[packet + 30] = bytes[packet + 30] & 0xF0 | UInt8(samples >> 32)
-    for index in 0..<4 { bytes[packet + 31 + index] = UInt8(samples >> (24 - 8 * index) & 0xFF) }
+    guard OggHeaders(bytes[packet...])?.codec == .flac else { return nil }
+    if let samples {
+      // 36 bits; 0 stands for an unknown length.
+      let stated = (0..<1 << 36).contains(samples) ? samples : 0
+      bytes[packet + 30] = bytes[packet + 30] & 0xF0 | UInt8(stated >> 32)
+      for index in 0..<4 { bytes[packet + 31 + index] = UInt8(stated >> (24 - 8 * index) & 0xFF) }
+    }
+    bytes.replaceSubrange((packet + 35)..<(packet + 51), with: sum ?? [UInt8](repeating: 0, count: 16))
     seal(&bytes)
     return Patch(offset: 0, bytes: bytes)
   }

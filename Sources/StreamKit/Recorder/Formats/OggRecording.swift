@@ -55,17 +55,29 @@ enum OggRecording {
     }
   }
 
-  /// Marks the last page of a whole file, and states the length where the headers have a field for it.
-  /// - Parameter samples: the length in PCM frames.
-  static func complete(_ path: String, samples: Int) throws(RecordError) {
+  /// Marks the last page of a whole file of one logical stream, and states its length and the MD5 of its sound where
+  /// the headers have fields for them.
+  /// - Parameters:
+  ///   - samples: the length in PCM frames.
+  ///   - sum: the MD5; nil for one that is not known, as of a file that was cut or continued.
+  static func complete(_ path: String, samples: Int, sum: [UInt8]?) throws(RecordError) {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
       let from = max(0, length - OggFraming.longestPage)
       let tail = try FileBytes.read(file, path, at: from, count: length - from)
       let start = try FileBytes.read(file, path, at: 0, count: 2048)
-      for patch in [OggFileEnd.length(samples, in: start), OggFileEnd.mark(tail, at: from)].compactMap({ $0 })
-      {
+      let description = OggFileEnd.description(samples: samples, sum: sum, in: start)
+      for patch in [description, OggFileEnd.mark(tail, at: from)].compactMap({ $0 }) {
         try FileBytes.write(patch.bytes[...], file, path, at: patch.offset)
       }
+    }
+  }
+
+  /// Removes the MD5 from the headers of a file whose end was cut off.
+  static func removeSum(_ path: String) throws(RecordError) {
+    try FileBytes.withFile(path, writable: true) { (file, _) throws(RecordError) in
+      let start = try FileBytes.read(file, path, at: 0, count: 2048)
+      guard let patch = OggFileEnd.description(samples: nil, sum: nil, in: start) else { return }
+      try FileBytes.write(patch.bytes[...], file, path, at: patch.offset)
     }
   }
 }

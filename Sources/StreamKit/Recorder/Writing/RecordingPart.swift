@@ -21,6 +21,8 @@ final class RecordingPart {
   let wav: WAVBody?
   /// The writer of pages of Ogg; nil for frames that are written as they come.
   private var ogg: OggWriter?
+  /// The sum of the sound, for the headers; nil where they have none.
+  private var sum: FLACSum?
   private var titleBytes = 0
   /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
   private static let titleLimit = 1 << 20
@@ -36,14 +38,15 @@ final class RecordingPart {
   ///   - tag: the contents of its tag; nil for none.
   ///   - wav: the decoded body of a WAV file; nil for frames that are written as they come.
   ///   - ogg: the writer of pages of Ogg; nil for frames that are written as they come.
+  ///   - sum: the sum of no sound; nil where the headers have none.
   ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
   ///   - isScratch: `true` for a file that ends with the process.
   init(
     _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, ogg: OggWriter? = nil,
-    base: Int?, isScratch: Bool
+    sum: FLACSum? = nil, base: Int?, isScratch: Bool
   ) throws(RecordError) {
     (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
-    (self.ogg, self.isScratch) = (ogg, isScratch)
+    (self.ogg, self.sum, self.isScratch) = (ogg, sum, isScratch)
     reportedPath = entry.path
     if let tag { try file.write(try tag.make()) }
   }
@@ -88,11 +91,16 @@ final class RecordingPart {
     let before = writer
     var (output, index) = ([UInt8](), bytes.startIndex)
     for frame in frames {
-      output += bytes[index..<(index + frame.length)].withUnsafeBytes { writer.add($0) }
+      output += bytes[index..<(index + frame.length)].withUnsafeBytes { page in
+        writer.add(page) { sum?.add($0) }
+      }
       index += frame.length
     }
     ogg = before
-    try file.write(output)
+    do throws(RecordError) { try file.write(output) } catch {
+      sum?.discard()
+      throw error
+    }
     ogg = writer
     (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
   }
@@ -101,6 +109,7 @@ final class RecordingPart {
   func cut(_ count: Int, bytes: Int, samples: Int) throws(RecordError) {
     guard bytes > 0, wav == nil else { return }
     if var writer = ogg {
+      sum?.discard()
       try file.truncate(to: file.length - writer.cut(count))
       ogg = writer
       (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
@@ -133,7 +142,7 @@ final class RecordingPart {
     try wav?.finish()
     try writeHeld()
     if isCopy { try measure() }
-    if ogg != nil { try OggRecording.complete(file.path, samples: entry.samples) }
+    if ogg != nil { try OggRecording.complete(file.path, samples: entry.samples, sum: sum?.finish()) }
     if let tag { try tag.update(file.path) }
   }
 

@@ -136,15 +136,18 @@ final class RecordingPlan {
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.address.description)
     }
-    var ogg: OggWriter?
+    var (ogg, sum) = (OggWriter?.none, FLACSum?.none)
     if var headers, wav == nil, !isCopy {
       if let tag { headers.comments = tag.added(to: headers.comments) }
       // Streams that are chained in a file have different numbers.
       let name = Array("\(file.path) \(entry.start)".utf8)
       ogg = OggWriter(headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
+      // Of a file that is continued only the first stream would be checked against it.
+      if base == nil, !core.isScratch, headers.codec == .flac { sum = FLACSum(headers) }
     }
     let part = try RecordingPart(
-      entry, file, tag: ogg == nil ? tag : nil, wav: wav, ogg: ogg, base: base, isScratch: core.isScratch)
+      entry, file, tag: ogg == nil ? tag : nil, wav: wav, ogg: ogg, sum: sum, base: base,
+      isScratch: core.isScratch)
     part.isCopy = isCopy
     if let title { part.note(title) }
     // The sound that did not fit into the full file is in it already.
