@@ -52,6 +52,24 @@ public struct NamedStations: Sendable, Equatable {
     return options
   }
 
+  /// Returns what `options(for:from:)` returns; reads passwords on a thread of their own, as a mount may never answer.
+  public func options(for name: String?, on loop: EventLoop) async throws -> StreamOptions {
+    guard !loop.isVirtual, let path = passwordFile(for: name) else { return try options(for: name) }
+    guard let options = try await loop.callFiles({ try options(for: name) }) else {
+      let (cause, hint) = FileDeadline.silence(of: path)
+      throw StreamError(passwordFile: path, cause: cause, hint: hint)
+    }
+    return options
+  }
+
+  /// The file with the password of a station; nil for one without.
+  public func passwordFile(for name: String?) -> String? {
+    for settings in [common, name.flatMap { settings[$0] }] {
+      if case .file(let path)? = settings?.password { return path }
+    }
+    return nil
+  }
+
   /// True if the text can be typed and told from a URL and a path: `morning`, `Radio 5`.
   public static func isName(_ text: String) -> Bool {
     let isOdd = { (scalar: Unicode.Scalar) in
@@ -106,12 +124,20 @@ public struct StationSettings: Sendable, Equatable {
   private static func password(inFile path: String) throws(StreamError) -> String {
     let bytes: [UInt8]
     do { bytes = try WholeFile.read(path, atMost: 4096, isSecret: true) } catch {
-      throw StreamError(.auth, "the password file \(path) can't be used: \(error.reason)", hint: error.hint)
+      throw StreamError(passwordFile: path, cause: error.reason, hint: error.hint)
     }
     let line = bytes.prefix { $0 != 10 && $0 != 13 }
     guard !line.isEmpty, line.count <= 1024, let password = String(validating: line, as: UTF8.self),
       !line.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else { throw StreamError(.auth, "the password file \(path) has no password in its first line") }
     return password
+  }
+}
+
+extension StreamError {
+  /// The error for a password file that can't be read.
+  /// - Parameter cause: the reason, as the end of a sentence.
+  public init(passwordFile path: String, cause: String, hint: String?) {
+    self.init(.auth, "the password file \(path) can't be used: \(cause)", hint: hint)
   }
 }

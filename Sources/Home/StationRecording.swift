@@ -53,7 +53,8 @@ public final class StationRecording {
   }
 
   private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
-    let stream = streams.stream(station, options: try streams.named.options(for: station.name))
+    let stream = streams.stream(
+      station, options: try await streams.named.options(for: station.name, on: streams.loop))
     self.stream = stream
     // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
     var (hasSound, early) = (false, [StreamError]())

@@ -112,7 +112,7 @@ public final class StreamService {
   public func play(
     _ given: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
   ) async throws {
-    let stream = try stream(given)
+    let stream = try stream(given, options: try await named.options(for: given, on: loop))
     var hasBegun = false
     stream.listen { event in
       switch event {

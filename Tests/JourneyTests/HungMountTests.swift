@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -103,6 +104,41 @@ struct HungMountTests {
     #expect(
       outcome.errors.contains("warn: \(silence): the last sound of recordings there is not written\n"))
     #expect(try readBytes(home.path("near.mp3")).count > 15 * 8_000)
+  }
+
+  @Test("keys, passwords and firmware on it are refused with its name, and the loop runs on")
+  func secrets() throws {
+    let home = try Home()
+    let board = try EmulatedBoard(in: home)
+    guard mkdir(home.path("config/roomtone"), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
+    try home.script(
+      "stations { Locked = { url = 'http://127.0.0.1:1/x', user = 'a', password_file = '\(home.path("nas"))/word' } }",
+      as: "config/roomtone/config.lua")
+    let script = try home.script(
+      """
+      local headset, stream, task = require "headset", require "stream", require "task"
+      local ticks, left, texts = 0, 3, {}
+      local function run(number, fn)
+        task.spawn(function()
+          local _, err = task.try(fn)
+          texts[number], left = tostring(err), left - 1
+        end)
+      end
+      run(1, function() headset.connect { transport = "unix:none", key_file = "nas/key" } end)
+      run(2, function() stream.new "Locked" end)
+      run(3, function() headset.connect { transport = "\(board.address)" }:update_firmware "nas/a.rtfw" end)
+      while left > 0 do task.sleep "100ms"; ticks = ticks + 1 end
+      for number = 1, 3 do print(texts[number]) end
+      print(ticks > 50, ticks < 400)
+      os.exit(0)
+      """)
+    guard let outcome = try run("run \(script)", in: home) else { return }
+    let silence = "no answer within 10 s from the mount \(home.path("nas")) (fuse, nas:/music)"
+    try #require(outcome.lines.count == 4, "\(outcome)")
+    #expect(outcome.lines[0].contains("nas/key can't be used: \(silence)"), "\(outcome)")
+    #expect(outcome.lines[1].contains("nas/word can't be used: \(silence)"), "\(outcome)")
+    #expect(outcome.lines[2].contains("nas/a.rtfw: it can't be read: \(silence)"), "\(outcome)")
+    #expect(outcome.lines[3] == "true\ttrue")
   }
 
   @Test("play ends with the name of the mount")

@@ -59,8 +59,7 @@ extension Headset {
   public func updateFirmware(
     _ path: String, onProgress: @escaping (Double) -> Void = { _ in }
   ) async throws -> UpdateOutcome {
-    let file = try FirmwareFile(contentsOf: path)
-    let key = try trusted()
+    let (file, key) = try await read(path)
     if key == .development {
       onWarning(
         "the headset at \(address) is given firmware that is signed with the development key, which everybody has; "
@@ -77,6 +76,22 @@ extension Headset {
       await begin(after: outcome)
       return outcome
     }
+  }
+
+  /// Reads firmware and the key that it must be signed for, on a thread of their own: a mount may never answer.
+  private func read(_ path: String) async throws -> (FirmwareFile, VerifyingKey) {
+    let keyFile = firmwareKeyFile
+    guard !loop.isVirtual else {
+      return (try FirmwareFile(contentsOf: path), try HeadsetSettings.firmwareKey(inFile: keyFile))
+    }
+    guard let file = try await loop.callFiles({ try FirmwareFile(contentsOf: path) }) else {
+      throw HeadsetError(unanswered: path)
+    }
+    guard let keyFile else { return (file, .development) }
+    guard let key = try await loop.callFiles({ try HeadsetSettings.firmwareKey(inFile: keyFile) }) else {
+      throw HeadsetError(unanswered: keyFile)
+    }
+    return (file, key)
   }
 
   /// Notes what the board has become.

@@ -18,8 +18,8 @@ public final class Headset {
   public let address: String
   let loop: EventLoop
   let driver: any HeadsetDriver
-  /// The key that firmware must be signed for.
-  let trusted: () throws(HeadsetError) -> VerifyingKey
+  /// The file of the key that firmware must be signed for, read for each update; nil for the development key.
+  let firmwareKeyFile: String?
   /// Receives a line about a key that protects nothing.
   var onWarning: (String) -> Void = { _ in }
   /// The description of the board in the last connection.
@@ -42,12 +42,10 @@ public final class Headset {
   private var isGivenUp = false
   private var listeners = Listeners<(HeadsetEvent) -> Void>()
 
-  /// - Parameter trusted: returns the key that firmware must be signed for; called for each update.
-  init(
-    driver: any HeadsetDriver, loop: EventLoop,
-    trusted: @escaping () throws(HeadsetError) -> VerifyingKey = { () throws(HeadsetError) in .development }
-  ) {
-    (self.driver, self.loop, self.trusted, address) = (driver, loop, trusted, driver.name)
+  /// - Parameter firmwareKeyFile: the file of the key that firmware must be signed for; nil for the development key.
+  init(driver: any HeadsetDriver, loop: EventLoop, firmwareKeyFile: String? = nil) {
+    (self.driver, self.loop, address) = (driver, loop, driver.name)
+    self.firmwareKeyFile = firmwareKeyFile
     driver.onEvent = { [weak self] in self?.receive($0) }
     driver.onLost = { [weak self] in self?.lost($0) }
   }

@@ -86,8 +86,12 @@ public struct HeadsetSettings: Sendable, Equatable {
 
   /// Returns the key that firmware must be signed for, read anew.
   /// - Throws: `updateFailed` with step "check" if the file can't be read or is no public key.
-  func firmwareKey() throws(HeadsetError) -> VerifyingKey {
-    guard let path = firmwareKeyFile else { return .development }
+  func firmwareKey() throws(HeadsetError) -> VerifyingKey { try Self.firmwareKey(inFile: firmwareKeyFile) }
+
+  /// Returns the key in a file that firmware must be signed for; the development key for nil.
+  /// - Throws: `updateFailed` with step "check" if the file can't be read or is no public key.
+  static func firmwareKey(inFile path: String?) throws(HeadsetError) -> VerifyingKey {
+    guard let path else { return .development }
     do throws(HeadsetError) { return try VerifyingKey(file: path) } catch {
       throw HeadsetError(
         .updateFailed, error.message, hint: error.hint,

@@ -125,16 +125,14 @@ public final class Headsets {
       return known
     }
     all.removeAll { $0.address == address }
-    let settings = settings
     let key = try settings.key(file: keyFile)
     if key == .development {
       onWarning(
         "the headset at \(address) is reached with the development key, which everybody has; "
           + "key_file of headset { } in the configuration names a key of your own")
     }
-    let headset = Headset(driver: makeDriver(address, key), loop: loop) {
-      () throws(HeadsetError) in try settings.firmwareKey()
-    }
+    let headset = Headset(
+      driver: makeDriver(address, key), loop: loop, firmwareKeyFile: settings.firmwareKeyFile)
     headset.onWarning = { [weak self] in self?.onWarning($0) }
     all.append((address, headset))
     _ = headset.listen { [weak self, weak headset] event in

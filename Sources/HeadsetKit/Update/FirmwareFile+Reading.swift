@@ -32,6 +32,12 @@ extension HeadsetError {
     self.init(check: path, fault.reason, hint: fault.hint)
   }
 
+  /// The error for a file of an update on a mount that does not answer.
+  init(unanswered path: String) {
+    let (cause, hint) = FileDeadline.silence(of: path)
+    self.init(check: path, "it can't be read: \(cause)", hint: hint)
+  }
+
   fileprivate init(_ failure: WholeFile.ReadError, file path: String) {
     self.init(check: path, "it can't be read: \(failure.reason)", hint: failure.hint)
   }

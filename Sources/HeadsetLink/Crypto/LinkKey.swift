@@ -37,8 +37,16 @@ public struct LinkKey: Sendable, Equatable {
   public init(file path: String) throws(HeadsetError) {
     let bytes: [UInt8]
     do { bytes = try WholeFile.read(path, atMost: 256, isSecret: true) } catch {
-      throw HeadsetError(.auth, "the key file \(path) can't be used: \(error.reason)", hint: error.hint)
+      throw HeadsetError(keyFile: path, cause: error.reason, hint: error.hint)
     }
     try self.init(text: String(decoding: bytes, as: UTF8.self), from: "the key file \(path)")
+  }
+}
+
+extension HeadsetError {
+  /// The error for a key file that can't be read.
+  /// - Parameter cause: the reason, as the end of a sentence.
+  public init(keyFile path: String, cause: String, hint: String?) {
+    self.init(.auth, "the key file \(path) can't be used: \(cause)", hint: hint)
   }
 }

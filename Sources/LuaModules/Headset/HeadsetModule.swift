@@ -57,6 +57,7 @@ final class HeadsetModule {
       }
     }
     let keyFile = try options.string("key_file", .path).map { script.path(of: $0) }
+    if let answer = try awaitKey(keyFile, call) { return answer }
     let headset = try service.headsets.headset(at: address, keyFile: keyFile)
     service.changes?.commands(headset)
     return try call.suspend { [weak self, loop = script.loop] continuation in
@@ -75,11 +76,18 @@ final class HeadsetModule {
   /// `headset.auto_connect(true)`
   private func connectAutomatically(_ call: LuaCall) throws -> LuaReturn {
     if try call.bool(1) {
+      if let answer = try awaitKey(nil, call) { return answer }
       try service.seek(for: script.number) { [weak script] error in script?.report(LuaError(error)) }
     } else {
       service.stopSeeking(for: script.number)
     }
     return .none
+  }
+
+  /// Suspends the routine until the mount of the key file, the configured one for nil, has answered.
+  private func awaitKey(_ file: String?, _ call: LuaCall) throws -> LuaReturn? {
+    guard let path = file ?? service.headsets.settings.keyFile else { return nil }
+    return try script.mounts.await(secret: path, call) { HeadsetError(keyFile: path, cause: $0, hint: $1) }
   }
 
   private func list(_ call: LuaCall) -> LuaReturn {

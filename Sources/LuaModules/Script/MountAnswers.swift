@@ -24,6 +24,24 @@ final class MountAnswers {
     return try call.suspendThenAgain { [self] in try await ask(asked) }
   }
 
+  /// Suspends the routine until the mount that holds a file with a key or a password has answered; then the body of the
+  /// function runs again. Where the routine can't suspend, the mount is expected to answer.
+  /// - Parameter failure: returns the error for a mount that does not answer, from the end of a sentence and a hint.
+  /// - Returns: the result with which the body returns at once; nil when the file can be read.
+  func await(
+    secret path: String?, _ call: LuaCall, failure: @escaping (_ cause: String, _ hint: String?) -> any Error
+  ) throws -> LuaReturn? {
+    guard let path, call.canSuspend else { return nil }
+    let asked = unanswered([path])
+    guard !asked.isEmpty else { return nil }
+    return try call.suspendThenAgain { [self] in
+      do { try await ask(asked) } catch is AudioError {
+        let (cause, hint) = FileDeadline.silence(of: path)
+        throw failure(cause, hint)
+      }
+    }
+  }
+
   /// Suspends the routine until the mounts that hold the paths have answered.
   /// - Returns: no results; nil, the failure and its number, as functions of files do, when a mount does not answer.
   func answer(_ paths: [String], _ call: LuaCall) throws -> LuaReturn {

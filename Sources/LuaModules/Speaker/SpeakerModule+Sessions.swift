@@ -190,6 +190,7 @@ extension SpeakerModule {
     } else {
       guard case .string = given else { throw call.mismatch(first, "URL or stream") }
       let text = try streams.stationText(call, first)
+      if let answer = try streams.awaitPassword(of: text, call) { return answer }
       (stream, isOwn) = (try streams.adopt(try streams.service.stream(text)), true)
     }
     try session.requireMembers()

@@ -47,6 +47,7 @@ extension StreamModule {
     // Wrong options are reported before a wrong URL.
     let address = Result { () throws(StreamError) in if let named { named } else { try StreamAddress(text) } }
     let nickname = named.map { _ in text }
+    if let answer = try awaitPassword(of: text, call) { return answer }
     var old = stream.nextOptions ?? stream.options
     // A password is for the server that it was given for.
     let isSameServer = stream.nextAddress.map { (try? address.get())?.isSameServer(as: $0) == true } ?? false

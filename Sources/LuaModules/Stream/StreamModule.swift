@@ -78,8 +78,17 @@ final class StreamModule {
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
     let given = try stationText(call, 1)
+    if let answer = try awaitPassword(of: given, call) { return answer }
     let (options, _) = try options(call, 2, from: try service.named.options(for: given))
     return call.return(streams(try adopt(try service.stream(given, options: options))))
+  }
+
+  /// Suspends the routine until the mount that holds the password of a station has answered.
+  func awaitPassword(of station: String, _ call: LuaCall) throws -> LuaReturn? {
+    guard let path = service.named.passwordFile(for: station) else { return nil }
+    return try script.mounts.await(secret: path, call) {
+      StreamError(passwordFile: path, cause: $0, hint: $1)
+    }
   }
 
   /// A URL or the name of a station.

@@ -60,10 +60,12 @@ struct AttachedPlayback {
     let devices = house.devices.filter { chosen?.contains($0.id) ?? true }
     // A file that can't be read interrupts nothing.
     if files.count == 1, !MusicFiles.isCollection(files[0]) { try await house.check(file: files[0]) }
-    let stream = try station.map { name in
+    var stream: HouseStream?
+    if let station {
       var stations = engine.options.configuration.stations
       stations.common = settings
-      return try engine.streams.stream(name, options: stations.options(for: name))
+      stream = try engine.streams.stream(
+        station, options: try await stations.options(for: station, on: engine.loop))
     }
     var result = FinishResult.idle
     var failure: ReportedFailure?
