@@ -28,7 +28,7 @@ struct SessionSlot: BitwiseCopyable {
   /// Frames read into the session's current block.
   var count = 0
   /// `true` if a live source has fallen silent because it has too few frames.
-  var isDry = false
+  var isStarved = false
 
   init(blockFrames: Int) { gate = GainRamp(gain: 1, length: blockFrames) }
 
@@ -116,12 +116,12 @@ struct SessionSlot: BitwiseCopyable {
   /// - Parameter available: frames that the source has decoded.
   /// - Returns: `true` if frames are read for this block.
   @_noLocks mutating func flows(available: Int, isComplete: Bool, blockFrames: Int) -> Bool {
-    if isDry {
+    if isStarved {
       guard isComplete || available >= 10 &* blockFrames else { return false }
-      isDry = false
+      isStarved = false
       if case .playing = phase { gate.move(to: 1) }
     } else if !isComplete && available < 2 &* blockFrames {
-      isDry = true
+      isStarved = true
       // Fewer frames than a block occur only at the start: the level is checked after each block.
       if available < blockFrames {
         gate.jump(to: 0)
@@ -135,7 +135,7 @@ struct SessionSlot: BitwiseCopyable {
   @_noLocks private mutating func install(_ new: RenderSource, paused: Bool) {
     source = new
     frame = new.firstFrame
-    isDry = false
+    isStarved = false
     if paused {
       phase = .held
       gate.jump(to: 0)
