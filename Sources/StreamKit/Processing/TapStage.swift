@@ -26,12 +26,23 @@ final class TapStage: SoundStage {
   private(set) var isWaiting = false
   private(set) var exceedsUnity = false
 
+  /// A block of the queue, and the sound that is delivered for it.
   private struct Entry {
+    enum Outcome {
+      /// The loop receives the block only after the overrun.
+      case held
+      /// The loop has the block.
+      case out
+      case changed, unchanged
+    }
+
     let block: TapBlock
-    /// `true` if the block was changed; nil while unknown.
-    var isChanged: Bool?
-    /// `true` if the loop receives it only after the overrun.
-    var isHeld = false
+    var outcome: Outcome
+
+    /// `true` if the sound to be delivered is known.
+    var isSettled: Bool { outcome == .changed || outcome == .unchanged }
+    /// The sound to be delivered.
+    var sound: PCMView { outcome == .changed ? block.view : block.original }
   }
 
   private let port: TapPort
@@ -69,12 +80,12 @@ final class TapStage: SoundStage {
 
   func remove() {
     isRemoved = true
-    for index in queue.indices where queue[index].isChanged == nil { letGo(index) }
+    for index in queue.indices where !queue[index].isSettled { letGo(index) }
   }
 
   func seek(toFrame frame: Int) throws {
     try upstream.seek(toFrame: frame)
-    for index in queue.indices where queue[index].isChanged == nil { letGo(index) }
+    for index in queue.indices where !queue[index].isSettled { letGo(index) }
     (queue, filling, due) = ([], nil, nil)
     (delivered, isWet, hasEnded, failure) = (0, false, false, nil)
   }
@@ -93,10 +104,10 @@ final class TapStage: SoundStage {
     }
     isWaiting = !isReady(first)
     guard !isWaiting, let samples = buffer.baseAddress else { return 0 }
-    exceedsUnity = first.isChanged == true
+    exceedsUnity = first.outcome == .changed
     if delivered == 0 { mix(first) }
     format = first.block.format
-    let source = (first.isChanged == true ? first.block.view : first.block.original).dropFirst(delivered)
+    let source = first.sound.dropFirst(delivered)
     let count = min(source.frames, buffer.count / format.channels)
     PCMView(samples: samples, frames: count, channels: format.channels).copy(from: source)
     delivered += count
@@ -106,15 +117,18 @@ final class TapStage: SoundStage {
 
   /// Returns `true` if the output of the first block is known: a changed block fades by what follows it.
   private func isReady(_ first: Entry) -> Bool {
-    guard let isChanged = first.isChanged else { return false }
-    return !isChanged || queue.count > 1 && queue[1].isChanged != nil || queue.count == 1 && hasEnded
+    switch first.outcome {
+    case .held, .out: false
+    case .unchanged: true
+    case .changed: queue.count > 1 ? queue[1].isSettled : hasEnded
+    }
   }
 
   /// Fades a changed block in from its unchanged sound, and out into that.
   private func mix(_ first: Entry) {
-    let endsWet = first.isChanged == true && (queue.count == 1 || queue[1].isChanged == true)
+    let endsWet = first.outcome == .changed && (queue.count == 1 || queue[1].outcome == .changed)
     defer { isWet = endsWet }
-    guard first.isChanged == true else { return }
+    guard first.outcome == .changed else { return }
     let (dry, wet) = (first.block.original, first.block.view)
     let fade = min(first.block.format.framesPerBlock, wet.frames / 2)
     for step in 0..<fade {
@@ -164,19 +178,14 @@ final class TapStage: SoundStage {
     var moment = due
     for index in queue.indices {
       defer { moment? += queue[index].block.duration }
-      guard queue[index].isChanged == nil else { continue }
-      if queue[index].isHeld {
-        if !overrun.isOn { send(index) }
-      } else {
-        switch queue[index].block.fate {
-        case .changed: queue[index].isChanged = true
-        case .unchanged: queue[index].isChanged = false
-        case .out: break
-        }
+      switch queue[index].outcome {
+      case .held: if !overrun.isOn { send(index) }
+      case .out: adoptFate(of: index)
+      case .changed, .unchanged: continue
       }
-      guard queue[index].isChanged == nil, let now, let time = moment, now >= time else { continue }
+      guard !queue[index].isSettled, let now, let time = moment, now >= time else { continue }
       letGo(index)
-      guard queue[index].isChanged == false, overrun.add(queue[index].block.duration) else { continue }
+      guard queue[index].outcome == .unchanged, overrun.add(queue[index].block.duration) else { continue }
       port.report(overrun)
       // The blocks behind it are due a little earlier, so that the loop has some when it responds again.
       isPassingBy = true
@@ -189,12 +198,24 @@ final class TapStage: SoundStage {
 
   /// Delivers the block unchanged, unless it returned this moment.
   private func letGo(_ index: Int) {
-    let isLate = queue[index].isHeld || queue[index].block.abandon()
-    queue[index].isChanged = isLate ? false : queue[index].block.fate == .changed
+    if queue[index].outcome == .held || queue[index].block.abandon() {
+      queue[index].outcome = .unchanged
+    } else {
+      adoptFate(of: index)
+    }
+  }
+
+  /// Applies what has become of a block that the loop has received.
+  private func adoptFate(of index: Int) {
+    switch queue[index].block.fate {
+    case .out: break
+    case .changed: queue[index].outcome = .changed
+    case .unchanged: queue[index].outcome = .unchanged
+    }
   }
 
   private func send(_ index: Int) {
-    queue[index].isHeld = false
+    queue[index].outcome = .out
     queue[index].block.offer()
     port.offer(queue[index].block)
   }
@@ -204,7 +225,7 @@ final class TapStage: SoundStage {
   private func fill() {
     if isRemoved { enqueue() }
     // A changed block fades into the next, also into the first behind a removal.
-    while queue.count < 3, !hasEnded, !isRemoved || queue.last?.isChanged == true, readBlock() {}
+    while queue.count < 3, !hasEnded, !isRemoved || queue.last?.outcome == .changed, readBlock() {}
   }
 
   /// Reads sound into the block that is being filled.
@@ -248,17 +269,11 @@ final class TapStage: SoundStage {
   private func enqueue() {
     guard let block = filling, block.frames > 0 else { return filling = nil }
     filling = nil
-    queue.append(Entry(block: block))
+    queue.append(Entry(block: block, outcome: isRemoved ? .unchanged : .held))
     if block.format != reportedFormat {
       reportedFormat = block.format
       port.report(block.format)
     }
-    if isRemoved {
-      queue[queue.count - 1].isChanged = false
-    } else if overrun.isOn {
-      queue[queue.count - 1].isHeld = true
-    } else {
-      send(queue.count - 1)
-    }
+    if !isRemoved, !overrun.isOn { send(queue.count - 1) }
   }
 }
