@@ -45,7 +45,7 @@ final class StreamDecoder: LiveDecoder {
         if count > 0 { return count }
         continue
       }
-      guard let first = reader.takeFirst() else {
+      guard let first = reader.beginDecoder() else {
         isWaiting = !reader.hasEnded
         return 0
       }
@@ -103,17 +103,28 @@ final class StreamDecoder: LiveDecoder {
 
   /// The frames of the buffer that follow on each other.
   private final class BufferReader: FrameSource {
+    private typealias Frame = (packet: PacketBuffer.Packet, bytes: [UInt8])
+
+    private enum Phase {
+      /// There is no decoder yet.
+      case idle
+      /// A decoder reads, and continues with frames that come late.
+      case reading
+      /// A frame that does not follow on those before has come: the decoder reads none any more, and a new one
+      /// begins with it.
+      case broken(Frame)
+      /// A decoder has begun, and this frame is the next that it reads.
+      case begun(Frame)
+      /// No frame follows.
+      case ended
+    }
+
     private let buffer: StreamBuffer
     private let reader: Int
     private var reservoir = BitReservoir()
-    /// The first frame of those that follow on each other, which a new decoder begins with.
-    private var first: (packet: PacketBuffer.Packet, bytes: [UInt8])?
-    private var hasBegun = false
-    /// True if there is a decoder, which continues with frames that come late.
-    private var hasDecoder = false
+    private var phase = Phase.idle
     /// True if frames were left out since the last that was read.
-    private var isBroken = false
-    private(set) var hasEnded = false
+    private var isInterrupted = false
     /// The headers of Ogg for the first frame, as whole pages; empty for other frames.
     private(set) var headers: [UInt8] = []
     private var headersCursor: PacketBuffer.Cursor?
@@ -123,26 +134,37 @@ final class StreamDecoder: LiveDecoder {
       reader = buffer.beginReading()
     }
 
-    /// Returns the frame with which a new decoder begins, when the old one is through; its bytes are the next that are
-    /// read.
-    func takeFirst() -> PacketBuffer.Packet? {
-      if first == nil, !hasDecoder { first = nextPacket().map { ($0.packet, $0.bytes) } }
-      guard let packet = first?.packet else { return nil }
-      (hasBegun, hasDecoder) = (true, true)
-      return packet
+    /// `true` if no frame follows.
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
+
+    /// Begins a new decoder, once the old one is through.
+    /// - Returns: its first frame, whose bytes are the next that are read; nil if none is due.
+    func beginDecoder() -> PacketBuffer.Packet? {
+      switch phase {
+      case .idle:
+        guard let frame = nextPacket() else { return nil }
+        phase = .begun((frame.packet, frame.bytes))
+        return frame.packet
+      case .broken(let frame):
+        phase = .begun(frame)
+        return frame.packet
+      case .begun(let frame): return frame.packet
+      case .reading, .ended: return nil
+      }
     }
 
     func nextFrame() -> [UInt8]? {
-      if hasBegun, let bytes = first?.bytes {
-        (first, hasBegun) = (nil, false)
-        return bytes
-      }
-      guard first == nil, let (packet, bytes, isNew) = nextPacket() else { return nil }
-      guard !isNew else {
-        first = (packet, bytes)
+      switch phase {
+      case .begun(let frame):
+        phase = .reading
+        return frame.bytes
+      case .idle, .reading:
+        guard let (packet, bytes, isNew) = nextPacket() else { return nil }
+        guard isNew else { return bytes }
+        phase = .broken((packet, bytes))
         return nil
+      case .broken, .ended: return nil
       }
-      return bytes
     }
 
     /// The next frame that can be played, and whether it does not follow on the one before.
@@ -155,27 +177,27 @@ final class StreamDecoder: LiveDecoder {
         }
         if packet.discontinuity != nil || packet.missed > 0 {
           reservoir = BitReservoir()
-          isBroken = true
+          isInterrupted = true
         }
         guard reservoir.admits(packet.frame) else {
-          isBroken = true
+          isInterrupted = true
           continue
         }
-        defer { isBroken = false }
-        return (packet, bytes, isBroken)
+        defer { isInterrupted = false }
+        return (packet, bytes, isInterrupted)
       }
     }
 
     /// Finds the headers for a page: others than those of the page before begin a new decoder.
     private func adoptHeaders(of packet: PacketBuffer.Packet) {
       guard let new = buffer.headers(of: packet), new.cursor != headersCursor else { return }
-      if headersCursor != nil { isBroken = true }
+      if headersCursor != nil { isInterrupted = true }
       (headersCursor, headers) = (new.cursor, new.bytes)
     }
 
     private func read() -> StreamBuffer.Reading {
       let reading = buffer.read(as: reader)
-      if case .end = reading { hasEnded = true }
+      if case .end = reading { phase = .ended }
       return reading
     }
   }
