@@ -21,15 +21,15 @@ struct StreamMachine {
     /// A server has answered; too little sound has come to play.
     case filling
     /// The stream has a play position, which moves while there is sound.
-    case playing(Supply)
+    case playing(Activity)
     /// The play position is at rest.
     case paused
   }
 
-  /// The sound of a stream that plays.
-  enum Supply: Equatable {
+  /// The activity of a stream that plays, as last reported.
+  enum Activity: Equatable {
     case flowing
-    /// The player has nothing left, and waits for enough.
+    /// The player waits for enough.
     case filling
     /// The connection is lost; the player continues with the sound in the buffer.
     case connecting
@@ -336,9 +336,9 @@ struct StreamMachine {
 
   /// The player has nothing left.
   mutating func ranDry() -> [Action] {
-    guard case .playing(let supply) = phase else { return [] }
+    guard case .playing(let activity) = phase else { return [] }
     let actions: [Action] = [.halt, .reportDry, .emit(.queueExhausted)]
-    guard supply == .flowing else { return actions }
+    guard activity == .flowing else { return actions }
     phase = .playing(.filling)
     return actions + [.announce(.buffering)]
   }
@@ -372,31 +372,4 @@ struct StreamMachine {
     phase = .connecting
     return [.leavePlayer] + disconnect() + [.connect(plays: true)]
   }
-}
-
-/// The facts of a stream that is received, as far as they are known.
-struct StreamContent {
-  /// The origin of its sound; nil before the first reception.
-  var origin: StreamOrigin?
-  var station = StationInfo()
-  var format: StreamFormat?
-  /// The facts of a file; nil for a live stream.
-  var file: FileFacts?
-  /// True while the bytes of a file go to a recording as they are.
-  var isCopied = false
-
-  /// The reason for which it can only be recorded; nil if it can be played, and while that is not known.
-  var unplayable: StreamError? {
-    guard case .server(let address)? = origin else { return nil }
-    if isCopied { return .copied(address.description) }
-    guard let format, !format.codec.hasFrames, file == nil else { return nil }
-    return .notPlayed(format.codec, address.description)
-  }
-}
-
-/// The files of a list, of which one is played.
-struct FileList {
-  /// The file that is played; nil for the first, to which the address led.
-  var current: ListedAddress?
-  var rest: [ListedAddress]
 }

@@ -1,0 +1,26 @@
+/// The facts of a stream that is received, as far as they are known.
+struct StreamContent {
+  /// The origin of its sound; nil before the first reception.
+  var origin: StreamOrigin?
+  var station = StationInfo()
+  var format: StreamFormat?
+  /// The facts of a file; nil for a live stream.
+  var file: FileFacts?
+  /// True while the bytes of a file go to a recording as they are.
+  var isCopied = false
+
+  /// The reason for which it can only be recorded; nil if it can be played, and while that is not known.
+  var unplayable: StreamError? {
+    guard case .server(let address)? = origin else { return nil }
+    if isCopied { return .copied(address.description) }
+    guard let format, !format.codec.hasFrames, file == nil else { return nil }
+    return .notPlayed(format.codec, address.description)
+  }
+}
+
+/// The files of a list, of which one is played.
+struct FileList {
+  /// The file that is played; nil for the first, to which the address led.
+  var current: ListedAddress?
+  var rest: [ListedAddress]
+}
