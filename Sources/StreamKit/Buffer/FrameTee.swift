@@ -64,6 +64,9 @@ final class FrameTee: Sendable {
   /// The buffer that is played; nil for none.
   var buffer: StreamBuffer? { state.withLock { $0.buffer } }
 
+  /// `true` if a player has heard everything in the buffer, and waits for more.
+  var isDry: Bool { buffer?.isDry ?? false }
+
   /// `true` if something is recorded.
   var isRecorded: Bool { state.withLock { !$0.queues.isEmpty } }
 

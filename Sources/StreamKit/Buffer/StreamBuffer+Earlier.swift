@@ -30,8 +30,7 @@ extension StreamBuffer {
       let target = max(time, state.earliest)
       guard target < state.packets.time(at: state.packets.start) else { return nil }
       state.earlier.awaited = target
-      state.reader += 1
-      state.isReadOut = false
+      state.beginReader()
       return target
     }
   }
@@ -55,7 +54,7 @@ extension StreamBuffer {
         return false
       }
       state.packets.prepend(frames.map { ($0.frame, $0.bytes) })
-      if state.isFilling, state.ahead >= state.wait.time { state.isFilling = false }
+      if state.ahead >= state.wait.time { _ = state.supply.resume() }
       return true
     }
   }

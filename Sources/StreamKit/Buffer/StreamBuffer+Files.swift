@@ -8,6 +8,25 @@ extension StreamBuffer {
     var end: StreamTime?
   }
 
+  /// The acceptance of frames of a file.
+  enum Intake {
+    case open
+    /// Enough is ahead of the player: frames are held back until some of it has been read.
+    case heldBack
+    /// The last frame found no room: there is some when the oldest has been heard, too.
+    case full
+
+    /// Applies the result of an appended frame; only room for more ends the state.
+    /// - Parameter isHigh: `true` if enough is ahead of the player.
+    mutating func appended(isAccepted: Bool, isHigh: Bool) {
+      if !isAccepted {
+        self = .full
+      } else if isHigh || self == .full {
+        self = .heldBack
+      }
+    }
+  }
+
   /// The state of a buffer that a file fills.
   struct FileState {
     /// The seek generation whose frames are accepted.
@@ -18,9 +37,7 @@ extension StreamBuffer {
     /// The sound ahead of the player above which frames are held back; they are accepted again below `low`.
     var high: StreamTime?
     var low = StreamTime.zero
-    var isHeldBack = false
-    /// `true` if the last frame found no room: there is some when the oldest has been heard.
-    var isFull = false
+    var intake = Intake.open
     var onRoom: (@Sendable () -> Void)?
   }
 
@@ -49,7 +66,7 @@ extension StreamBuffer {
   }
 
   /// The sound ahead of the player below which frames that are held back come again; nil while none are.
-  var heldBackUntil: StreamTime? { state.withLock { $0.file.isHeldBack ? $0.file.low : nil } }
+  var heldBackUntil: StreamTime? { state.withLock { $0.file.intake == .open ? nil : $0.file.low } }
 
   /// Removes all frames; the player waits at `time` until `wanted` is buffered.
   /// - Returns: the seek generation of the frames that follow.
@@ -57,10 +74,8 @@ extension StreamBuffer {
     withFrames { state in
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
-      state.reader += 1
-      (state.isFilling, state.isComplete, state.wait.requested) = (true, false, wanted)
-      state.isReadOut = false
-      state.file.isHeldBack = false
+      state.beginReader()
+      (state.supply, state.wait.requested, state.file.intake) = (.filling, wanted, .open)
       state.file.heard?.start = time
       state.file.seekGeneration += 1
       return state.file.seekGeneration

@@ -20,7 +20,8 @@ extension StreamBuffer {
   /// `true` if nobody but a clock follows the frames that come: they may be appended later, all at once.
   var mayRest: Bool {
     state.withLock {
-      !$0.isFilling && !$0.keepsUnheard && !$0.isComplete && $0.wakers.isEmpty && $0.file.high == nil
+      !$0.supply.isFilling && !$0.supply.isComplete && !$0.keepsUnheard && $0.reader.wake == nil
+        && $0.file.high == nil
     }
   }
 

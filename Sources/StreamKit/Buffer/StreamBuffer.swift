@@ -26,29 +26,32 @@ final class StreamBuffer: Sendable {
     case end
   }
 
+  /// The decoder that reads for the player.
+  struct Reader {
+    /// The number of the decoder; earlier ones receive nothing any more.
+    var number = 0
+    /// The callback for frames that can be read.
+    var wake: (@Sendable () -> Void)?
+    /// `true` if the decoder found nothing, and is to be woken.
+    var isWaiting = false
+  }
+
   /// The state, under the lock.
   struct State {
     var packets: PacketBuffer
     var cursor: PacketBuffer.Cursor
-    /// `true` if the player waits until `wait` is buffered.
-    var isFilling = true
+    var supply = Supply.filling
+    /// The sound that must be buffered while `supply` is filling or dry.
     var wait: PlayerWait
-    var isComplete = false
     /// `true` if another buffer follows this one when it is complete: the player waits for that.
     var isFollowed = false
-    /// `true` if everything was read, and `onReadOut` was called for it.
-    var isReadOut = false
     var keepsUnheard = false
     /// The number of blocks that unheard sound leaves free while it is kept.
     var reserve = 0
-    var wakers: [@Sendable () -> Void] = []
-    /// `true` if a reader found nothing, and is to be woken.
-    var hasWaited = false
+    var reader = Reader()
     var rate = MeasuredRate()
     /// The callback for a player that has read everything.
     var onReadOut: (@Sendable () -> Void)?
-    /// The number of the decoder that reads; earlier ones receive nothing any more.
-    var reader = 0
     var file = FileState()
     var earlier = EarlierState()
     /// The reception that rests; nil while frames are appended as they come.
@@ -73,30 +76,48 @@ final class StreamBuffer: Sendable {
         frame, bytes, discontinuity: discontinuity, keeping: keepsUnheard ? cursor : nil, reserve: reserve)
       if discontinuity == .format { rate = MeasuredRate() }
       if arrival.isAccepted { rate.add(bytes: frame.length, frame.duration) }
-      file.isFull = !arrival.isAccepted
-      if let high = file.high, !arrival.isAccepted || ahead > high {
-        file.isHeldBack = true
-        arrival.isHeldBack = true
+      if let high = file.high {
+        arrival.isHeldBack = !arrival.isAccepted || ahead > high
+        file.intake.appended(isAccepted: arrival.isAccepted, isHigh: arrival.isHeldBack)
       }
       // A player can't wait for more than fits.
-      if isFilling, ahead >= wait.time || isFull || !arrival.isAccepted || arrival.isHeldBack {
-        isFilling = false
-        arrival.isEnough = true
+      if supply.isFilling, ahead >= wait.time || isFull || !arrival.isAccepted || arrival.isHeldBack {
+        arrival.isEnough = supply.resume()
       }
       return arrival
     }
 
-    /// Returns the callbacks of readers that have found nothing, once there is enough for them.
-    mutating func takeWakers() -> [@Sendable () -> Void] {
-      guard !isFilling, earlier.awaited == nil, hasWaited else { return [] }
-      hasWaited = false
-      return wakers
+    /// `true` if the player waits: for enough, or for sound in front of the oldest frame.
+    var isWaiting: Bool { supply.isFilling || earlier.awaited != nil }
+
+    /// Returns the callback of a reader that has found nothing, once there is enough for it; nil when none is due.
+    mutating func takeWake() -> (@Sendable () -> Void)? {
+      guard !isWaiting, reader.isWaiting else { return nil }
+      reader.isWaiting = false
+      return reader.wake
+    }
+
+    /// Makes the player wait for enough, and for more than before.
+    mutating func runDry() {
+      supply.runDry()
+      wait.ranDry()
+    }
+
+    /// Replaces the decoder that reads, as the player is elsewhere.
+    mutating func beginReader() {
+      reader.number += 1
+      supply.continueReading()
     }
 
     /// Returns the callback that is due as the player has moved on; nil when none is.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
-      guard file.isHeldBack, ahead < file.low, !file.isFull || cursor > packets.start else { return nil }
-      file.isHeldBack = false
+      switch file.intake {
+      case .open: return nil
+      case .heldBack: break
+      case .full: guard cursor > packets.start else { return nil }
+      }
+      guard ahead < file.low else { return nil }
+      file.intake = .open
       return file.onRoom
     }
   }
@@ -121,14 +142,14 @@ final class StreamBuffer: Sendable {
     generation: Int? = nil
   ) -> Arrival {
     // Called outside of the lock, which is never held across a call.
-    let (arrival, wakers) = state.withLock { state -> (Arrival, [@Sendable () -> Void]) in
+    let (arrival, wake) = state.withLock { state -> (Arrival, (@Sendable () -> Void)?) in
       if let generation, generation != state.file.seekGeneration {
-        return (Arrival(isAccepted: false, isHeldBack: true), [])
+        return (Arrival(isAccepted: false, isHeldBack: true), nil)
       }
       let arrival = state.append(frame, bytes, discontinuity)
-      return (arrival, state.takeWakers())
+      return (arrival, state.takeWake())
     }
-    for waker in wakers { waker() }
+    wake?()
     return arrival
   }
 
@@ -138,18 +159,20 @@ final class StreamBuffer: Sendable {
   func append(
     _ run: FrameRun, _ discontinuity: PacketBuffer.Discontinuity?
   ) -> (count: Int, isEnough: Bool) {
-    let (count, isEnough, wakers) = state.withLock { state -> (Int, Bool, [@Sendable () -> Void]) in
+    let (count, isEnough, wake) = state.withLock { state -> (Int, Bool, (@Sendable () -> Void)?) in
       var (count, isEnough) = (0, false)
-      if discontinuity == nil, !state.keepsUnheard, !state.isFilling { count = state.packets.pass(run) }
+      if discontinuity == nil, !state.keepsUnheard, !state.supply.isFilling {
+        count = state.packets.pass(run)
+      }
       for number in run.numbers.dropFirst(count) {
         let arrival = run.sound.withFrame(number) { state.append($0, $1, count == 0 ? discontinuity : nil) }
         guard arrival.isAccepted else { break }
         count += 1
         isEnough = isEnough || arrival.isEnough
       }
-      return (count, isEnough, state.takeWakers())
+      return (count, isEnough, state.takeWake())
     }
-    for waker in wakers { waker() }
+    wake?()
     return (count, isEnough)
   }
 
@@ -158,12 +181,11 @@ final class StreamBuffer: Sendable {
   /// - Returns: `true` if the player may resume now, and could not before.
   @discardableResult
   func complete(generation: Int? = nil) -> Bool {
-    let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
-      if let generation, generation != state.file.seekGeneration { return (false, []) }
-      defer { (state.isComplete, state.isFilling) = (true, false) }
-      return (state.isFilling, state.wakers)
+    let (isEnough, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+      if let generation, generation != state.file.seekGeneration { return (false, nil) }
+      return (state.supply.complete(), state.reader.wake)
     }
-    for waker in wakers { waker() }
+    wake?()
     return isEnough
   }
 
@@ -183,20 +205,20 @@ final class StreamBuffer: Sendable {
   ///   for ever.
   func read(as reader: Int? = nil) -> Reading {
     let (reading, notify) = withFrames { state -> (Reading, (@Sendable () -> Void)?) in
-      if let reader, reader != state.reader { return (.waiting, nil) }
-      if state.isFilling || state.earlier.awaited != nil {
-        state.hasWaited = true
+      if let reader, reader != state.reader.number { return (.waiting, nil) }
+      if state.isWaiting {
+        state.reader.isWaiting = true
         return (.waiting, nil)
       }
       if let packet = state.packets.next(&state.cursor),
         let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })
       {
-        state.isReadOut = false
+        state.supply.continueReading()
         return (.frame(packet, bytes), state.takeRoom())
       }
-      if state.isComplete, !state.isFollowed { return (.end, nil) }
-      defer { (state.isReadOut, state.hasWaited) = (true, true) }
-      return (.waiting, state.isReadOut ? nil : state.onReadOut)
+      if state.supply.isComplete, !state.isFollowed { return (.end, nil) }
+      state.reader.isWaiting = true
+      return (.waiting, state.supply.readAll() ? state.onReadOut : nil)
     }
     notify?()
     return reading
@@ -209,29 +231,13 @@ final class StreamBuffer: Sendable {
   }
 
   /// Sets the callback for frames that can be read, on any thread.
-  func onFrames(_ wake: @escaping @Sendable () -> Void) { withFrames { $0.wakers = [wake] } }
+  func onFrames(_ wake: @escaping @Sendable () -> Void) { withFrames { $0.reader.wake = wake } }
 
-  /// Removes the callbacks for frames.
-  func forgetWakers() { state.withLock { $0.wakers = [] } }
+  /// Removes the callback for frames.
+  func forgetReader() { state.withLock { $0.reader.wake = nil } }
 
   /// Sets the callback for a player that has read everything, on the thread that reads.
   func onReadOut(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = notify } }
-
-  /// `true` if everything was read, by a player that does not wait for enough.
-  var isReadOut: Bool {
-    withFrames { $0.isReadOut && !$0.isFilling && $0.cursor >= $0.packets.end }
-  }
-
-  /// Makes the player wait for enough, as everything that was read has been heard.
-  /// - Returns: `false` if more has come meanwhile, or nothing follows.
-  func runDry() -> Bool {
-    withFrames { state in
-      guard !state.isComplete, !state.isFilling, state.cursor >= state.packets.end else { return false }
-      state.wait.ranDry()
-      (state.isFilling, state.isReadOut) = (true, false)
-      return true
-    }
-  }
 
   /// The number of blocks for a burst, which a new connection sends faster than it is heard: the most that is
   /// received before it is joined.
@@ -253,8 +259,7 @@ final class StreamBuffer: Sendable {
   /// - Returns: the time that the player is at.
   func move(to time: StreamTime) -> StreamTime {
     let (position, notify) = withFrames { state -> (StreamTime, (@Sendable () -> Void)?) in
-      state.reader += 1
-      state.isReadOut = false
+      state.beginReader()
       state.earlier.awaited = nil
       state.cursor = state.packets.cursor(at: time)
       let position = state.packets.time(at: state.cursor)
@@ -269,7 +274,7 @@ final class StreamBuffer: Sendable {
   }
 
   /// Returns the number of the decoder that is to read from here on, until the player is moved.
-  func beginReading() -> Int { withFrames { $0.reader } }
+  func beginReading() -> Int { withFrames { $0.reader.number } }
 
   /// Returns the lead of a live server over real time, `most` at most, for which no kept sound is evicted.
   func liveLead(_ most: StreamTime) -> StreamTime {
@@ -277,58 +282,6 @@ final class StreamBuffer: Sendable {
       let share = StreamTime(seconds: state.packets.capacity.seconds * 0.75)
       return state.keepsUnheard || share <= .zero ? most : min(most, share)
     }
-  }
-
-  /// `true` if the player waits for more.
-  var isFilling: Bool { state.withLock { $0.isFilling || $0.earlier.awaited != nil } }
-
-  /// The state of a player that has heard nearly everything.
-  enum Drained {
-    /// The player has more than `rest` left.
-    case more
-    /// The sound is used up: the player waits.
-    case waiting
-    /// The sound of a file is used up, and its reception has not ended.
-    case ending
-    /// The end: no sound is left, and none follows.
-    case ended
-  }
-
-  /// Makes the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that
-  /// a player never waits for what has come meanwhile, and never finds the same rest again.
-  func drain(at time: StreamTime, rest: StreamTime) -> Drained {
-    withFrames { state in
-      let end = state.packets.time(at: state.packets.end)
-      guard min(end, state.file.heard?.end ?? end) - time <= rest else { return .more }
-      guard !state.isComplete else { return .ended }
-      if let last = state.file.heard?.end, last - time <= rest { return .ending }
-      state.wait.ranDry()
-      (state.cursor, state.isFilling) = (state.packets.end, true)
-      state.reader += 1
-      return .waiting
-    }
-  }
-
-  /// The sound that must be buffered before the player starts.
-  var wanted: StreamTime { state.withLock { $0.wait.time } }
-
-  /// Sets the sound that must be buffered when the player waits; nil for the rule of `PlayerWait`.
-  /// - Returns: `true` if the player waited, and so much is buffered.
-  func want(_ wanted: StreamTime?) -> Bool { want { $0.requested = wanted } }
-
-  /// Notes that the connection has begun with a burst.
-  /// - Returns: `true` if the player waited, and enough for that is buffered.
-  func burstCame() -> Bool { want { $0.burstCame() } }
-
-  private func want(_ change: (inout PlayerWait) -> Void) -> Bool {
-    let (isEnough, wakers) = withFrames { state -> (Bool, [@Sendable () -> Void]) in
-      change(&state.wait)
-      guard state.isFilling, state.ahead > .zero, state.ahead >= state.wait.time else { return (false, []) }
-      state.isFilling = false
-      return (true, state.wakers)
-    }
-    for waker in wakers { waker() }
-    return isEnough
   }
 
   /// The average rate of the last sound in kbit/s; nil before some seconds have come.
@@ -363,9 +316,6 @@ final class StreamBuffer: Sendable {
       return frames
     }
   }
-
-  /// `true` if no frame follows.
-  var isComplete: Bool { state.withLock { $0.isComplete } }
 
   /// Returns the figures for a player that is heard at `time`.
   func figures(heardAt time: StreamTime) -> StreamFigures {

@@ -146,8 +146,5 @@ extension StationReceiver {
   }
 
   /// Reports that a player that waited may resume.
-  func reportEnough() {
-    isDry = false
-    report(.buffered)
-  }
+  func reportEnough() { report(.buffered) }
 }

@@ -27,8 +27,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   let driver: ConnectionDriver
   /// The connection beside a transfer that has stalled.
   var standby: StandbyConnection?
-  /// True if the player has nothing left to play.
-  var isDry = false
   /// The time between two reads of the transfer; nil while it is read as its bytes come.
   var pace: Duration?
   var head: HTTPResponse?
@@ -92,7 +90,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   func playerIsDry() {
     loop.post {
       guard !self.isStopped, self.file == nil else { return }
-      self.isDry = true
       self.setSearchTime()
       if let action = self.stitcher.decide(at: self.seconds) { self.resolve(action) }
       self.driver.perform(self.isUrgent ? self.machine.playerIsDry(at: self.now) : [])
@@ -133,7 +130,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   /// True if nobody can wait for sound that may still come. A join that comes too early is heard for a moment, but
   /// recorded for ever.
-  var isUrgent: Bool { isDry && !tee.isRecorded }
+  var isUrgent: Bool { tee.isDry && !tee.isRecorded }
 
   func setSearchTime() {
     stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds

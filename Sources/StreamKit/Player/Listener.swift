@@ -92,7 +92,7 @@ extension Stream {
     guard hasListener else { return }
     halt()
     listener = .clocked(SilentSession(report: report, isPaused: isPaused), nil)
-    buffer?.forgetWakers()
+    buffer?.forgetReader()
     runIfFilled()
   }
 

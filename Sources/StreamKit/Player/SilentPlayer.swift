@@ -126,7 +126,7 @@ extension Stream {
     guard listener.meter != nil else { return }
     halt()
     listener = listener.metered(by: nil)
-    buffer?.forgetWakers()
+    buffer?.forgetReader()
     _ = buffer?.move(to: clock.start)
   }
 

@@ -41,7 +41,7 @@ extension Stream {
     guard hasListener else { return }
     halt()
     listener = .none
-    buffer?.forgetWakers()
+    buffer?.forgetReader()
     if machine.isPlaying { run() }
   }
 }

@@ -78,7 +78,7 @@ extension SimulatedReceiver {
 
   /// The time for which the real receiver searches for a join.
   private var searchTime: Duration {
-    .seconds(isDry && !tee.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
+    .seconds(tee.isDry && !tee.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
   }
 
   /// Reports the sound that came since the last step to the machine, as evenly as it came.
@@ -123,10 +123,7 @@ extension SimulatedReceiver {
       guard arrival.isAccepted else { return false }
       discontinuity = nil
       next += 1
-      if arrival.isEnough {
-        isDry = false
-        report(.buffered)
-      }
+      if arrival.isEnough { report(.buffered) }
     }
     return true
   }
@@ -157,10 +154,7 @@ extension SimulatedReceiver {
       let (count, isEnough) = delivery.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
       next += count
       if count > 0 { discontinuity = nil }
-      if isEnough {
-        isDry = false
-        report(.buffered)
-      }
+      if isEnough { report(.buffered) }
       return next == end
     }
     if !isAccepted {

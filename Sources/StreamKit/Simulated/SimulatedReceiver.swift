@@ -19,8 +19,6 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   let loop: EventLoop
   let tee: FrameTee
   let report: @Sendable (ReceiverEvent) -> Void
-  /// True if the player has nothing left to play.
-  var isDry = false
 
   /// The moment of the first request: the start of the station's programme.
   var origin = Instant.start
@@ -105,7 +103,6 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   func playerIsDry() {
     loop.post {
-      self.isDry = true
       if !self.isStopped, self.connection?.landing != nil { self.advance() }
     }
   }
