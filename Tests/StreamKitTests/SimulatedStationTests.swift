@@ -205,6 +205,28 @@ struct SimulatedStationTests {
       answered >= 100 && wait.contains(started - answered), "\(started - answered): \(reported.suffix(12))")
   }
 
+  @Test("a player that ran dry plays at once what it has moved back to, while the station is away")
+  func dryThenBack() throws {
+    try SimulationHarness.run(
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(120))] }
+    ) { harness in
+      let stream = harness.stream
+      try await stream.start()
+      try await harness.sleep(90)
+      let end = stream.position.seconds
+      #expect(harness.reported.contains { $0.hasSuffix("queue exhausted") })
+      #expect(abs(try stream.move(by: -20) + 20) < 0.1)
+      try await harness.sleep(10)
+      #expect(abs(stream.position.seconds - (end - 10)) < 0.1)
+      try await harness.sleep(15)
+      #expect(abs(stream.position.seconds - end) < 0.1)
+      // Less than the player waits for is not begun.
+      _ = try stream.move(by: -0.5)
+      try await harness.sleep(5)
+      #expect(abs(stream.position.seconds - (end - 0.5)) < 0.1)
+    }
+  }
+
   @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is reported")
   func drops() throws {
     let reported = withoutRepeats(

@@ -134,6 +134,10 @@ extension StreamBuffer {
   /// - Returns: `true` if the player waited, and enough for that is buffered.
   func burstCame() -> Bool { want { $0.burstCame() } }
 
+  /// Lets a player that waits read, if enough is buffered, as after a move.
+  /// - Returns: `true` if the player waited, and so much is buffered.
+  func resume() -> Bool { want { _ in } }
+
   private func want(_ change: (inout PlayerWait) -> Void) -> Bool {
     let (isEnough, wake) = withFrames { state -> (Bool, (@Sendable () -> Void)?) in
       change(&state.wait)

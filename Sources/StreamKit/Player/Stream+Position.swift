@@ -66,10 +66,7 @@ extension Stream {
   /// - Returns: the position then.
   private func moveLive(to time: StreamTime) -> StreamTime {
     guard let target = buffer?.awaitEarlier(from: time) else {
-      let wasWaiting = buffer?.awaited != nil
-      let now = move(to: time)
-      if wasWaiting { perform(machine.returned(isFilling: isFilling)) }
-      return now
+      return move(to: time)
     }
     halt()
     clock.rest(at: target)
@@ -88,18 +85,19 @@ extension Stream {
     guard buffer.awaited == time else { return }
     if let error { onEvent(.failed(error)) }
     _ = move(to: max(time, buffer.range.start))
-    perform(machine.returned(isFilling: isFilling))
   }
 
-  /// Moves in the sound that the buffer holds.
+  /// Moves in the sound that the buffer holds. A player that has waited for sound plays on where there is enough.
   /// - Returns: the position then.
   func move(to time: StreamTime) -> StreamTime {
     guard let buffer else { return time }
+    let wasAway = buffer.awaited != nil
     let now = buffer.move(to: time)
     clock.move(to: now, at: loop.now)
     listener.playback?.moved()
     watchSilentEnd()
     followTitles()
+    if buffer.resume() || wasAway { perform(machine.returned(isFilling: isFilling)) }
     return now
   }
 
