@@ -70,6 +70,8 @@ final class SnapcastLink {
   private(set) var address: SnapserverAddress
   private let responseTime: Duration
   private var phase = Phase.closed
+  /// `true` while the thread of a search runs, also one that is not waited for any more: the bus may hang for ever.
+  private var isSearchRunning = false
   private var attempts = 0
   private var requestCount = 0
   private var backoff = Backoff(from: .milliseconds(100), upTo: .seconds(5))
@@ -168,6 +170,7 @@ final class SnapcastLink {
     attempts += 1
     let number = attempts
     guard let search else { return connect(to: [address], attempt: number) }
+    guard !isSearchRunning else { return connect(to: search.addresses([]), attempt: number) }
     let (loop, run, this) = (loop, search.run, LoopReference(self))
     let timer = loop.after(Self.searchTime, keepsAlive: false) { [weak self] in
       self?.searched([], attempt: number)
@@ -176,8 +179,12 @@ final class SnapcastLink {
     do {
       try startDetachedThread("no thread for a search") {
         let outcome = run()
-        loop.post { this.object?.searched(outcome.servers, attempt: number) }
+        loop.post {
+          this.object?.isSearchRunning = false
+          this.object?.searched(outcome.servers, attempt: number)
+        }
       }
+      isSearchRunning = true
     } catch { searched([], attempt: number) }
   }
 
