@@ -46,17 +46,7 @@ final class HubHarness {
 
   private func record() {
     house.events.on { [unowned self] event in
-      let mark = house.events.isByController ? "*" : ""
-      switch event {
-      case .device(_, .playing): break
-      case .device(let device, let reason): reported.append("\(mark)\(device.id) \(reason.rawValue)")
-      case .volume(let device, let volume, let muted, _, _):
-        reported.append("\(mark)\(device.id) \(volume)\(muted ? " muted" : "")")
-      case .state(let state, _): reported.append(state.rawValue)
-      case .ended(_, _, let reason): reported.append("ended \(reason.rawValue)")
-      case .error(let code, _, _, _): reported.append("error \(code)")
-      case .time, .track, .suspension: break
-      }
+      if let text = event.text(isByController: house.events.isByController) { reported.append(text) }
     }
   }
 

@@ -43,19 +43,9 @@ final class SnapcastHarness {
 
   private func record() {
     house.events.on { [unowned self] event in
-      let mark = house.events.isByController ? "*" : ""
-      switch event {
-      case .device(let device, .playing): _ = device
-      case .device(let device, let reason): reported.append("\(mark)\(device.id) \(reason.rawValue)")
-      case .volume(let device, let volume, let muted, _, let cause):
-        reported.append(
-          "\(mark)\(device.id) \(volume)\(muted ? " muted" : "")" + (cause.map { " by \($0.rawValue)" } ?? "")
-        )
-      case .state(let state, _): reported.append(state.rawValue)
-      case .ended(_, _, let reason): reported.append("ended \(reason.rawValue)")
-      case .error(let code, _, _, _): reported.append("error \(code)")
-      case .time, .track, .suspension: break
-      }
+      guard let text = event.text(isByController: house.events.isByController) else { return }
+      let cause: LevelCause? = if case .volume(_, _, _, _, let cause) = event { cause } else { nil }
+      reported.append(text + (cause.map { " by \($0.rawValue)" } ?? ""))
     }
   }
 

@@ -111,6 +111,21 @@ extension RealTimeTests {
       #expect(try frames(of: folder.file("one.raw"), channels: 2).count >= 24_000)
     }
 
+    /// Returns a renderer of a session for two speakers, each on a stereo card of its own.
+    private static func render(
+      to writers: [SinkWriter], _ clock: HouseClock, _ waiter: Waiter, on loop: EventLoop,
+      _ format: AudioFormat
+    ) throws -> (ThreadedStage, PCMRenderer) {
+      let layout = CardLayout(
+        channels: [2, 2], isShared: [false, false],
+        routes: [CardRoute(card: 0, left: 0, right: 1), CardRoute(card: 1, left: 0, right: 1)],
+        fallback: .none, clock: clock)
+      let memory = RenderMemory(devices: 2, sessions: 1, format: format)
+      let stage = try ThreadedStage(
+        loop: loop, memory: memory, outputs: Outputs(.cards(writers, layout), waiter), format: format)
+      return (stage, PCMRenderer(loop: loop, format: format, memory: memory, stage: stage))
+    }
+
     @Test(
       "a first card that stops without an error takes its speakers out alone, and is back when it plays again"
     )
@@ -138,14 +153,7 @@ extension RealTimeTests {
               role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
       }
-      let layout = CardLayout(
-        channels: [2, 2], isShared: [false, false],
-        routes: [CardRoute(card: 0, left: 0, right: 1), CardRoute(card: 1, left: 0, right: 1)],
-        fallback: .none, clock: clock)
-      let memory = RenderMemory(devices: 2, sessions: 1, format: format)
-      let stage = try ThreadedStage(
-        loop: loop, memory: memory, outputs: Outputs(.cards(writers, layout), waiter), format: format)
-      let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+      let (stage, renderer) = try Self.render(to: writers, clock, waiter, on: loop, format)
       let path = folder.file("a.wav")
       try Sound(sampleRate: 48_000, channels: [Signal.constant(0.5, frames: 60 * 48_000)]).write(to: path)
       var (events, troubles): ([String], [String]) = ([], [])
@@ -200,14 +208,7 @@ extension RealTimeTests {
           .card(try CardStage(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
       }
-      let layout = CardLayout(
-        channels: [2, 2], isShared: [false, false],
-        routes: [CardRoute(card: 0, left: 0, right: 1), CardRoute(card: 1, left: 0, right: 1)],
-        fallback: .none, clock: clock)
-      let memory = RenderMemory(devices: 2, sessions: 1, format: format)
-      let stage = try ThreadedStage(
-        loop: loop, memory: memory, outputs: Outputs(.cards(writers, layout), waiter), format: format)
-      let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+      let (stage, renderer) = try Self.render(to: writers, clock, waiter, on: loop, format)
       var isDone = false
       var sound = Signal.constant(0, frames: 96_000)
       for click in stride(from: 480, to: 96_000, by: 4_800) { sound[click] = 0.95 }
