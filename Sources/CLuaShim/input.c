@@ -2,13 +2,10 @@
  * All other files stay Lua's. */
 #include "internal.h"
 
-/* Upvalues of all four: box, Lua's own function, the handle of standard input. */
+/* Upvalues of all: box, Lua's own function, the handle of standard input or output. */
 
-static int enter_own(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+static int enter_own(lua_State *L, const char *standard) {
+  return call_file_function(L, lua_tocfunction(L, lua_upvalueindex(2)), standard);
 }
 
 /* True if `io.input()` is standard input. */
@@ -20,20 +17,20 @@ static bool reads_standard_input(lua_State *L) {
 }
 
 static int read_default(lua_State *L) {
-  if (!reads_standard_input(L)) return enter_own(L);
+  if (!reads_standard_input(L)) return enter_own(L, "_IO_input");
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
 /* `io.lines(nil, …)` reads the file of `io.input()`. */
 static int lines_default(lua_State *L) {
-  if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L);
+  if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L, "_IO_input");
   if (lua_gettop(L) > 0) lua_remove(L, 1);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
 /* The methods `file:read(…)` and `file:lines(…)`. */
 static int method_of_file(lua_State *L) {
-  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
+  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L, NULL);
   lua_remove(L, 1);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
@@ -61,14 +58,14 @@ static int write_default(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
   bool same = lua_rawequal(L, -1, lua_upvalueindex(3));
   lua_pop(L, 1);
-  if (!same) return enter_own(L);
+  if (!same) return enter_own(L, "_IO_output");
   lua_pushnil(L);
   lua_insert(L, 1);
   return write_text(L, 2);
 }
 
 static int write_of_file(lua_State *L) {
-  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
+  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L, NULL);
   return write_text(L, 2);
 }
 
@@ -80,6 +77,7 @@ static void replace(lua_State *L, const char *name, const char *standard, lua_CF
     lua_pop(L, 2);
     return;
   }
+  replace_by_own(L);
   lua_getglobal(L, "io");
   lua_getfield(L, -1, standard);
   lua_remove(L, -2);

@@ -3,6 +3,7 @@
 
 #include "CLuaShim.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -98,9 +99,17 @@ void open_files(lua_State *L);      /* package.searchpath */
 
 /* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
-int await_mounts(lua_State *L, int count, lua_KFunction answered);
+int await_mounts(lua_State *L, int count, lua_KFunction answered, lua_KContext context);
 bool mount_is_silent(lua_State *L);
+/* Calls a function of Lua's `io` in the frame of the caller. The file that it uses, argument 1 or that in the registry's
+ * field `standard`, has answered before if it is on a remote mount; else the results are nil, a failure, its number. */
+int call_file_function(lua_State *L, lua_CFunction own, const char *standard);
+/* Replaces a function of `io` on the top by Lua's own, if it has been replaced. */
+void replace_by_own(lua_State *L);
 int push_candidates(lua_State *L, const char *name, const char *path);
+
+/* Starts a thread that receives no signals. Returns 0, or the error number. */
+int start_thread(pthread_t *thread, void *(*body)(void *), void *argument);
 
 void watchdog_enter(shim_state *s);
 void watchdog_leave(shim_state *s);

@@ -137,7 +137,7 @@ static int loadfile_text(lua_State *L) {
   luaL_checkstring(L, 1);
   refuse_binary(L, 2);
   lua_pushvalue(L, 1);
-  return await_mounts(L, 1, loadfile_answered);
+  return await_mounts(L, 1, loadfile_answered, 0);
 }
 
 static int dofile_ended(lua_State *L, int status, lua_KContext context) {
@@ -159,7 +159,7 @@ static int dofile_text(lua_State *L) {
   luaL_checkstring(L, 1);
   lua_settop(L, 1);
   lua_pushvalue(L, 1);
-  return await_mounts(L, 1, dofile_answered);
+  return await_mounts(L, 1, dofile_answered, 0);
 }
 
 /* ---- setmetatable -------------------------------------------------------------------------------------- */

@@ -202,7 +202,7 @@ static int require(lua_State *L) {
   if (lua_getfield(L, -1, "path") != LUA_TSTRING) return load_module(L, name);
   const char *path = lua_tostring(L, -1);
   const char *file = luaL_gsub(L, name, ".", "/");
-  return await_mounts(L, push_candidates(L, file, path), mounts_answered);
+  return await_mounts(L, push_candidates(L, file, path), mounts_answered, 0);
 }
 
 static int load_module(lua_State *L, const char *name) {

@@ -168,6 +168,15 @@ static void *watch(void *argument) {
   return NULL;
 }
 
+int start_thread(pthread_t *thread, void *(*body)(void *), void *argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failure = pthread_create(thread, NULL, body, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return failure;
+}
+
 shim_watchdog *shim_watchdog_start(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install_handler);
@@ -179,13 +188,7 @@ shim_watchdog *shim_watchdog_start(void) {
   pthread_mutex_init(&w->lock, NULL);
   pthread_cond_init(&w->changed, &attributes);
   pthread_condattr_destroy(&attributes);
-  /* Signals are handled on other threads. */
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed = pthread_create(&w->watcher, NULL, watch, w);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (failed) {
+  if (start_thread(&w->watcher, watch, w) != 0) {
     free(w);
     return NULL;
   }

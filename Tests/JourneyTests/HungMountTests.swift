@@ -141,6 +141,105 @@ struct HungMountTests {
     #expect(outcome.lines[3] == "true\ttrue")
   }
 
+  @Test("open files fail while their mount is silent, and go on where they were once it answers")
+  func openFiles() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local task = require "task"
+      local ticks, left, texts = 0, 8, {}
+      local file, lines, all = assert(io.open "nas/a.txt"), nil, io.lines "nas/a.txt"
+      local output = assert(io.open("nas/b.txt", "w"))
+      io.input "nas/a.txt"
+      lines = file:lines()
+      print(file:read "l", lines(), all(), io.read "l", io.type(output:write "x"))
+      local function signal(name) assert(io.open(name, "w")):close() end
+      local function run(number, fn)
+        task.spawn(function()
+          local value, err = task.try(fn)
+          texts[number], left = tostring(err or value), left - 1
+        end)
+      end
+      signal "stop"
+      task.sleep "1500ms"                     -- the answer of a mount counts for a second
+      run(1, function() assert(file:read "l") end)
+      run(2, lines)
+      run(3, all)
+      run(4, function() assert(io.read "l") end)
+      run(5, function() assert(file:seek "set") end)
+      run(6, function() assert(output:write "y") end)
+      run(7, function() assert(output:flush()) end)
+      run(8, function() assert(output:close()) end)
+      while left > 0 do task.sleep "100ms"; ticks = ticks + 1 end
+      for number = 1, 8 do print(number, texts[number]) end
+      print(ticks > 50, ticks < 400)
+      signal "continue"
+      task.sleep "1500ms"
+      print(file:read "l", lines(), all(), io.read "l", file:seek "set", io.type(output:write "z"))
+      print(output:close(), io.open("nas/b.txt"):read "a")
+      os.exit(0)
+      """)
+    try home.script(
+      """
+      mkdir real nas
+      printf '1\\n2\\n3\\n4\\n' > real/a.txt
+      bindfs -f real nas & server=$!
+      while ! grep -q ' fuse ' /proc/self/mountinfo; do kill -0 $server || exit 77; sleep 0.1; done
+      (
+        while [ ! -e stop ]; do sleep 0.1; done; kill -STOP $server
+        while [ ! -e continue ]; do sleep 0.1; done; kill -CONT $server
+      ) & signals=$!
+      ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$ROOMTONE" run \(script); status=$?
+      touch stop continue; wait $signals
+      umount -l nas; wait $server
+      exit $status
+      """, as: "mount.sh")
+    let outcome = try home.runInShell("unshare -m sh mount.sh")
+    guard outcome.status != 77, !outcome.errors.contains("unshare") else {
+      print("not tested: unshare -m with a mount of FUSE is not permitted here")
+      return
+    }
+    let silence = "no answer within 10 s from the mount \(home.path("nas")) (fuse"
+    try #require(outcome.lines.count == 12, "\(outcome)")
+    #expect(outcome.lines[0] == "1\t2\t1\t1\tfile")
+    for number in 1...8 {
+      let name = number < 6 ? "a.txt" : "b.txt"
+      #expect(outcome.lines[number].hasPrefix("\(number)\t"))
+      #expect(outcome.lines[number].contains("cannot open nas/\(name): \(silence)"), "\(outcome)")
+    }
+    #expect(outcome.lines[9] == "true\ttrue")
+    #expect(outcome.lines[10] == "3\t4\t2\t2\t0\tfile")
+    #expect(outcome.lines[11] == "true\txz")
+  }
+
+  @Test("a script on it is refused with its name, and other scripts of a daemon run on")
+  func script() throws {
+    let home = try Home()
+    guard let refused = try run("run nas/far.lua", in: home) else { return }
+    let silence = "no answer within 10 s from the mount"
+    #expect(refused.status == 2, "\(refused)")
+    #expect(
+      refused.errors.contains("can't read the script nas/far.lua: \(silence) \(home.path("nas")) (fuse"))
+
+    try home.script(
+      """
+      local task = require "task"
+      for count = 1, 110 do task.sleep "100ms"; print("near", count) end
+      """, as: "near.lua")
+    let served = try run(
+      """
+      --version; mkdir scripts; mv near.lua scripts; ln -s ../nas/far.lua scripts
+      timeout 13 "$ROOMTONE" serve scripts
+      """, in: home)
+    let outcome = try #require(served)
+    #expect(outcome.errors.contains("far: ") && outcome.errors.contains("far.lua: \(silence)"), "\(outcome)")
+    #expect((outcome.output + outcome.errors).contains("near 110"), "\(outcome)")
+
+    let folder = try #require(try run("serve nas", in: try Home()))
+    #expect(folder.status != 0 && folder.errors.contains("can't read the folder of scripts"), "\(folder)")
+    #expect(folder.errors.contains(silence), "\(folder)")
+  }
+
   @Test("play ends with the name of the mount")
   func play() throws {
     let home = try Home()

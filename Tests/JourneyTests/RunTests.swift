@@ -134,6 +134,26 @@ import Testing
     #expect(outcome == Outcome(status: 0, output: "a b\nc d e\nf g\nh\ni", errors: ""))
   }
 
+  @Test("misuse of a file is reported at the line of the script, and programs do not inherit the file")
+  func fileMisuse() throws {
+    let outcome = try Home().run(
+      "run", "-e",
+      """
+      local file = assert(io.open("a.txt", "w+"))
+      for _, fn in ipairs { function() file:read "z" end, function() io.read "z" end, function() file:seek "z" end,
+        function() file:write {} end } do print(pcall(fn)) end
+      io.popen("ls -l /proc/self/fd"):read "a":gsub("a%.txt", print)
+      """)
+    #expect(
+      outcome.output == """
+        false\t-e:2: bad argument #1 to 'read' (invalid format)
+        false\t-e:2: bad argument #1 to 'read' (invalid format 'z': l, L, n, a or a number of bytes)
+        false\t-e:2: bad argument #1 to 'seek' (invalid option 'z')
+        false\t-e:3: bad argument #1 to 'write' (string expected, got table)
+
+        """, "\(outcome)")
+  }
+
   @Test("warnings and errors of the log go to standard error, results to standard output")
   func streams() throws {
     let home = try Home()

@@ -155,8 +155,9 @@ void shim_replace_input(lua_State *L, void *read, void *lines);
 
 /* Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices: `open` and `lines` are entered with the
  * arguments. `io.input` and `io.output` refuse them. `answer` is entered with the paths that one of these functions,
- * `dofile`, `loadfile`, `os.remove`, `os.rename` or `require` is about to use, and may suspend: its results are none, or
- * nil, a failure and its number. */
+ * `dofile`, `loadfile`, `os.remove`, `os.rename` or `require` is about to use, and before each use of an open file on a
+ * remote mount; it may suspend: its results are none, true for a path on a remote mount, or nil, a failure and its
+ * number. */
 void shim_replace_files(lua_State *L, void *open, void *lines, void *answer);
 
 /* Replaces `io.write`, and the method of files, where they write to standard output: `write` is entered with the
