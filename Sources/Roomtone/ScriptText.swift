@@ -27,9 +27,30 @@ public struct ScriptText: Sendable {
     self.init(name: "-e", chunkName: "=-e", isFile: false, bytes: Array(code.utf8))
   }
 
-  /// Reads a file, or standard input for `-`.
+  /// Reads a file, or standard input for `-`. A file on a remote mount has to arrive within `FileDeadline.limit`.
   /// - Parameter kind: the word for it in messages.
   public init(path: String, kind: String = "script") throws(ScriptTextError) {
+    guard path != "-", RemoteMount.of(path) != nil else {
+      self = try Self.read(path, kind)
+      return
+    }
+    let result: Result<ScriptText, ScriptTextError>?
+    do {
+      result = try FileCall { Result { () throws(ScriptTextError) in try Self.read(path, kind) } }.wait()
+    } catch {
+      throw ScriptTextError(.missing, "can't read the \(kind) \(path): \(error)")
+    }
+    guard let result else { throw Self.unanswered(path, kind) }
+    self = try result.get()
+  }
+
+  /// Returns the error of a file on a remote mount that does not answer.
+  static func unanswered(_ path: String, _ kind: String = "script") -> ScriptTextError {
+    let (cause, hint) = FileDeadline.silence(of: path)
+    return ScriptTextError(.missing, "can't read the \(kind) \(path): \(cause)", hint: hint)
+  }
+
+  private static func read(_ path: String, _ kind: String) throws(ScriptTextError) -> ScriptText {
     let isInput = path == "-"
     let fd = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard fd >= 0 else {
@@ -39,7 +60,7 @@ public struct ScriptText: Sendable {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = read(fd, &buffer, buffer.count)
+      let count = Glibc.read(fd, &buffer, buffer.count)
       if count == 0 { break }
       guard count > 0 else {
         throw ScriptTextError(.missing, "can't read the \(kind) \(path): \(SystemError(errno).text)")
@@ -49,7 +70,7 @@ public struct ScriptText: Sendable {
         throw ScriptTextError(.missing, "\(path) is larger than 16 MB: no \(kind)")
       }
     }
-    self.init(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)
+    return ScriptText(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)
   }
 
   private init(name: String, chunkName: String, isFile: Bool, bytes: [UInt8]) {

@@ -126,6 +126,11 @@ public final class Daemon {
     }
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
     self.folder = folder
+    // Nothing else runs yet that could not wait.
+    if RemoteMount.of(folder.path) != nil {
+      let path = folder.path
+      guard try FileCall({ try LinuxFiles.names(in: path) }).wait() != nil else { throw folder.silence }
+    }
     for name in try folder.scripts() { add(name, folder).load() }
     if let interval = options.notifier.watchdogInterval { keepWatch(every: interval) }
     updateStatus()
@@ -224,8 +229,19 @@ public final class Daemon {
     }
   }
 
+  /// Applies changes of the folder, once the remote mount that may hold it has answered.
   private func apply(_ changes: FolderChanges) {
     guard phase == .running, let folder else { return }
+    guard RemoteMount.of(folder.path) != nil else { return apply(changes, of: folder) }
+    engine.loop.start { [self] in
+      do {
+        try await MusicFiles.awaitAnswer(of: [folder.path], on: engine.loop)
+        if phase == .running { apply(changes, of: folder) }
+      } catch { log.add(.error, "\(folder.silence.description); its scripts run on") }
+    }
+  }
+
+  private func apply(_ changes: FolderChanges, of folder: ScriptFolder) {
     let names: [String]
     do { names = try folder.scripts() } catch {
       log.add(.error, "\(error.description); its scripts run on")

@@ -67,7 +67,8 @@ final class ScriptFolder {
     watch = nil
   }
 
-  /// Returns the names of the scripts, sorted, and watches the folder and its libraries.
+  /// Returns the names of the scripts, sorted, and watches the folder and its libraries. A remote mount that holds the
+  /// folder has answered before; no call is made for a file on another one.
   /// - Throws: `daemon.folder` when the folder can't be read.
   func scripts() throws(DaemonError) -> [String] {
     do throws(SystemError) {
@@ -77,12 +78,27 @@ final class ScriptFolder {
       let names = try LinuxFiles.names(in: path)
       watchTargets(of: names.filter { $0.hasSuffix(".lua") && !$0.hasPrefix(".") })
       for name in names where name.hasPrefix("_") { addLibraries("\(path)/\(name)", depth: 1) }
-      return names.compactMap(FolderChanges.scriptName).filter { Self.isFile("\(path)/\($0).lua") }.sorted()
+      return names.compactMap(FolderChanges.scriptName).filter { isFile(file(of: $0)) }.sorted()
     } catch {
-      throw DaemonError(
-        .folder, "can't read the folder of scripts \(path.onOneLine): \(error.text)",
-        hint: "make it, or name another one: roomtone serve DIR")
+      throw unreadable(error.text, hint: "make it, or name another one: roomtone serve DIR")
     }
+  }
+
+  /// Returns the error of a folder on a remote mount that has not answered.
+  var silence: DaemonError {
+    let (cause, hint) = FileDeadline.silence(of: path)
+    return unreadable(cause, hint: hint)
+  }
+
+  private func unreadable(_ cause: String, hint: String?) -> DaemonError {
+    DaemonError(.folder, "can't read the folder of scripts \(path.onOneLine): \(cause)", hint: hint)
+  }
+
+  /// Returns `true` if a call for the file at a path returns: for a remote mount that is known from the folder itself
+  /// alone.
+  private func isReachable(_ file: String) -> Bool {
+    guard let mount = RemoteMount.of(file) else { return true }
+    return mount == RemoteMount.of(path)
   }
 
   /// Returns the path of the script called `name`.
@@ -97,7 +113,9 @@ final class ScriptFolder {
   private func watchTargets(of names: [String]) {
     var found: [String: [String: String]] = [:]
     for name in names {
-      guard let target = Self.target(of: "\(path)/\(name)"), let slash = target.lastIndex(of: "/") else {
+      guard isReachable("\(path)/\(name)"), let target = Self.target(of: "\(path)/\(name)"),
+        let slash = target.lastIndex(of: "/")
+      else {
         continue
       }
       let folder = slash == target.startIndex ? "/" : String(target[..<slash])
@@ -123,7 +141,7 @@ final class ScriptFolder {
   }
 
   private func addLibraries(_ folder: String, depth: Int) {
-    guard depth <= Self.deepest, Self.isFolder(folder), (try? watch?.add(folder)) != nil else { return }
+    guard depth <= Self.deepest, isFolder(folder), (try? watch?.add(folder)) != nil else { return }
     for name in (try? LinuxFiles.names(in: folder)) ?? [] where !name.hasPrefix(".") {
       if name.hasSuffix(".lua") { changes.libraries.insert("\(folder)/\(name)") }
       addLibraries("\(folder)/\(name)", depth: depth + 1)
@@ -141,7 +159,7 @@ final class ScriptFolder {
       if folder == path || folder.hasPrefix(path + "/") {
         changes.add(name, in: folder, root: path)
         let isLibrary = folder != path || name.hasPrefix("_")
-        if isLibrary, Self.isFolder("\(folder)/\(name)") { addLibraries("\(folder)/\(name)", depth: 1) }
+        if isLibrary, isFolder("\(folder)/\(name)") { addLibraries("\(folder)/\(name)", depth: 1) }
       } else if "\(folder == "/" ? "" : folder)/\(name)" == path {
         // The folder itself has come, or gone.
         watch?.remove(path)
@@ -163,8 +181,9 @@ final class ScriptFolder {
     }
   }
 
-  private static func isFile(_ path: String) -> Bool { kind(of: path) == S_IFREG }
-  private static func isFolder(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
+  /// Returns `true` for a file, and for a link to another mount, where the host of the script finds out.
+  private func isFile(_ path: String) -> Bool { !isReachable(path) || Self.kind(of: path) == S_IFREG }
+  private func isFolder(_ path: String) -> Bool { isReachable(path) && Self.kind(of: path) == S_IFDIR }
 
   private static func kind(of path: String) -> mode_t {
     var status = stat()

@@ -58,32 +58,41 @@ final class ScriptHost {
     }
   }
 
-  /// Reads the file anew and starts it in place of the version that runs.
+  /// Reads the file anew and starts it in place of the version that runs. A file on a remote mount is read when that
+  /// has answered.
   func load() {
     guard !isRemoved else { return }
     generation += 1
+    guard RemoteMount.of(path) != nil else { return load(generation) }
+    engine.loop.start { [self, generation] in
+      let hasAnswered = (try? await MusicFiles.awaitAnswer(of: [path], on: engine.loop)) != nil
+      guard !isRemoved, generation == self.generation else { return }
+      if hasAnswered { load(generation) } else { refuse(LuaError(ScriptText.unanswered(path))) }
+    }
+  }
+
+  private func load(_ generation: Int) {
     do {
       versions[generation] = try read(generation)
       perform(machine.loaded(generation))
-    } catch {
-      let error = LuaError(error)
-      machine.unloadable(error)
-      let rest = script == nil ? "" : "; the version before runs on"
-      record(script == nil ? .broken : .stale, error.description)
-      log.add(.error, error.report + rest, script: name)
-      lastError = error
-      perform([])
-    }
+    } catch { refuse(LuaError(error)) }
+  }
+
+  /// Keeps the version that runs, if there is one, as the file can't be loaded.
+  private func refuse(_ error: LuaError) {
+    machine.unloadable(error)
+    let rest = script == nil ? "" : "; the version before runs on"
+    record(script == nil ? .broken : .stale, error.description)
+    log.add(.error, error.report + rest, script: name)
+    lastError = error
+    perform([])
   }
 
   /// Ends the script for good.
   func remove() { perform(machine.remove()) }
 
   private func read(_ generation: Int) throws -> (script: Script, main: LuaReference) {
-    let text: ScriptText
-    do { text = try ScriptText(path: path) } catch {
-      throw LuaError(code: error.code, message: error.message, hint: error.hint)
-    }
+    let text = try ScriptText(path: path)
     let script = try engine.makeScript(path, isFile: true)
     script.starter = Cause.current
     script.setArguments([])
