@@ -93,6 +93,20 @@ import Testing
     #expect(try fixture.isGood("show.mp3"))
   }
 
+  @Test("are left alone between their renaming and the update of their row") func beingFinished() throws {
+    let fixture = try LibraryFolder()
+    var entry = try fixture.left("show.mp3", row: 0..<40, part: nil)
+    let part = try PartFile.create(path: entry.path)
+    try part.write(fixture.tag + fixture.bytes(0..<40))
+    _ = try part.finish(as: entry.path, syncs: false)
+    #expect(try fixture.library.recover(now: fixture.now).isEmpty)
+    (entry.part, entry.state) = (nil, .finished)
+    try fixture.catalogue.update([entry])
+    part.release()
+    #expect(try fixture.library.recover(now: fixture.now).isEmpty)
+    #expect(try fixture.catalogue.entries() == [entry])
+  }
+
   @Test("are found by their name when only the row was not yet written", arguments: [false, true])
   func renamed(isNumbered: Bool) throws {
     let fixture = try LibraryFolder()

@@ -21,7 +21,7 @@ public final class PartFile {
     (self.path, self.descriptor, self.length) = (path, descriptor, length)
   }
 
-  deinit { close() }
+  deinit { release() }
 
   // MARK: Making and finding
 
@@ -161,8 +161,9 @@ public final class PartFile {
 
   // MARK: The end
 
-  /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`, and unlocks it; file and
-  /// name are on the disk then.
+  /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`; file and name are on the disk
+  /// then. The file stays locked until `release`: who looks for abandoned recordings leaves it alone while its row
+  /// still has the part.
   /// - Parameter syncs: `false` for a file that no power cut need spare.
   /// - Returns: the final path.
   /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and locked.
@@ -174,7 +175,6 @@ public final class PartFile {
       let result = Self.rename(path, to: candidate)
       if result == 0 {
         if syncs { Self.syncFolder(of: candidate) }
-        close()
         return candidate
       }
       guard result == EEXIST, number < RecordingName.highest else {
@@ -185,13 +185,14 @@ public final class PartFile {
   }
 
   /// Unlocks and closes the part, which stays as it is, to be recovered, or is removed. Does nothing after
-  /// `finish`.
+  /// `release`.
   public func abandon(keep: Bool) {
     if !keep, descriptor >= 0, Self.isNamed(descriptor) { unlink(path) }
-    close()
+    release()
   }
 
-  private func close() {
+  /// Unlocks and closes the file. Does nothing when called again.
+  public func release() {
     guard descriptor >= 0 else { return }
     // A program that is being started at this moment may share the descriptor, and with it the lock.
     _ = Self.lock(descriptor, LOCK_UN)

@@ -203,9 +203,12 @@ extension RecordingLibrary {
       try catalogue.update([entry])
       return Recovered(entry: entry, outcome: .joined)
     case .recording where entry.joinBase == nil:
-      if let found = try renamed(entry) {
+      switch try search(for: entry) {
+      case .held: return nil
+      case .found(let found):
         try catalogue.update([found])
         return Recovered(entry: found, outcome: .named)
+      case .nowhere: break
       }
     case .recording, .joining, .interrupted: break
     }
@@ -226,12 +229,23 @@ extension RecordingLibrary {
     return !Self.isThere(part) && !mayBegin(entry, now)
   }
 
-  /// Returns the row of a recording that was renamed before its row was updated; nil when there is no such
-  /// file.
-  private func renamed(_ entry: RecordingEntry) throws -> RecordingEntry? {
+  /// The result of a search for a recording that was renamed before its row was updated.
+  private enum Renamed {
+    /// The file is there; the row as it is now.
+    case found(RecordingEntry)
+    /// The owner is about to update the row, or has done so meanwhile.
+    case held
+    /// No file is the recording.
+    case nowhere
+  }
+
+  private func search(for entry: RecordingEntry) throws -> Renamed {
     for number in 1...RecordingName.highest {
       let path = number == 1 ? entry.path : RecordingName.numbered(entry.path, number)
-      guard Self.isThere(path) else { return nil }
+      guard Self.isThere(path) else { return .nowhere }
+      // The owner unlocks the file behind the update of the row.
+      if PartFile.isHeld(path) { return .held }
+      guard try catalogue.entry(id: entry.id)?.part == entry.part else { return .held }
       // A file of another recording, or of another program, is left alone.
       if let other = try catalogue.entry(path: path), other.id != entry.id { continue }
       let sound = try RecordedSound.read(path, codec: entry.codec)
@@ -242,9 +256,9 @@ extension RecordingLibrary {
       var found = entry
       (found.path, found.part, found.state) = (path, nil, .recovered)
       (found.samples, found.bytes) = (sound.samples, sound.bytes)
-      return found
+      return .found(found)
     }
-    return nil
+    return .nowhere
   }
 
   /// The limit in bytes of the sound between two updates of a row.

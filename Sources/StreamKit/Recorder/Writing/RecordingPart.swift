@@ -153,12 +153,15 @@ final class RecordingPart {
     (entry.sampleRate, entry.channels) = (sound.sampleRate ?? 0, sound.channels ?? 0)
   }
 
-  /// Renames the part to its final name.
+  /// Renames the part to its final name; the file stays locked until `release`.
   func rename() throws(RecordError) {
     entry.path = try file.finish(as: entry.path, syncs: !isScratch)
     entry.part = nil
     entry.state = fails ? .failed : .finished
   }
+
+  /// Unlocks the file, as its row is up to date.
+  func release() { file.release() }
 
   /// Appends the part to the first `base` bytes of the file that it continues; until `remove` its sound
   /// exists twice.

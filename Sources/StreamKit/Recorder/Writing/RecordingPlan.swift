@@ -227,6 +227,7 @@ final class RecordingPlan {
       try part.rename()
     }
     core.update(part.entry)
+    part.release()
     closed.append(part.entry)
   }
 
