@@ -157,6 +157,27 @@ struct StreamTests {
     }
   }
 
+  @Test("a title that was received before a session listens is reported when that session plays its sound")
+  func titleBeforeSession() throws {
+    let station = try Station()
+    station.answer(
+      "/live",
+      with: .live(try live(titles: [.init("A - One", at: 0), .init("B - Two", at: 160_000)])))
+    try StreamHarness.run(station) { harness in
+      let stream = harness.stream
+      try await stream.start()
+      try await harness.wait { harness.reported.contains("came: B - Two") }
+      try #require(!harness.reported.contains("heard: B - Two"))
+      let began = harness.loop.now
+      let playback = try stream.attach(
+        heard: { began.duration(to: harness.loop.now).inSeconds }, moved: {})
+      let block = PCMBlock(format: .session, frames: 1000)
+      #expect(try playback.makeLiveDecoder().read(into: block.view.buffer) > 0)
+      try await harness.wait { harness.reported.contains("heard: B - Two") }
+      #expect(stream.title?.withoutArtist == "Two")
+    }
+  }
+
   @Test(
     "over a drop it plays on from the buffer, reports the join, and emits started when it is received again")
   func drops() throws {

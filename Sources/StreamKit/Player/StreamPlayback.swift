@@ -25,6 +25,8 @@ extension Stream {
     if !wasReady { clock.rest(at: start) }
     let playback = makePlayback(of: buffer, heard: heard, moved: moved)
     listener = .session(playback)
+    // Titles that have come are waited for by the clock of the session from now on.
+    followTitles()
     return playback
   }
 
