@@ -64,7 +64,7 @@ struct DoctorTests {
         == "ok station morning MP3, 44.1 kHz, mono, 128 kbit/s, with titles", "\(outcome)")
     #expect(
       Self.line("station plain", outcome)
-        == "ok station plain MP3, 44.1 kHz, mono, bit rate unknown, no titles", "\(outcome)")
+        == "ok station plain MP3, 44.1 kHz, mono, 64 kbit/s, no titles", "\(outcome)")
     for (name, reason) in [
       ("gone", "404"), ("page", "(stream."), ("silent", "no sound within 5 s"),
       ("dead", "refuses connections"),

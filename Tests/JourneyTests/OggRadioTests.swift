@@ -66,6 +66,14 @@ import Testing
     let list = try home.run("recordings", "verify")
     #expect(list.lines.count == 3 && list.lines.allSatisfy { $0.hasPrefix("good  0:03  ") }, "\(list)")
 
+    let urls = Stations.mounts.enumerated().map { "s\($0) = \"\(stations.icecast.url($1))\"" }
+    try home.script("stations { \(urls.joined(separator: ", ")) }", as: "config.lua")
+    let doctor = try home.run("doctor", "--config", "config.lua")
+    for (number, codec) in ["Vorbis", "Opus", "FLAC"].enumerated() {
+      let line = doctor.lines.first { $0.contains("station s\(number)") } ?? ""
+      #expect(line.contains("\(codec), 48 kHz, stereo, ") && line.contains(" kbit/s, with titles"), "\(doctor)")
+    }
+
     for (mount, player) in zip(Stations.mounts, players) {
       try player.expect("Some Artist - Some Song")
       let sound = try player.end()

@@ -73,11 +73,17 @@ enum NetworkChecks {
         check, "no sound within \(Int(timeout.inSeconds)) s",
         hint: "try it with roomtone play \(ShellWord.quoted(name))")
     }
-    return .ok(check, text(format, stream.station))
+    // Stations of Ogg and HLS state neither a rate nor that they have titles: the sound has both.
+    if stream.bitRate == nil || !stream.station.sendsTitles { try? await loop.sleep(for: timeToMeasure) }
+    let hasTitles = stream.station.sendsTitles || stream.title != nil
+    return .ok(check, text(format, bitRate: stream.bitRate, hasTitles: hasTitles))
   }
 
+  /// Time in which sound comes for the measurement of a rate.
+  private static let timeToMeasure = Duration.seconds(2)
+
   /// Returns the facts of a station: `MP3, 44.1 kHz, stereo, 128 kbit/s, with titles`.
-  static func text(_ format: StreamFormat, _ station: StationInfo) -> String {
+  private static func text(_ format: StreamFormat, bitRate: Int?, hasTitles: Bool) -> String {
     var facts = [codec(format.codec)]
     if format.sampleRate > 0 {
       let tenths = (format.sampleRate + 50) / 100
@@ -87,8 +93,8 @@ enum NetworkChecks {
       facts.append(
         format.channels == 1 ? "mono" : format.channels == 2 ? "stereo" : "\(format.channels) channels")
     }
-    facts.append(station.bitRate.map { "\($0) kbit/s" } ?? "bit rate unknown")
-    facts.append(station.sendsTitles ? "with titles" : "no titles")
+    facts.append(bitRate.map { "\($0) kbit/s" } ?? "bit rate unknown")
+    facts.append(hasTitles ? "with titles" : "no titles")
     return facts.joined(separator: ", ")
   }
 
