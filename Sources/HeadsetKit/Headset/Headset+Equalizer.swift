@@ -57,7 +57,7 @@ extension Headset {
 
   /// The shape of the equalizer, requested once in a connection, so that the order of calls never matters.
   private func equalizerShape(for operation: LinkOperation) async throws(HeadsetError) -> EqualizerShape {
-    if let shape, driver.isConnected, !isReserved { return shape }
+    if let shape = board?.shape, driver.isConnected, !isBusy { return shape }
     let info = try await ask(GetEqualizerInfo(), .equalizer)
     guard info.bands > 0 else {
       throw HeadsetError(.noBands, "\(operation.name): the headset at \(address) has no equalizer bands")
@@ -83,7 +83,7 @@ extension Headset {
     let new = EqualizerShape(
       hertz: bands.millihertz.map { Double($0) / 1000 }, range: Int(info.lowest)...Int(info.highest),
       presets: Int(info.presets))
-    shape = new
+    board?.shape = new
     return new
   }
 }

@@ -41,7 +41,7 @@ extension Headset {
   public func reboot() async throws {
     _ = try await ask(GetImageType(), nil)
     try await exclusively {
-      let boots = board?.boots
+      let boots = board?.info.boots
       // The answer may be lost with the link: that the board was started tells.
       _ = try await driver.requestRestart(Reboot(target: .application))
       guard try await returned({ $0.boots != boots && $0.image == .application }) != nil else {
@@ -99,20 +99,10 @@ extension Headset {
     if let board = try? await driver.request(GetInfo()) {
       begin(with: board)
     } else {
-      board?.image = .application
-      board?.firmwareVersion = outcome.version
+      board?.info.image = .application
+      board?.info.firmwareVersion = outcome.version
     }
     if case .updated(let version) = outcome { emit(.updateCompleted(version: version)) }
-  }
-
-  /// Reserves the headset, and with it the care for the connection, while `work` runs.
-  private func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
-    guard !isReserved else {
-      throw HeadsetError(.busy, "the headset at \(address) is being updated or restarted")
-    }
-    isReserved = true
-    defer { release() }
-    return try await work()
   }
 
   /// Connects until the board is there as it should be.

@@ -21,7 +21,7 @@ extension Headset {
     let left = try await ask(GetAmbient(side: .left), .ambient)
     let right = try await ask(GetAmbient(side: .right), .ambient)
     let levels = HeadsetAmbient(left: Int(left.level), right: Int(right.level))
-    ambientLevels = [.left: levels.left, .right: levels.right]
+    board?.ambientLevels = [.left: levels.left, .right: levels.right]
     return levels
   }
 
@@ -43,7 +43,7 @@ extension Headset {
     for (side, level) in [(Side.left, left), (.right, right)] {
       guard let level else { continue }
       _ = try await ask(SetAmbient(ambient: AmbientLevel(side: side, level: UInt8(level))), .ambient)
-      ambientLevels[side] = level
+      board?.ambientLevels[side] = level
     }
   }
 
@@ -62,13 +62,13 @@ extension Headset {
     _ request: Request, _ capability: Capabilities?
   ) async throws(HeadsetError) -> Request.Answer {
     let words = Request.operation.name
-    guard !isReserved else {
+    guard !isBusy else {
       throw HeadsetError(.busy, "\(words): the headset at \(address) is being updated or restarted")
     }
-    guard driver.isConnected, let board else {
+    guard driver.isConnected, let board = board?.info else {
       throw HeadsetError(
         .notConnected, "\(words): the headset at \(address) is not connected",
-        hint: isWanted ? "it is connected again as soon as it is there" : "headset.connect connects it")
+        hint: isKept ? "it is connected again as soon as it is there" : "headset.connect connects it")
     }
     if let capability, !board.capabilities.contains(capability) {
       if board.image == .bootloader {

@@ -22,24 +22,13 @@ public final class Headset {
   let firmwareKeyFile: String?
   /// Receives a line about a key that protects nothing.
   var onWarning: (String) -> Void = { _ in }
-  /// The description of the board in the last connection.
-  var board: BoardInfo?
-  /// The shape of the equalizer; nil until it is requested in this connection.
-  var shape: EqualizerShape?
-  /// The ambient levels that are known in this connection.
-  var ambientLevels: [Side: Int] = [:]
-  /// `true` while an update or a restart has the headset for itself.
-  var isReserved = false
+  /// The board of the last connection; nil before the first one.
+  var board: KnownBoard?
 
-  /// `true` while a lost connection is made again.
-  private(set) var isWanted = false
+  private var machine = HeadsetMachine()
   private var retry: LoopTimer?
-  private var delay = Backoff.connecting
-  /// The connection that is being made.
-  private var attempt: PendingAnswer<Void>?
-  private var isConnecting: Bool { attempt != nil }
-  /// `true` if the connection that is being made is to be ended.
-  private var isGivenUp = false
+  /// The outcome of the attempt to connect that is under way, or of the last one.
+  private var attempt = PendingAnswer<Void>()
   private var listeners = Listeners<(HeadsetEvent) -> Void>()
 
   /// - Parameter firmwareKeyFile: the file of the key that firmware must be signed for; nil for the development key.
@@ -47,7 +36,10 @@ public final class Headset {
     (self.driver, self.loop, address) = (driver, loop, driver.name)
     self.firmwareKeyFile = firmwareKeyFile
     driver.onEvent = { [weak self] in self?.receive($0) }
-    driver.onLost = { [weak self] in self?.lost($0) }
+    driver.onLost = { [weak self] error in
+      guard let self else { return }
+      perform(machine.lost(error.message))
+    }
   }
 
   deinit {
@@ -60,119 +52,96 @@ public final class Headset {
   /// `true` while requests can be made.
   public var isConnected: Bool { driver.isConnected }
   /// `true` while an update or a restart has the headset for itself.
-  public var isBusy: Bool { isReserved }
+  public var isBusy: Bool { machine.isReserved }
   /// The accessory's own name, its model if it has none; nil before it was ever connected.
-  public var name: String? { board.map { $0.name.isEmpty ? $0.model : $0.name } }
+  public var name: String? { board.map { $0.info.name.isEmpty ? $0.info.model : $0.info.name } }
   /// The maker's name of the model; nil before the first connection.
-  public var model: String? { board?.model }
+  public var model: String? { board?.info.model }
   /// The version of its firmware; nil before it was ever connected.
-  public var firmwareVersion: String? { board?.firmwareVersion }
+  public var firmwareVersion: String? { board?.info.firmwareVersion }
   /// The names of its capabilities, sorted; empty before the first connection.
-  public var capabilities: [String] { board?.capabilities.names ?? [] }
+  public var capabilities: [String] { board?.info.capabilities.names ?? [] }
 
   // MARK: The connection
 
   /// `true` while the headset is connected or about to be. Once it is false the object stays unused:
   /// connecting creates another one.
-  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted || isReserved }
+  public var isInUse: Bool { machine.isInUse }
+
+  /// `true` while a lost connection is made again.
+  var isKept: Bool { machine.isKept }
 
   /// Connects, once; then the connection is kept. While another one connects, its outcome is waited for.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   public func connect() async throws(HeadsetError) {
-    if let attempt { try await attempt.value() }
-    guard !driver.isConnected, !isConnecting, !isReserved else {
+    if machine.isConnecting { try await attempt.value() }
+    guard machine.mayConnect else {
       throw HeadsetError(
         .alreadyConnected, "the headset at \(address) is connected already",
         hint: "headset.list() has it; disconnect it first to connect anew")
     }
-    retry?.cancel()
-    do throws(HeadsetError) { try await open() } catch {
-      // It may be looked for, and goes on being so.
-      if isWanted && !driver.isConnected { tryAgain(after: delay.next()) }
-      throw error
-    }
-    isWanted = true
+    perform(machine.connect())
+    attempt = PendingAnswer()
+    try await makeConnection()
   }
 
   /// Connects the headset as soon as it is there, and keeps it connected.
-  func keepConnected() {
-    guard !isWanted else { return }
-    isWanted = true
-    if !driver.isConnected && !isConnecting { tryAgain(after: .zero) }
-  }
+  func keepConnected() { perform(machine.keep()) }
 
   /// Ends the connection, and does not make it anew.
   public func disconnect() async {
-    let was = driver.isConnected && !isConnecting
-    (isWanted, isGivenUp) = (false, isConnecting)
-    retry?.cancel()
-    retry = nil
+    let (before, after) = machine.disconnect(isConnected: driver.isConnected)
+    perform(before)
     await driver.disconnect()
-    emit(was ? .disconnected("disconnected") : .released)
+    emit(after)
   }
 
-  private func open() async throws(HeadsetError) {
-    let attempt = PendingAnswer<Void>()
-    (self.attempt, isGivenUp) = (attempt, false)
-    do throws(HeadsetError) { try await makeConnection() } catch {
-      self.attempt = nil
+  /// Reserves the headset, and with it the care for the connection, while `work` runs.
+  func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
+    guard !machine.isReserved else {
+      throw HeadsetError(.busy, "the headset at \(address) is being updated or restarted")
+    }
+    perform(machine.reserve())
+    defer { perform(machine.release(isConnected: driver.isConnected)) }
+    return try await work()
+  }
+
+  /// Makes the attempt that has begun, and resolves it.
+  private func makeConnection() async throws(HeadsetError) {
+    let attempt = attempt
+    do throws(HeadsetError) {
+      let board = try await driver.connect()
+      // It may have been given up, or lost, before this task's turn came.
+      guard driver.isConnected, machine.awaitsBoard else {
+        throw HeadsetError(.connectionFailed, "the connection to \(address) was lost at once")
+      }
+      begin(with: board)
+    } catch {
       attempt.resolve(.failure(error))
+      perform(machine.failed(error))
       throw error
     }
-    self.attempt = nil
     attempt.resolve(.success(()))
-    emit(.connected)
+    perform(machine.connected())
   }
 
-  private func makeConnection() async throws(HeadsetError) {
-    let board = try await driver.connect()
-    // It may have been given up, or lost, before this task's turn came.
-    guard driver.isConnected, !isGivenUp else {
-      throw HeadsetError(.connectionFailed, "the connection to \(address) was lost at once")
-    }
-    begin(with: board)
-    delay.reset()
-  }
+  /// Notes the board that was connected, and forgets the one before.
+  func begin(with board: BoardInfo) { self.board = KnownBoard(info: board.cleaned) }
 
-  /// Notes who the board is that was connected; what was known of the one before counts no more.
-  func begin(with board: BoardInfo) {
-    self.board = board.cleaned
-    (shape, ambientLevels) = (nil, [:])
-  }
-
-  private func lost(_ error: HeadsetError) {
-    // Whoever has the headset for itself sees to the connection, too, as who makes it.
-    guard !isReserved, !isConnecting else { return }
-    emit(.disconnected(error.message))
-    if isWanted { tryAgain(after: delay.next()) }
-  }
-
-  /// Ends the reservation, and makes a connection that was lost meanwhile again.
-  func release() {
-    isReserved = false
-    if !driver.isConnected && isWanted { lost(HeadsetError(.notConnected, "it has not come back")) }
-  }
-
-  private func tryAgain(after delay: Duration) {
-    retry = loop.after(delay) { [weak self] in
-      guard let self, isWanted, !isReserved, !isConnecting, !driver.isConnected else { return }
-      loop.start { [weak self] in await self?.retryNow() }
-    }
-  }
-
-  private func retryNow() async {
-    var failure: HeadsetError?
-    do throws(HeadsetError) { try await open() } catch { failure = error }
-    guard let failure, isWanted else {
-      // It was given up while it came about.
-      if failure == nil && !isWanted { await driver.disconnect() }
-      return
-    }
-    switch failure.kind {
-    case .auth, .challengeLength, .noData:
-      isWanted = false
-      emit(.error(failure))
-    default: tryAgain(after: delay.next())
+  private func perform(_ actions: [HeadsetMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .connect:
+        attempt = PendingAnswer()
+        loop.start { [weak self] in try? await self?.makeConnection() }
+      case .wait(let delay):
+        retry = loop.after(delay) { [weak self] in
+          guard let self else { return }
+          perform(machine.retry())
+        }
+      case .stopWaiting: retry?.cancel()
+      case .emit(let event): emit(event)
+      }
     }
   }
 
@@ -202,13 +171,13 @@ public final class Headset {
 
   /// Emits the levels of both sides, though a board reports one; the other is requested once.
   private func receiveAmbient(_ side: Side, _ level: Int) {
-    ambientLevels[side] = level
+    board?.ambientLevels[side] = level
     let other: Side = side == .left ? .right : .left
-    if let known = ambientLevels[other] { return emitAmbient([side: level, other: known]) }
+    if let known = board?.ambientLevels[other] { return emitAmbient([side: level, other: known]) }
     loop.start { [weak self] in
       guard let self, let answer = try? await driver.request(GetAmbient(side: other)) else { return }
-      ambientLevels[other] = Int(answer.level)
-      emitAmbient(ambientLevels)
+      board?.ambientLevels[other] = Int(answer.level)
+      emitAmbient(board?.ambientLevels ?? [:])
     }
   }
 
@@ -218,7 +187,11 @@ public final class Headset {
   }
 }
 
-extension Backoff {
-  /// The delay between attempts to connect a headset: half a second at first, 10 s at most.
-  static let connecting = Backoff(from: .milliseconds(500), upTo: .seconds(10))
+/// The board of a connection, and what was learnt of it since it was connected.
+struct KnownBoard {
+  var info: BoardInfo
+  /// The shape of the equalizer; nil until it is requested.
+  var shape: EqualizerShape?
+  /// The ambient levels that are known.
+  var ambientLevels: [Side: Int] = [:]
 }

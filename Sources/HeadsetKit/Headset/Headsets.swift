@@ -50,7 +50,7 @@ public final class Headsets {
   }
 
   /// The headsets that are connected, or are about to be again.
-  public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isWanted } }
+  public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isKept } }
 
   /// Returns the headset at an address, the same one as long as it is connected or looked for.
   /// - Parameters:
