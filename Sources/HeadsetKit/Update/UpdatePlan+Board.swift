@@ -9,10 +9,10 @@ extension UpdatePlan {
     guard board.model == manifest.model else {
       return fail(.model(firmware: manifest.model, board: board.model))
     }
+    let isFirst = self.board == nil
     self.board = board
-    if !isChecked {
+    if isFirst {
       do throws(FirmwareFault) { try manifest.check(for: board) } catch { return fail(error) }
-      isChecked = true
     }
     switch board.image {
     case .application: return inApplication(board, now)
@@ -22,43 +22,32 @@ extension UpdatePlan {
 
   private mutating func inApplication(_ board: BoardInfo, _ now: Instant) -> Action {
     let isNew = FirmwareVersion(board.firmwareVersion) == manifest.version
-    if isNew, isCommitSent || !isForced {
+    if isNew, transfer.mayBeCommitted || !isForced {
       // One that was not written now may be on trial still, after an update that was broken off.
-      if hasBegun, step != .confirm { gotFurther(now) }
-      step = .confirm
+      if transfer.hasBegun, step != .confirm { headway.made(at: now) }
       return .confirm(after: .zero)
     }
-    if isCommitted {
+    if transfer.isCommitted {
       return fail(
         step, "the headset has started \(board.firmwareVersion) in place of \(manifest.version)",
         hint: "run the update again")
     }
-    if !isBatteryKnown, board.capabilities.contains(.battery) {
-      step = .battery
-      return .battery
-    }
+    if !isBatteryKnown, board.capabilities.contains(.battery) { return .battery }
     return enter(now)
   }
 
   private mutating func inBootloader(_ board: BoardInfo, _ now: Instant) -> Action {
     if let seen = bootloaderBoots, seen != board.boots { readyAt = nil }
-    if bootloaderBoots == nil { gotFurther(now) }
+    if bootloaderBoots == nil { headway.made(at: now) }
     (bootloaderBoots, enters) = (board.boots, 0)
-    if isCommitted { return reboot(now) }
-    if !isBatteryKnown, board.capabilities.contains(.battery) {
-      step = .battery
-      return .battery
-    }
-    return isCommitSent ? .status : begin(after: .zero, now)
+    if transfer.isCommitted { return reboot(now) }
+    if !isBatteryKnown, board.capabilities.contains(.battery) { return .battery }
+    return transfer.mayBeCommitted ? .status : begin(after: .zero, now)
   }
 
   /// Begins the transfer as soon as the bootloader is ready; asks the board for that time if it is unknown.
   mutating func begin(after delay: Duration, _ now: Instant) -> Action {
-    guard let readyAt else {
-      step = .enter
-      return .enter
-    }
-    step = .begin
+    guard let readyAt else { return .enter }
     return .begin(after: max(delay, now.duration(to: readyAt)))
   }
 
@@ -78,7 +67,6 @@ extension UpdatePlan {
   // MARK: To the bootloader
 
   private mutating func enter(_ now: Instant) -> Action {
-    step = .enter
     guard enters < Self.mostTries else {
       return fail(
         .enter, "the headset was asked \(Self.mostTries) times to enter its bootloader, and did not",
@@ -102,7 +90,6 @@ extension UpdatePlan {
   // MARK: Back to the application
 
   mutating func reboot(_ now: Instant) -> Action {
-    step = .reboot
     guard reboots < Self.mostTries else {
       return fail(
         .reboot, "the headset was restarted \(Self.mostTries) times, and stays in its bootloader",

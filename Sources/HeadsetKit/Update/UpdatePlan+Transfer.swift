@@ -5,69 +5,66 @@ internal import HeadsetLink
 
 extension UpdatePlan {
   mutating func began(_ plan: TransferPlan, _ now: Instant) -> Action {
-    (transfer, hasBegun) = (plan, true)
-    return plan.resumeOffset > 0 ? .status : write(from: 0)
+    transfer = .running(plan)
+    return plan.resumeOffset > 0 ? .status : write(plan, from: 0)
   }
 
   /// Compares the board's part with the beginning of this image, and resumes or restarts the transfer.
   mutating func compare(_ status: TransferStatus, _ now: Instant) -> Action {
-    if isCommitSent, status.state == .committed { return committed(now) }
-    guard let transfer, !isCommitSent else {
+    guard case .running(let plan) = transfer else {
       // The link was lost with the answer to COMMIT. A board that was started since knows by the manifest alone.
-      isCommitSent = false
+      if status.state == .committed { return committed(now) }
+      transfer = .interrupted
       return begin(after: .zero, now)
     }
     let count = Int(status.nextOffset)
     guard count <= image.count, CRC32.of(image[..<count]) == status.prefixChecksum else {
       return renew(
-        .begin, "the headset keeps another image than the one in the file", .abort(transfer.transfer))
+        .begin, "the headset keeps another image than the one in the file", .abort(plan.transfer))
     }
     acknowledged(count, at: now)
-    return status.state == .committed ? committed(now) : write(from: count)
+    return status.state == .committed ? committed(now) : write(plan, from: count)
   }
 
   /// Restarts the transfer at the first byte.
   private mutating func renew(_ step: UpdateStep, _ reason: String, _ action: Action) -> Action {
     renewals += 1
-    (most, headwayBytes) = (0, 0)
+    most = 0
+    headway.fellBack(to: 0)
     return renewals < Self.mostTries ? action : fail(step, reason)
   }
 
-  private mutating func write(from offset: Int) -> Action {
-    step = .write
-    guard let transfer else { return fail(.write, "there is no transfer") }
+  private mutating func write(_ plan: TransferPlan, from offset: Int) -> Action {
     if most - offset > Self.mostLost {
       renewals += 1
-      headwayBytes = offset
+      headway.fellBack(to: offset)
       if renewals >= Self.mostTries { return fail(.write, "the headset loses what was written to it") }
     }
     most = offset
-    return .write(transfer, from: offset)
+    return .write(plan, from: offset)
   }
 
   private mutating func committed(_ now: Instant) -> Action {
-    (isCommitSent, isCommitted) = (true, true)
-    gotFurther(now)
-    if let fraction = progress.verified() { unreported = fraction }
+    transfer = .committed
+    headway.made(at: now)
+    progress.verified()
     return reboot(now)
   }
 
   /// The next action after one that was done.
   mutating func done(_ now: Instant) -> Action {
     switch action {
-    case .write(let plan, _):
-      step = .verify
-      return .verify(plan.transfer)
-    case .verify(let transfer):
-      gotFurther(now)
-      if let fraction = progress.verified() { unreported = fraction }
-      (step, isCommitSent) = (.commit, true)
-      return .commit(transfer)
+    case .write(let plan, _): return .verify(plan.transfer)
+    case .verify(let number):
+      headway.made(at: now)
+      progress.verified()
+      transfer = .commitSent
+      return .commit(number)
     case .commit: return committed(now)
     case .reboot: return .connect(after: Self.pause)
     case .confirm:
       let version = manifest.version.description
-      return .succeed(hasBegun ? .updated(version: version) : .alreadyThere(version: version))
+      return .succeed(transfer.hasBegun ? .updated(version: version) : .alreadyThere(version: version))
     default: return .begin(after: .zero)  // after `abort`
     }
   }
@@ -76,7 +73,7 @@ extension UpdatePlan {
 
   mutating func refused(_ refusal: LinkRefusal, _ now: Instant) -> Action {
     let reason = "the board \(refusal.status?.meaning ?? "says \(refusal.code), which is not known here")"
-    trouble = (reason, nil)
+    headway.failed(reason)
     switch action {
     case .battery: return known(nil, now)
     case .enter: return notEntering(refusal, reason, now)
@@ -89,12 +86,12 @@ extension UpdatePlan {
     case .busy, .noTransfer: return beginAgain(reason, now)
     case .wrongMode:
       // It has gone over to something else meanwhile.
-      return .connect(after: retry.next())
+      return .connect(after: headway.retry.next())
     case .wrongOffset:
-      guard case .verify = action, let offset = refusal.nextOffset, Int(offset) < image.count else {
-        return beginAgain(reason, now)
-      }
-      return write(from: Int(offset))
+      guard case .verify = action, case .running(let plan) = transfer, let offset = refusal.nextOffset,
+        Int(offset) < image.count
+      else { return beginAgain(reason, now) }
+      return write(plan, from: Int(offset))
     case .flash:
       flashFailures += 1
       return flashFailures < Self.mostTries ? beginAgain(reason, now) : fail(step, reason)
@@ -106,9 +103,9 @@ extension UpdatePlan {
 
   /// Begins the transfer again, a little later.
   mutating func beginAgain(_ reason: String, _ now: Instant) -> Action {
-    trouble = (reason, nil)
-    (transfer, isCommitSent) = (nil, false)
-    return begin(after: retry.next(), now)
+    headway.failed(reason)
+    if transfer.hasBegun { transfer = .interrupted }
+    return begin(after: headway.retry.next(), now)
   }
 
   private mutating func notEntering(_ refusal: LinkRefusal, _ reason: String, _ now: Instant) -> Action {
@@ -125,7 +122,7 @@ extension UpdatePlan {
   ) -> Action {
     if refusal.status == .busy { return .confirm(after: Self.pause) }
     // One that was not written now needs no word of a board that has no trials.
-    if !hasBegun, refusal.status == .unsupported {
+    if !transfer.hasBegun, refusal.status == .unsupported {
       return .succeed(.alreadyThere(version: manifest.version.description))
     }
     return fail(.confirm, reason)

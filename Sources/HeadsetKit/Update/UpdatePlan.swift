@@ -40,6 +40,46 @@ struct UpdatePlan {
       default: false
       }
     }
+
+    /// The step that the action begins or is part of; nil for one that belongs to the step before.
+    var step: UpdateStep? {
+      switch self {
+      case .ask, .connect, .status, .abort, .succeed, .fail: nil
+      case .battery: .battery
+      case .enter: .enter
+      case .begin: .begin
+      case .write: .write
+      case .verify: .verify
+      case .commit: .commit
+      case .reboot: .reboot
+      case .confirm: .confirm
+      }
+    }
+  }
+
+  /// The state of the transfer, by the board's answers.
+  enum Transfer {
+    /// No transfer was begun; the board may have the version already.
+    case notBegun
+    /// A transfer was begun, and another one is to follow.
+    case interrupted
+    /// A transfer was begun under these terms, and the image is not committed.
+    case running(TransferPlan)
+    /// COMMIT was sent, and the board has not answered it.
+    case commitSent
+    /// The board has confirmed COMMIT: it starts the image next.
+    case committed
+
+    /// `true` once a transfer was begun.
+    var hasBegun: Bool { if case .notBegun = self { false } else { true } }
+    var isCommitted: Bool { if case .committed = self { true } else { false } }
+    /// `true` if the board may have the image as the one that it starts next.
+    var mayBeCommitted: Bool {
+      switch self {
+      case .notBegun, .interrupted, .running: false
+      case .commitSent, .committed: true
+      }
+    }
   }
 
   /// The outcome of an action.
@@ -65,8 +105,6 @@ struct UpdatePlan {
   static let timeout = Duration.seconds(120)
   /// The longest time without headway while the board answers.
   static let stall = Duration.seconds(30)
-  /// Bytes of the image that count as headway.
-  static let leastHeadway = 4_096
   /// The most bytes that a board may lose with its power; one that loses more begins anew.
   static let mostLost = 65_536
   /// Losses of a link without headway that make it a bad one.
@@ -91,54 +129,35 @@ struct UpdatePlan {
   let timeout: Duration
 
   /// The current step.
-  var step = UpdateStep.check
+  private(set) var step = UpdateStep.check
   /// The last action, to which the next event belongs.
-  var action = Action.ask
-  /// The last headway.
-  var headwayAt: Instant
-  /// Bytes of the image that the board had then.
-  var headwayBytes = 0
-  /// The moment since which the board answers; nil while the link is lost.
-  var answeringSince: Instant?
-  /// Losses of the link since the last headway, without attempts at a headset that was not there.
-  var losses = 0
-  /// The latest reason for trying again, for the error that ends the update.
-  var trouble: (reason: String, cause: HeadsetError?)?
-  var retry = Backoff.connecting
+  private(set) var action = Action.ask
+  var headway: UpdateHeadway
+  /// The description of the board; nil until it was connected in this update.
   var board: BoardInfo?
-  var isChecked = false
   var isBatteryKnown = false
-  /// The attempts to start the bootloader, to restart the transfer and to reboot; wrong keys; failures of the
-  /// flash.
+  /// The attempts to start the bootloader, to restart the transfer and to reboot; failures of the flash.
   var enters = 0
   var renewals = 0
   var reboots = 0
-  var wrongKeys = 0
   var flashFailures = 0
   /// The moment at which the bootloader is ready; nil while it is unknown.
   var readyAt: Instant?
   /// The start counter of the board when its bootloader was seen.
   var bootloaderBoots: UInt32?
-  var transfer: TransferPlan?
+  var transfer = Transfer.notBegun
   /// Bytes of this image that the board has acknowledged.
   var most = 0
   /// The most writes under way at once that the link has borne; nil until one was lost with the link.
   var narrowed: Int?
-  /// `true` once a part of the image was sent.
-  var hasBegun = false
-  /// `true` once COMMIT was sent, and once the board has confirmed it.
-  var isCommitSent = false
-  var isCommitted = false
   var progress: UpdateProgress
-  /// The progress that is not reported yet.
-  var unreported: Double?
 
   init(
     _ file: FirmwareFile, name: String, isForced: Bool, timeout: Duration = UpdatePlan.timeout,
     at now: Instant
   ) {
     (self.name, manifest, image) = (name, file.manifest, file.image)
-    (self.isForced, self.timeout, headwayAt) = (isForced, timeout, now)
+    (self.isForced, self.timeout, headway) = (isForced, timeout, UpdateHeadway(at: now))
     progress = UpdateProgress(of: file.image.count)
   }
 
@@ -153,6 +172,7 @@ struct UpdatePlan {
   mutating func receive(_ event: Event, at now: Instant) -> Action {
     note(event, now)
     let next = next(event, now)
+    step = next.step ?? step
     action = next.isEnd ? next : overdue(now) ?? next
     return action
   }
@@ -160,18 +180,12 @@ struct UpdatePlan {
   /// The board has so many bytes of the image.
   mutating func acknowledged(_ bytes: Int, at now: Instant) {
     most = max(most, bytes)
-    if bytes >= min(headwayBytes + Self.leastHeadway, image.count), bytes > headwayBytes {
-      headwayBytes = bytes
-      gotFurther(now)
-    }
-    if let fraction = progress.acknowledged(bytes) { unreported = fraction }
+    headway.acknowledged(bytes, of: image.count, at: now)
+    progress.acknowledged(bytes)
   }
 
   /// Returns the progress since the last call, once.
-  mutating func drainProgress() -> Double? {
-    defer { unreported = nil }
-    return unreported
-  }
+  mutating func drainProgress() -> Double? { progress.drain() }
 
   private mutating func next(_ event: Event, _ now: Instant) -> Action {
     switch event {
@@ -189,20 +203,10 @@ struct UpdatePlan {
 
   // MARK: Failing, and trying again
 
-  mutating func gotFurther(_ now: Instant) {
-    headwayAt = now
-    retry.reset()
-    (wrongKeys, losses, trouble) = (0, 0, nil)
-  }
-
   private mutating func note(_ event: Event, _ now: Instant) {
-    switch event {
-    case .lost(let error):
-      (answeringSince, trouble) = (nil, (error.message, error))
-      if error.kind != .notAvailable { losses += 1 }
-      if case .write(let transfer, _) = action { narrowed = max(1, width(of: transfer) / 2) }
-    default: answeringSince = answeringSince ?? now
-    }
+    guard case .lost(let error) = event else { return headway.answered(at: now) }
+    headway.lost(error)
+    if case .write(let transfer, _) = action { narrowed = max(1, width(of: transfer) / 2) }
   }
 
   func fail(_ step: UpdateStep, _ reason: String, hint: String? = nil, cause: HeadsetError? = nil) -> Action {
@@ -213,21 +217,20 @@ struct UpdatePlan {
 
   /// true if the board answers and there is no headway for too long.
   func isStalled(_ now: Instant) -> Bool {
-    guard let answeringSince else { return false }
-    // A bootloader that is not ready yet is given its time.
-    return max(headwayAt, answeringSince, readyAt ?? headwayAt).duration(to: now) >= min(Self.stall, timeout)
+    headway.isStalled(for: min(Self.stall, timeout), notBefore: readyAt, at: now)
   }
 
   /// The end of an update without headway.
   private func overdue(_ now: Instant) -> Action? {
     let hint = "run the update again when the headset is there: it resumes at the offset it has reached"
+    let (trouble, losses) = (headway.trouble, headway.losses)
     if isStalled(now) {
       let reason = trouble?.reason ?? "the headset answers and does not get any further"
       return fail(
         step, "\(reason); no headway for \(Self.stall.components.seconds) s", hint: hint,
         cause: trouble?.cause)
     }
-    guard headwayAt.duration(to: now) >= timeout else { return nil }
+    guard headway.last.duration(to: now) >= timeout else { return nil }
     let (reason, seconds) = (trouble?.reason ?? "the link was lost", timeout.components.seconds)
     guard losses >= Self.mostLosses else {
       return fail(step, "the link is lost: \(reason)", hint: hint, cause: trouble?.cause)
@@ -240,14 +243,13 @@ struct UpdatePlan {
   }
 
   private mutating func lost(_ error: HeadsetError) -> Action {
-    if error.kind == .auth || error.kind == .challengeLength {
-      wrongKeys += 1
-      if wrongKeys >= Self.mostTries { return fail(step, error.message, hint: error.hint, cause: error) }
+    if headway.wrongKeys >= Self.mostTries {
+      return fail(step, error.message, hint: error.hint, cause: error)
     }
     // Connecting again changes neither what can't be sent nor what a board answers that can't be read.
     if error.kind == .writeFailed || error.kind == .noData {
       return fail(step, error.message, hint: error.hint, cause: error)
     }
-    return .connect(after: retry.next())
+    return .connect(after: headway.retry.next())
   }
 }

@@ -54,34 +54,3 @@ extension HeadsetError {
       facts: facts)
   }
 }
-
-/// The progress of an update: acknowledged bytes as a part of the image. Never falls, and is 1 only for an
-/// image that the board has verified.
-struct UpdateProgress {
-  /// The smallest increase that is reported.
-  private static let least = 0.001
-  /// The progress of a whole image that is not verified.
-  private static let unverified = 0.99
-
-  private let size: Int
-  /// The progress that was reported last.
-  private(set) var fraction = 0.0
-
-  /// - Parameter size: bytes of the image.
-  init(of size: Int) { self.size = size }
-
-  /// Applies the number of bytes that the board has.
-  /// - Returns: the progress to report, if any.
-  mutating func acknowledged(_ bytes: Int) -> Double? {
-    rise(to: min(Double(bytes) / Double(size), Self.unverified))
-  }
-
-  /// The board has verified the image.
-  mutating func verified() -> Double? { rise(to: 1) }
-
-  private mutating func rise(to new: Double) -> Double? {
-    guard new >= fraction + Self.least else { return nil }
-    fraction = new
-    return new
-  }
-}

@@ -18,6 +18,16 @@ struct WriteWindow {
     case stuck(String)
   }
 
+  /// The offset of the next write, once the writes under way are answered.
+  private enum Course {
+    /// Behind what was sent.
+    case straight
+    /// The offset that the board named last.
+    case detour(to: Int)
+    /// No offset: the board's answers lead nowhere, for this reason.
+    case stuck(String)
+  }
+
   private let size, chunk, width: Int
   /// Bytes that the board has.
   private(set) var acknowledged: Int
@@ -25,10 +35,8 @@ struct WriteWindow {
   private var next: Int
   private var sent: Int
   private var underWay = 0
-  /// The offset at which to resume once no write is under way.
-  private var detour: Int?
+  private var course = Course.straight
   private var detours = 0
-  private var fault: String?
 
   /// - Parameters:
   ///   - size: bytes of the image.
@@ -42,16 +50,19 @@ struct WriteWindow {
 
   /// Returns the next step; a part to send counts as sent.
   mutating func act() -> Action {
-    if underWay == 0, let offset = detour { (next, detour) = (offset, nil) }
-    if let fault { return underWay > 0 ? .wait : .stuck(fault) }
-    if detour == nil, underWay < width, next < size {
-      let part = next..<min(next + chunk, size)
-      next = part.upperBound
-      sent = max(sent, next)
-      underWay += 1
-      return .send(part)
+    switch course {
+    case .straight: break
+    case .stuck(let reason): return underWay > 0 ? .wait : .stuck(reason)
+    case .detour(let offset):
+      guard underWay == 0 else { return .wait }
+      (next, course) = (offset, .straight)
     }
-    return underWay > 0 ? .wait : .done
+    guard underWay < width, next < size else { return underWay > 0 ? .wait : .done }
+    let part = next..<min(next + chunk, size)
+    next = part.upperBound
+    sent = max(sent, next)
+    underWay += 1
+    return .send(part)
   }
 
   /// The oldest write was done, and the board is so far.
@@ -72,10 +83,16 @@ struct WriteWindow {
 
   private mutating func turn(to offset: Int) {
     // Writes that were sent too far ahead are refused together: that is one detour.
-    if detour == nil { detours += 1 }
-    if detours > Self.mostDetours { fault = "the headset asks for the same part again and again" }
-    if offset > sent { fault = "the headset asks for byte \(offset), and \(sent) were sent to it" }
-    // A refusal may be older than what was acknowledged since.
-    detour = max(min(offset, sent), acknowledged)
+    if case .straight = course { detours += 1 }
+    if offset > sent {
+      course = .stuck("the headset asks for byte \(offset), and \(sent) were sent to it")
+    } else if detours > Self.mostDetours {
+      course = .stuck("the headset asks for the same part again and again")
+    } else if case .stuck = course {
+      return
+    } else {
+      // A refusal may be older than what was acknowledged since.
+      course = .detour(to: max(offset, acknowledged))
+    }
   }
 }
