@@ -11,18 +11,29 @@ final class HBPDriver: HeadsetDriver {
   private let loop: EventLoop
   private let open: () async throws(HeadsetError) -> any LinkChannel
 
-  private var session: LinkSession?
-  private var channel: (any LinkChannel)?
-  private var timer: (due: Instant, timer: LoopTimer)?
+  private var connection: Connection?
   /// The number of the current connection; an older one is stale.
   private var generation = 0
-  private var connecting: PendingAnswer<BoardInfo>?
-  private var leaving: PendingAnswer<Void>?
-  private var answers: [Int: (Result<[UInt8], HeadsetError>) -> Void] = [:]
   private var lastRequest = 0
-  /// The actions of the session that are not performed yet.
-  private var actions: [LinkSession.Action] = []
-  private var isPerforming = false
+
+  /// A connection whose channel is open.
+  private struct Connection {
+    var session: LinkSession
+    let channel: any LinkChannel
+    var phase: Phase
+    var timer: (due: Instant, timer: LoopTimer)?
+    /// The receivers of the answers to requests.
+    var answers: [Int: (Result<[UInt8], HeadsetError>) -> Void] = [:]
+    /// The actions of the session that are not performed yet; nil while none is performed.
+    var actions: [LinkSession.Action]?
+  }
+
+  /// A state of the connection, with the answer to the caller that waits for the next one.
+  private enum Phase {
+    case connecting(PendingAnswer<BoardInfo>)
+    case connected
+    case leaving(PendingAnswer<Void>)
+  }
 
   /// - Parameters:
   ///   - name: the name of the headset in messages.
@@ -43,12 +54,12 @@ final class HBPDriver: HeadsetDriver {
 
   deinit { drop() }
 
-  var isConnected: Bool { session?.isOpen ?? false }
+  var isConnected: Bool { connection?.session.isOpen ?? false }
 
   /// The number of frames that this connection has dropped, by their reason.
-  var dropped: [LinkSession.Drop: Int] { session?.dropped ?? [:] }
+  var dropped: [LinkSession.Drop: Int] { connection?.session.dropped ?? [:] }
   /// The number of byte sequences of this connection that are no frame, by their fault.
-  var faults: [LinkPacket.Fault: Int] { session?.reader.dropped ?? [:] }
+  var faults: [LinkPacket.Fault: Int] { connection?.session.reader.dropped ?? [:] }
 
   func connect() async throws(HeadsetError) -> BoardInfo {
     loop.assertOnLoop()
@@ -67,10 +78,9 @@ final class HBPDriver: HeadsetDriver {
       throw HeadsetError(.connectionFailed, "the link to \(name) \(error.reason)")
     }
     let connected = PendingAnswer<BoardInfo>()
-    (connecting, self.channel) = (connected, channel)
     var session = LinkSession(name: name, key: key, nonces: nonces)
     let actions = session.begin(at: loop.now)
-    self.session = session
+    connection = Connection(session: session, channel: channel, phase: .connecting(connected))
     channel.onBytes = { [weak self] in self?.received($0) }
     channel.onEnd = { [weak self] in self?.ended($0) }
     perform(actions)
@@ -87,9 +97,8 @@ final class HBPDriver: HeadsetDriver {
       return answer
     }
     lastRequest += 1
-    answers[lastRequest] = { answer.resolve($0.flatMap { Request.reply(in: $0) }) }
-    guard let actions = session?.request(lastRequest, operation, payload, at: loop.now) else {
-      answers[lastRequest] = nil
+    connection?.answers[lastRequest] = { answer.resolve($0.flatMap { Request.reply(in: $0) }) }
+    guard let actions = connection?.session.request(lastRequest, operation, payload, at: loop.now) else {
       answer.resolve(.failure(HeadsetError(.notConnected, "the headset at \(name) is not connected")))
       return answer
     }
@@ -99,12 +108,16 @@ final class HBPDriver: HeadsetDriver {
 
   func disconnect() async {
     loop.assertOnLoop()
-    if leaving == nil {
-      guard connecting == nil, let actions = session?.leave(at: loop.now) else { return drop() }
-      leaving = PendingAnswer()
-      perform(actions)
+    let left: PendingAnswer<Void>
+    switch connection?.phase {
+    case nil, .connecting: return drop()
+    case .leaving(let pending): left = pending
+    case .connected:
+      left = PendingAnswer()
+      connection?.phase = .leaving(left)
+      if let actions = connection?.session.leave(at: loop.now) { perform(actions) }
     }
-    _ = try? await leaving?.value()
+    _ = try? await left.value()
   }
 
   func drop() {
@@ -114,63 +127,75 @@ final class HBPDriver: HeadsetDriver {
   // MARK: What the session wants
 
   private func received(_ bytes: ArraySlice<UInt8>) {
-    if let actions = session?.received(bytes, at: loop.now) { perform(actions) }
+    if let actions = connection?.session.received(bytes, at: loop.now) { perform(actions) }
   }
 
   private func ended(_ end: LinkEnd) {
-    if let actions = session?.ended(end) { perform(actions) }
+    if let actions = connection?.session.ended(end) { perform(actions) }
   }
 
   /// Performs actions in order, including those that an action leads to.
   private func perform(_ new: [LinkSession.Action]) {
-    actions += new
-    guard !isPerforming else { return }
-    isPerforming = true
-    while !actions.isEmpty { perform(actions.removeFirst()) }
-    isPerforming = false
+    guard connection?.actions == nil else {
+      connection?.actions? += new
+      return
+    }
+    let number = generation
+    connection?.actions = new
+    // An action may end the connection, and another one may have begun then.
+    while number == generation, connection?.actions?.isEmpty == false {
+      if let action = connection?.actions?.removeFirst() { perform(action) }
+    }
+    guard number == generation else { return }
+    connection?.actions = nil
     setTimer()
   }
 
   private func perform(_ action: LinkSession.Action) {
     switch action {
-    case .send(let bytes): channel?.send(bytes)
+    case .send(let bytes): connection?.channel.send(bytes)
     case .opened(let board):
-      connecting?.resolve(.success(board))
-      connecting = nil
-    case .answered(let id, let payload): answers.removeValue(forKey: id)?(.success(payload))
-    case .failed(let id, let error): answers.removeValue(forKey: id)?(.failure(error))
+      guard case .connecting(let caller) = connection?.phase else { return }
+      connection?.phase = .connected
+      caller.resolve(.success(board))
+    case .answered(let id, let payload): connection?.answers.removeValue(forKey: id)?(.success(payload))
+    case .failed(let id, let error): connection?.answers.removeValue(forKey: id)?(.failure(error))
     case .event(let event): onEvent(event)
     case .left: drop()
     case .lost(let error):
-      let wasConnected = connecting == nil
+      var wasConnected = true
+      if case .connecting = connection?.phase { wasConnected = false }
       end(failing: error)
       if wasConnected { onLost(error) }
     }
   }
 
   private func setTimer() {
-    let deadline = session?.deadline
-    guard deadline != timer?.due else { return }
-    timer?.timer.cancel()
-    timer = deadline.map { due in (due, loop.at(due) { [weak self] in self?.timePassed() }) }
+    let deadline = connection?.session.deadline
+    guard deadline != connection?.timer?.due else { return }
+    connection?.timer?.timer.cancel()
+    connection?.timer = deadline.map { due in (due, loop.at(due) { [weak self] in self?.timePassed() }) }
   }
 
   private func timePassed() {
-    timer = nil
-    if let actions = session?.passed(to: loop.now) { perform(actions) }
+    connection?.timer = nil
+    if let actions = connection?.session.passed(to: loop.now) { perform(actions) }
   }
 
   /// Ends the connection, and fails all that waits for it.
   private func end(failing error: HeadsetError) {
     generation += 1
-    timer?.timer.cancel()
-    channel?.close()
-    (session, channel, timer, actions) = (nil, nil, nil, [])
-    let (connecting, leaving, answers) = (connecting, leaving, answers)
-    (self.connecting, self.leaving, self.answers) = (nil, nil, [:])
-    for (_, answer) in answers.sorted(by: { $0.key < $1.key }) { answer(.failure(error)) }
-    connecting?.resolve(.failure(error.kind == .notConnected ? cancelled : error))
-    leaving?.resolve(.success(()))
+    guard let ended = connection else { return }
+    connection = nil
+    ended.timer?.timer.cancel()
+    ended.channel.close()
+    for (_, answer) in ended.answers.sorted(by: { $0.key < $1.key }) { answer(.failure(error)) }
+    switch ended.phase {
+    case .connecting(let caller):
+      caller.resolve(.failure(error.kind == .notConnected ? cancelled : error))
+    case .leaving(let caller): caller.resolve(.success(()))
+    case .connected: break
+    }
   }
 
   private var cancelled: HeadsetError {
