@@ -44,7 +44,7 @@ extension RealTimeTests {
       var isDone = false
       loop.start {
         do {
-          try await stage.openCard(writer)
+          try await stage.openCard()
           renderer.setSession(0, ofDevice: 0)
           let cue = try await renderer.load(SourceRequest(path: path))
           renderer.start(cue, in: 0, paused: false)
@@ -77,7 +77,7 @@ extension RealTimeTests {
       renderer.onEnd = { _, _, _ in ended += 1 }
       loop.start {
         do {
-          try await stage.openCard(writer)
+          try await stage.openCard()
           var cues: [Cue] = []
           for (index, amplitude) in [first, second].enumerated() {
             renderer.setMix(.unity, channel: nil, ofDevice: index)

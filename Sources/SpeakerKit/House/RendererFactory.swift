@@ -81,7 +81,7 @@ struct RendererFactory {
       .card(try ALSASink(device: device, format: format))
     }
     let (memory, stage) = try makeStage(Outputs(.mixed(writer), waiter))
-    do { try await stage.openCard(writer) } catch {
+    do { try await stage.openCard() } catch {
       let cause = (error as? any CodedError)?.message ?? "\(error)"
       log("no sound: \(cause); the speakers play silently")
       return try threaded(Outputs(.none, Waiter()))
@@ -113,7 +113,7 @@ struct RendererFactory {
       fallback: plan.fallback, clock: clock)
     let (memory, stage) = try makeStage(Outputs(.cards(writers, layout), waiter))
     for (index, card) in plan.cards.enumerated() {
-      do { try await stage.openCard(writers[index], at: index) } catch {
+      do { try await stage.openCard(at: index) } catch {
         let cause = (error as? any CodedError)?.message ?? "\(error)"
         let names = card.speakers.map { speakers[$0] }.joined(separator: ", ")
         log("no sound on \(names): \(cause); the card is tried again")

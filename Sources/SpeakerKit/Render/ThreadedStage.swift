@@ -17,14 +17,35 @@ final class ThreadedStage: RenderStage {
   /// Creates the writer of one more device; nil where devices share an output or have none.
   private let makeWriter: ((_ name: String) throws -> SinkWriter)?
   /// Writers in the order of the devices, or the one that they share.
-  private var writers: [SinkWriter]
+  private var outputs: [Output]
   private let reportWatch: FDWatch
-  private var thread: WorkerThread?
+  private var phase = Phase.atRest
   /// Sources by their cues.
   private var decoders: [Int: Decoding] = [:]
-  private var runningWriters: Set<Int> = []
-  private var closing: CheckedContinuation<Void, Never>?
   private let this: LoopReference<ThreadedStage>
+
+  /// A state of the audio thread.
+  private enum Phase {
+    /// Not started, or ended: commands are applied at once.
+    case atRest
+    case running(WorkerThread)
+    /// The house closes; the thread is nil once it has ended.
+    case closing(WorkerThread?, CheckedContinuation<Void, Never>)
+
+    var thread: WorkerThread? {
+      switch self {
+      case .atRest: nil
+      case .running(let thread): thread
+      case .closing(let thread, _): thread
+      }
+    }
+  }
+
+  /// A writer, and whether its thread runs.
+  private struct Output {
+    let writer: SinkWriter
+    var isRunning = false
+  }
 
   /// A source and its thread.
   private enum Decoding {
@@ -48,7 +69,7 @@ final class ThreadedStage: RenderStage {
   ) throws {
     self.loop = loop
     self.makeWriter = makeWriter
-    writers = outputs.writers
+    self.outputs = outputs.writers.map { Output(writer: $0) }
     core = memory.core
     let bell = try Bell()
     audio = AudioThread(memory: memory, outputs: outputs, format: format, reportBell: bell)
@@ -64,25 +85,27 @@ final class ThreadedStage: RenderStage {
   deinit {
     // A house that was released without being closed: playback ends here.
     reportWatch.cancel()
-    guard thread != nil || !decoders.isEmpty || !runningWriters.isEmpty else { return }
+    let thread = phase.thread
+    guard thread != nil || !decoders.isEmpty || outputs.contains(where: \.isRunning) else { return }
     for session in core.sessions.indices { send(.stop(session: session)) }
     send(.quit)
     for decoder in decoders.values { decoder.thread.cancel() }
     thread?.join()
     for decoder in decoders.values { decoder.thread.join() }
-    for writer in writers { writer.finish() }
-    for writer in writers { writer.join() }
+    for output in outputs { output.writer.finish() }
+    for output in outputs { output.writer.join() }
   }
 
   func prepare() throws {
-    guard thread == nil else { return }
-    for index in writers.indices { try start(at: index) }
+    guard phase.thread == nil else { return }
+    for index in outputs.indices { try start(at: index) }
     let audio = audio
     let ended = ending { $0.audioEnded() }
-    thread = try WorkerThread(isRealTime: true) {
-      audio.run()
-      ended()
-    }
+    phase = .running(
+      try WorkerThread(isRealTime: true) {
+        audio.run()
+        ended()
+      })
   }
 
   /// Adds the output of a later speaker. Its file is opened on a thread of its own; a failure of that is
@@ -90,10 +113,10 @@ final class ThreadedStage: RenderStage {
   func addDevice(_ name: String) throws {
     guard let makeWriter else { return }
     let writer = try makeWriter(name)
-    writers.append(writer)
-    if thread != nil {
-      do { try start(at: writers.count - 1) } catch {
-        writers.removeLast()
+    outputs.append(Output(writer: writer))
+    if phase.thread != nil {
+      do { try start(at: outputs.count - 1) } catch {
+        outputs.removeLast()
         throw error
       }
     }
@@ -103,7 +126,7 @@ final class ThreadedStage: RenderStage {
   }
 
   func send(_ command: RenderCommand) {
-    guard thread != nil else {
+    guard phase.thread != nil else {
       _ = core.apply(command)
       onReports?()
       return
@@ -157,9 +180,9 @@ final class ThreadedStage: RenderStage {
   func close() async {
     let hold = loop.hold("a house closes")
     defer { hold.release() }
-    if thread != nil { send(.quit) }
+    if phase.thread != nil { send(.quit) }
     await withCheckedContinuation { continuation in
-      closing = continuation
+      phase = .closing(phase.thread, continuation)
       finishClosing()
     }
     reportWatch.cancel()
@@ -167,23 +190,23 @@ final class ThreadedStage: RenderStage {
 
   /// Continues closing, in the order audio thread, sources and writers.
   private func finishClosing() {
-    guard let closing, thread == nil else { return }
+    guard case .closing(nil, let continuation) = phase else { return }
     for cue in decoders.keys.sorted() { close(cue: cue) }
-    for writer in writers { writer.finish() }
-    guard decoders.isEmpty, runningWriters.isEmpty else { return }
-    self.closing = nil
-    closing.resume()
+    for output in outputs { output.writer.finish() }
+    guard decoders.isEmpty, !outputs.contains(where: \.isRunning) else { return }
+    phase = .atRest
+    continuation.resume()
   }
 
   /// Opens a card of the house, the only one unless an index is given, before anything plays.
   /// - Throws: `audio.no_output`.
-  func openCard(_ writer: SinkWriter, at index: Int = 0) async throws {
+  func openCard(at index: Int = 0) async throws {
     let hold = loop.hold("a sound card is opened")
     defer { hold.release() }
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       do {
         let loop = loop
-        try start(writer, at: index) { error in
+        try start(at: index) { error in
           loop.post {
             if let error { continuation.resume(throwing: error) } else { continuation.resume() }
           }
@@ -195,22 +218,21 @@ final class ThreadedStage: RenderStage {
   /// Starts the thread of a writer, unless it runs; reports a failure to open through `onTrouble`.
   private func start(at index: Int) throws {
     let report = reporting(index)
-    try start(writers[index], at: index) { error in if let error { report(error) } }
+    try start(at: index) { error in if let error { report(error) } }
   }
 
   /// Starts the thread of a writer, unless it runs, and calls `onOpened` on it.
-  private func start(
-    _ writer: SinkWriter, at index: Int, onOpened: @escaping @Sendable ((any CodedError)?) -> Void
-  ) throws {
-    guard runningWriters.insert(index).inserted else { return }
+  private func start(at index: Int, onOpened: @escaping @Sendable ((any CodedError)?) -> Void) throws {
+    guard !outputs[index].isRunning else { return }
+    outputs[index].isRunning = true
     let ended = ending { $0.writerEnded(index) }
     let (loop, this) = (loop, this)
     let returned: @Sendable () -> Void = { loop.post { this.object?.onCard?(index, nil) } }
     do {
-      try writer.start(
+      try outputs[index].writer.start(
         onOpened: onOpened, onTrouble: reporting(index), onReturn: returned, onEnd: ended)
     } catch {
-      runningWriters.remove(index)
+      outputs[index].isRunning = false
       throw error
     }
   }
@@ -229,8 +251,11 @@ final class ThreadedStage: RenderStage {
   }
 
   private func audioEnded() {
-    thread?.join()
-    thread = nil
+    phase.thread?.join()
+    switch phase {
+    case .closing(_, let continuation): phase = .closing(nil, continuation)
+    case .running, .atRest: phase = .atRest
+    }
     onReports?()
     finishClosing()
   }
@@ -247,8 +272,8 @@ final class ThreadedStage: RenderStage {
   }
 
   private func writerEnded(_ index: Int) {
-    writers[index].join()
-    runningWriters.remove(index)
+    outputs[index].writer.join()
+    outputs[index].isRunning = false
     finishClosing()
   }
 

@@ -188,70 +188,88 @@ final class SinkWriter: @unchecked Sendable {
   /// Waits for the end of the thread, announced by `onEnd`.
   func join() { thread?.join() }
 
+  /// The state of the sink, on the writing thread.
+  private enum Output {
+    /// The sink is open; `isAtRest` for a card that has drained, or has received nothing yet.
+    case open(WriterSink, isAtRest: Bool)
+    /// The sink is lost, and opened again; a card that had stopped has to play first.
+    case lost(hasStalled: Bool)
+    /// The sink is lost for good: the policy gives it up, or it does not fit the house.
+    case gone
+
+    var sink: WriterSink? { if case .open(let sink, _) = self { sink } else { nil } }
+
+    /// Returns the state after `error`.
+    func failed(_ error: any Error, _ policy: Policy) -> Output {
+      if policy == .giveUp || (error as? AudioError)?.kind == .unsupported { return .gone }
+      switch self {
+      case .open(let sink, _): return .lost(hasStalled: sink.card?.hasStalled ?? false)
+      case .lost, .gone: return self
+      }
+    }
+  }
+
   private func run(
     _ first: WriterSink?, _ onTrouble: @Sendable (any CodedError) -> Void, _ onReturn: @Sendable () -> Void
   ) {
-    var sink = first
+    var output = first.map { Output.open($0, isAtRest: true) } ?? .lost(hasStalled: false)
     var framesRead = 0
     var retry = Self.retryDelay
-    var hasUnrested = false
-    // A card that does not fit the house is not tried again; one that had stopped has to play first.
-    var (isRefused, hasStalled) = (false, false)
     while true {
       // Read before the ring: from then on no block is added.
       let isLast = isFinishing.load(ordering: .acquiring)
       let count = ring.reader.read(into: block.view)
       do {
         // Read after the ring: silence before its first frames is known by then.
-        try writeSilence(to: sink)
+        try writeSilence(to: output.sink)
         if count > 0 {
           let samples = UnsafeBufferPointer(
             rebasing: block.view.buffer.prefix(count * block.view.channels))
           // Frames are skipped only before those in the ring, since it was empty when the sink returned.
           let index = framesRead + port.state.pointee.skipped.load(ordering: .acquiring)
           framesRead += count
-          try sink?.write(samples, at: index)
-          hasUnrested = sink != nil
-          if let card = sink?.card { port.state.pointee.delay.store(card.delay, ordering: .relaxed) }
-          renderer.notify()
-        } else if isLast {
-          break
-        } else if sink != nil, port.isLost {
-          // The sink did not keep up; it continues with what comes now.
-          sink?.card?.rejoin()
-          port.state.pointee.isLost.store(false, ordering: .releasing)
-        } else if sink == nil, policy != .giveUp, !isRefused {
-          sleep(for: retry.next())
-          if !isFinishing.load(ordering: .acquiring) {
-            let next = try makeSink()
-            if hasStalled { try next.card?.check() }
-            hasStalled = false
-            sink = next
-            retry.reset()
-            port.state.pointee.isLost.store(false, ordering: .releasing)
-            onReturn()
+          if let sink = output.sink {
+            try sink.write(samples, at: index)
+            output = .open(sink, isAtRest: false)
+            if let card = sink.card { port.state.pointee.delay.store(card.delay, ordering: .relaxed) }
           }
-        } else if hasUnrested, let card = sink?.card {
+          renderer.notify()
+          continue
+        }
+        if isLast { break }
+        switch output {
+        case .open(let sink, _) where port.isLost:
+          // The sink did not keep up; it continues with what comes now.
+          sink.card?.rejoin()
+          port.state.pointee.isLost.store(false, ordering: .releasing)
+        case .open(.card(let card), isAtRest: false):
           // A pause of the renderer, or the end: after a moment, the card drains.
           sleep(for: card.restDelay)
           if ring.reader.available == 0 {
             try card.rest()
-            hasUnrested = false
+            output = .open(.card(card), isAtRest: true)
             port.state.pointee.delay.store(0, ordering: .relaxed)
           }
-        } else {
-          sleep(for: nil)
+        case .lost(let hasStalled):
+          sleep(for: retry.next())
+          if !isFinishing.load(ordering: .acquiring) {
+            let sink = try makeSink()
+            if hasStalled { try sink.card?.check() }
+            output = .open(sink, isAtRest: true)
+            retry.reset()
+            port.state.pointee.isLost.store(false, ordering: .releasing)
+            onReturn()
+          }
+        case .open, .gone: sleep(for: nil)
         }
       } catch {
-        if sink != nil { onTrouble(Self.coded(error)) }
-        if let card = sink?.card { hasStalled = card.hasStalled }
-        isRefused = (error as? AudioError)?.kind == .unsupported
-        sink = nil
+        if output.sink != nil { onTrouble(Self.coded(error)) }
+        output = output.failed(error, policy)
         port.state.pointee.isLost.store(true, ordering: .releasing)
         renderer.notify()
       }
     }
-    do { try sink?.finish() } catch { onTrouble(Self.coded(error)) }
+    do { try output.sink?.finish() } catch { onTrouble(Self.coded(error)) }
   }
 
   /// Writes the initial silence of a sink that was added late.

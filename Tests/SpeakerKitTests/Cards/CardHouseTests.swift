@@ -161,7 +161,7 @@ extension RealTimeTests {
       renderer.onTrouble = { error, _ in troubles.append(error.message) }
       try loop.finish(
         {
-          for (index, writer) in writers.enumerated() { try await stage.openCard(writer, at: index) }
+          for index in writers.indices { try await stage.openCard(at: index) }
           for device in 0..<2 {
             renderer.setMix(.unity, channel: nil, ofDevice: device)
             renderer.setSession(0, ofDevice: device)
@@ -216,7 +216,7 @@ extension RealTimeTests {
       try Sound(sampleRate: 48_000, channels: [sound]).write(to: path)
       loop.start {
         do {
-          for (index, writer) in writers.enumerated() { try await stage.openCard(writer, at: index) }
+          for index in writers.indices { try await stage.openCard(at: index) }
           var hasEnded = false
           renderer.onEnd = { _, _, _ in hasEnded = true }
           for device in 0..<2 {
