@@ -29,11 +29,21 @@ public final class ConformedDecoder: LiveDecoder {
   private var history: [Float] = []
   /// Frames of the output that stand for sound before a new rate, to be dropped.
   private var lead = 0
-  /// The decoder has ended, or has changed its format: the resampler is flushed first.
-  private var isDraining = false
-  private var hasEnded = false
+  private var phase = Phase.flowing
   /// `true` if the inner decoder has no frames now, and will later.
-  public private(set) var isWaiting = false
+  public var isWaiting: Bool { phase == .waiting }
+
+  /// The state of the inner decoder at the last read.
+  private enum Phase {
+    /// The decoder had frames at the rate that is converted.
+    case flowing
+    /// The decoder has no frames now, and will later.
+    case waiting
+    /// The decoder has changed its rate: the resampler is flushed before the frames that were read.
+    case changing
+    /// The decoder has ended: the resampler is flushed.
+    case ended
+  }
 
   /// Frames per read of the inner decoder.
   private static let chunk = 1024
@@ -112,15 +122,13 @@ public final class ConformedDecoder: LiveDecoder {
     var done = 0
     while done < wanted {
       let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * channels)..<(wanted * channels)])
-      if let resampler, isDraining {
+      if let resampler, phase == .changing || phase == .ended {
         let produced = try resampler.flush(into: lead > 0 ? leadRoom : rest)
         if lead > 0 { lead -= produced } else { done += produced }
         if produced > 0 { continue }
       }
-      if isDraining {
-        if hasEnded { break }
-        try changeFormat()
-      }
+      if phase == .ended { break }
+      if phase == .changing { try changeFormat() }
       if pending == 0 {
         try refill()
         if isWaiting { break }
@@ -172,12 +180,15 @@ public final class ConformedDecoder: LiveDecoder {
     let got = try decoder.read(into: UnsafeMutableBufferPointer(rebasing: room))
     start = 0
     pending = got
-    isWaiting = got == 0 && (decoder as? any LiveDecoder)?.isWaiting == true
-    if isWaiting { return }
-    hasEnded = got == 0
-    isDraining = hasEnded || decoder.format.sampleRate != sourceFormat.sampleRate
-    if isDraining && !hasEnded { extendEnd() }
-    guard !isDraining else { return }
+    guard got > 0 else {
+      phase = (decoder as? any LiveDecoder)?.isWaiting == true ? .waiting : .ended
+      return
+    }
+    guard decoder.format.sampleRate == sourceFormat.sampleRate else {
+      phase = .changing
+      return extendEnd()
+    }
+    phase = .flowing
     // Channels are converted before the rate, whose conversion continues.
     if decoder.format != sourceFormat { try adopt(channelsOf: decoder.format) }
     convert(got)
@@ -265,8 +276,7 @@ public final class ConformedDecoder: LiveDecoder {
     pending = 0
     lead = 0
     history.removeAll(keepingCapacity: true)
-    isDraining = false
-    hasEnded = false
+    phase = .flowing
   }
 
   private static func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {

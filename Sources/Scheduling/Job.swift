@@ -70,14 +70,14 @@ public final class Job {
   /// The number of runs under way.
   public private(set) var running = 0
   /// `false` when the job has ended or was cancelled.
-  public private(set) var isActive = true
+  public var isActive: Bool { work != nil }
 
   private let loop: EventLoop
-  private var body: ((JobRun) -> Void)?
+  /// The action, and the call at the end; nil when the job has ended or was cancelled.
+  private var work: (body: (JobRun) -> Void, onEnd: (Job) -> Void)?
   private let observe: (Job, JobEvent) -> Void
   private let keep: (JobRecord?) -> Void
   private var listeners = Listeners<(JobEvent) -> Void>()
-  private var onEnd: ((Job) -> Void)?
   private var timer: LoopTimer?
   private var due: Due?
   private var waiting: [WallTime] = []
@@ -107,7 +107,7 @@ public final class Job {
   ) {
     (name, owner, recurrence) = (setup.name, setup.owner, setup.recurrence)
     (zone, overlap, early, lateRuns) = (setup.zone, setup.overlap, setup.early, setup.lateRuns)
-    (self.loop, self.keep, self.observe, self.onEnd, self.body) = (loop, keep, observe, onEnd, body)
+    (self.loop, self.keep, self.observe, work) = (loop, keep, observe, (body, onEnd))
     if let record = setup.record {
       (last, lastDue, failuresInRow) = (record.last, record.lastDue, record.failuresInRow)
     }
@@ -281,7 +281,7 @@ public final class Job {
   }
 
   private func begin(due: WallTime) {
-    guard let body else { return }
+    guard let body = work?.body else { return }
     (running, runs, last, lastDue) = (running + 1, runs + 1, loop.wallNow, due)
     remember()
     let run = JobRun(job: self, due: due, number: runs)
@@ -309,16 +309,14 @@ public final class Job {
   }
 
   private func finish(_ event: JobEvent?) {
-    guard isActive else { return }
-    isActive = false
+    guard let ended = work else { return }
     timer?.cancel()
     (timer, due, waiting) = (nil, nil, [])
-    let (held, onEnd) = (body, onEnd)
     // The closures must not be released inside the access that clears them: their deinitializers may use this
     // job.
-    withExtendedLifetime((held, onEnd)) {
-      (body, self.onEnd) = (nil, nil)
-      onEnd?(self)
+    withExtendedLifetime(ended) {
+      work = nil
+      ended.onEnd(self)
       if let event { report(event) }
     }
   }

@@ -19,10 +19,7 @@ final class CurlTransfer {
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
   private let words: UnsafeMutablePointer<CChar>
   private var collector = HeaderCollector()
-  /// A head that is not yet delivered, because another one may follow.
-  private var pendingHead: HeaderCollector.Head?
-  private var hasHead = false
-  private var isInHead = false
+  private var phase = Phase.connecting
   private var isPaused = false
   /// The number of waiting bytes at which the socket wakes the thread.
   private var lowWater = 1
@@ -30,6 +27,30 @@ final class CurlTransfer {
   private(set) var pace: Duration?
   /// The reason why this side stopped the transfer.
   private var failure: HTTPError?
+
+  /// The part of the answer that has come, with the head of a redirection that is followed: it is delivered if
+  /// nothing else comes.
+  private enum Phase {
+    /// No byte: there is no connection.
+    case connecting
+    /// A part of a head, behind that of a redirection if there is one.
+    case inHead(after: HeaderCollector.Head?)
+    /// The head of a redirection.
+    case redirected(HeaderCollector.Head)
+    /// The head, which is delivered.
+    case inBody
+
+    /// The head that is not delivered; nil for none.
+    var pending: HeaderCollector.Head? {
+      switch self {
+      case .connecting, .inBody: nil
+      case .inHead(let head): head
+      case .redirected(let head): head
+      }
+    }
+    var isInHead: Bool { if case .inHead = self { true } else { false } }
+    var isInBody: Bool { if case .inBody = self { true } else { false } }
+  }
 
   init(
     _ request: HTTPRequest, handle: HTTPTransfer, receiver: any HTTPReceiver,
@@ -93,7 +114,7 @@ final class CurlTransfer {
   /// Sets the interval between reads, nil to read bytes as they arrive.
   /// - Returns: `true` if the interval has changed.
   func setPace(_ pace: Duration?) -> Bool {
-    guard pace != self.pace, easy != nil, hasHead, socket >= 0 else { return false }
+    guard pace != self.pace, easy != nil, phase.isInBody, socket >= 0 else { return false }
     self.pace = pace
     setLowWater(pace == nil ? lowWater : Self.highestLowWater)
     return true
@@ -107,15 +128,15 @@ final class CurlTransfer {
 
   /// Sets the number of waiting bytes at which the socket wakes the thread.
   private func setLowWater(_ bytes: Int) {
-    guard easy != nil, hasHead, socket >= 0 else { return }
+    guard easy != nil, phase.isInBody, socket >= 0 else { return }
     var value = Int32(clamping: max(1, bytes))
     setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Delivers the end, with `code` of libcurl's.
   func end(_ code: CURLcode) {
-    if code == CURLE_OK, let head = pendingHead { _ = deliver(head) }
-    if code == CURLE_OK, !hasHead, failure == nil {
+    if code == CURLE_OK, let head = phase.pending { _ = deliver(head) }
+    if code == CURLE_OK, !phase.isInBody, failure == nil {
       // libcurl accepts a head that the end of the connection cuts off.
       failure = HTTPError(.reset, host: request.host, "before the end of its head")
     }
@@ -132,7 +153,7 @@ final class CurlTransfer {
   private func error(_ code: CURLcode) -> HTTPError {
     if let failure { return failure }
     let systemError = easy.map { Int32(clamping: curl_get_long($0, CURLINFO_OS_ERRNO)) } ?? 0
-    return CurlFailure(code: code, systemError: systemError, isInHead: isInHead)
+    return CurlFailure(code: code, systemError: systemError, isInHead: phase.isInHead)
       .error(for: request, words: String(cString: words))
   }
 
@@ -144,7 +165,7 @@ final class CurlTransfer {
   private static let connected: curl_request_function = { context, _, _, _, _ in
     guard let context else { return CURL_PREREQFUNC_ABORT }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-    transfer.isInHead = true
+    if !transfer.phase.isInBody { transfer.phase = .inHead(after: transfer.phase.pending) }
     transfer.whenConnected(transfer)
     return transfer.handle.isEnded ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK
   }
@@ -163,13 +184,12 @@ final class CurlTransfer {
 
   private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     guard !handle.isEnded else { return Self.refusal }
-    guard !hasHead else { return receiveTrailer(line) }
+    guard !phase.isInBody else { return receiveTrailer(line) }
     do throws(HeaderCollector.Fault) {
       guard let head = try collector.receive(line) else { return line.count }
       if head.isInterim { return line.count }
-      isInHead = false
       if head.isRedirect, request.maximumRedirects > 0 {
-        pendingHead = head
+        phase = .redirected(head)
         return line.count
       }
       return deliver(head) ? line.count : Self.refusal
@@ -194,7 +214,7 @@ final class CurlTransfer {
 
   private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard !handle.isEnded else { return Self.refusal }
-    if let head = pendingHead, !deliver(head) { return Self.refusal }
+    if let head = phase.pending, !deliver(head) { return Self.refusal }
     guard !bytes.isEmpty else { return 0 }
     return follow(receiver.receiveBody(bytes)) ? bytes.count : Self.refusal
   }
@@ -202,7 +222,7 @@ final class CurlTransfer {
   /// Delivers the head.
   /// - Returns: `false` when the transfer is to end.
   private func deliver(_ head: HeaderCollector.Head) -> Bool {
-    (pendingHead, hasHead) = (nil, true)
+    phase = .inBody
     let url = easy.flatMap { curl_get_string($0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
     let clean = url.flatMap { try? CurlURL($0).text } ?? request.url
     let response = HTTPResponse(status: head.status, url: clean, headers: head.headers)

@@ -48,7 +48,6 @@ public final class Script {
   public private(set) var requestedExit: Int32?
   /// True if more calls waited than may: the script ends as soon as the loop comes to it.
   public private(set) var isFlooded = false
-  private var hasReportedFlood = false
   /// True if the script has ended, or is ending.
   public private(set) var isEnding = false
 
@@ -182,8 +181,8 @@ public final class Script {
     if isExit(error) { return }
     if error.code == "script.flooded" {
       // Later failures of an ended script are not reported.
-      guard !hasReportedFlood else { return }
-      (isFlooded, hasReportedFlood) = (true, true)
+      guard !isFlooded else { return }
+      isFlooded = true
       state.dropWaiting()
     }
     failures += 1
