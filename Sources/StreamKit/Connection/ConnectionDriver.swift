@@ -51,9 +51,8 @@ final class ConnectionDriver {
   private(set) var isReconnecting = false
   private let clock: ReceiverClock
   private let mayWakeEarly: Bool
-  private var timer: LoopTimer?
-  /// The moment at which the timer fires.
-  private var timerDue: Instant?
+  /// The timer and the moment at which it fires; nil while none is set.
+  private var alarm: (timer: LoopTimer, due: Instant)?
 
   /// - Parameters:
   ///   - clock: the time of the machine.
@@ -179,22 +178,21 @@ final class ConnectionDriver {
   /// Sets the timer to the owner's next moment.
   func arm() {
     guard !isStopped, let due = owner?.wakeTime(machine.deadline) else { return disarm() }
-    if mayWakeEarly, let timerDue, timerDue <= due, timerDue > now { return }
+    if mayWakeEarly, let alarm, alarm.due <= due, alarm.due > now { return }
     disarm()
     guard let wait = clock.sleep(due, loop) else { return }
-    timerDue = due
-    timer = loop.after(wait) { [weak self] in self?.wake() }
+    alarm = (loop.after(wait) { [weak self] in self?.wake() }, due)
   }
 
   func disarm() {
-    timer?.cancel()
-    (timer, timerDue) = (nil, nil)
+    alarm?.timer.cancel()
+    alarm = nil
   }
 
   /// Has the owner look at what is due.
   func wake() {
     guard !isStopped else { return }
-    timerDue = nil
+    disarm()
     owner?.timePassed()
   }
 

@@ -41,15 +41,20 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   private var seekGeneration = 0
   /// The item that has been found and has no room yet.
   private var waiting: FileItem?
-  private var isHeldBack = false
-  /// The failure of a transfer that was lost while nothing was wanted.
-  private var loss: StreamError?
-  /// True if all items have been found.
-  private var isThrough = false
+  private var reading = Reading.flowing
   private var hasSounded = false
   private var facts = FileFacts()
   /// Requests for other parts since the last frame.
   private var requests = 0
+
+  /// A state of the reading of the file.
+  private enum Reading {
+    case flowing
+    /// The buffer has no room; with the failure of a transfer that was lost meanwhile.
+    case heldBack(loss: StreamError?)
+    /// All items have been found.
+    case finished
+  }
 
   /// Bytes that are read rather than skipped by another request.
   private static let shortSkip = 64 << 10
@@ -95,7 +100,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   func seek(to time: StreamTime, generation: Int) {
     guard !isStopped else { return }
     seekGeneration = generation
-    (waiting, isHeldBack, isThrough, loss) = (nil, false, false, nil)
+    (waiting, reading) = (nil, .flowing)
     guard let byte = parser?.seek(to: time) else {
       return driver.fail(
         StreamError(
@@ -131,7 +136,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
     // No byte is missing while none is wanted.
-    isHeldBack || isThrough ? nil : deadline
+    if case .flowing = reading { deadline } else { nil }
   }
 
   // MARK: A transfer
@@ -194,8 +199,8 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
       failure.map { StreamError($0, at: driver.address) }
       ?? StreamError(
         .network, "\(shownURL) ended the connection", facts: [.init("url", .string(shownURL))])
-    if isHeldBack {
-      loss = error
+    if case .heldBack = reading {
+      reading = .heldBack(loss: error)
     } else {
       driver.perform(driver.machine.ended(error, at: driver.now))
     }
@@ -204,7 +209,8 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   private func endOfFile() {
     if parser == nil { _ = choose() }
     parser?.end()
-    if !isHeldBack, !isStopped { _ = drain() }
+    if case .heldBack = reading { return }
+    if !isStopped { _ = drain() }
   }
 
   // MARK: Sound
@@ -294,7 +300,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   private func holdBack() -> HTTPFlow {
-    isHeldBack = true
+    reading = .heldBack(loss: nil)
     reportFacts()
     driver.arm()
     report(.heldBack)
@@ -303,11 +309,13 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   /// Resumes reading: the buffer has room.
   private func resume() {
-    guard isHeldBack, !isStopped else { return }
-    isHeldBack = false
-    guard case .more = drain(), !isStopped else { return }
+    guard case .heldBack(let loss) = reading, !isStopped else { return }
+    reading = .flowing
+    guard case .more = drain(), !isStopped else {
+      if case .heldBack = reading { reading = .heldBack(loss: loss) }
+      return
+    }
     if let error = loss {
-      loss = nil
       driver.perform(driver.machine.ended(error, at: driver.now))
     } else {
       received(isNew: true)
@@ -316,7 +324,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   private func finish() {
-    isThrough = true
+    reading = .finished
     driver.closeTransfer()
     driver.machine.stop()
     driver.reportJoin()
@@ -333,7 +341,9 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     // An estimate gets better with every frame: only a change that is noticed is reported.
     let isClose =
       zip(new.duration, facts.duration).map { abs($0 - $1) < 0.001 * $0 } ?? (new.duration == facts.duration)
-    guard new.canSeek != facts.canSeek || !isClose || isThrough && new != facts else { return }
+    var isFinal = false
+    if case .finished = reading { isFinal = true }
+    guard new.canSeek != facts.canSeek || !isClose || isFinal && new != facts else { return }
     facts = new
     report(.file(new))
   }

@@ -21,7 +21,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private let loop: EventLoop
   private let buffer: StreamBuffer
   private let reporter: @Sendable (ReceiverEvent) -> Void
-  private var decoder: (any Decoder)?
+  private var phase = Phase.opening
   private var format: StreamFormat?
   private var frameCount: Int?
   /// Bytes of the file.
@@ -30,10 +30,26 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private var position = 0
   private var seekGeneration = 0
   private var waiting: (frame: StreamFrame, bytes: [UInt8])?
-  private var isHeldBack = false
-  private var isStopped = false
   /// Numbers the turns in which it decodes, so that there is one at a time.
   private var turn = 0
+
+  /// A state of the reception.
+  private enum Phase {
+    /// The file is not open yet.
+    case opening
+    case decoding(any Decoder)
+    /// The buffer has no room.
+    case heldBack(any Decoder)
+    /// Stopped, or failed.
+    case over
+
+    var decoder: (any Decoder)? {
+      switch self {
+      case .decoding(let decoder), .heldBack(let decoder): decoder
+      case .opening, .over: nil
+      }
+    }
+  }
 
   init(
     path: String, options: ReceiverOptions, loop: EventLoop, buffer: StreamBuffer,
@@ -57,10 +73,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   func stop() {
-    loop.post {
-      self.isStopped = true
-      self.decoder = nil
-    }
+    loop.post { self.phase = .over }
     owner.post { self.leaveThread() }
   }
 
@@ -88,8 +101,8 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
 
   func seek(to time: StreamTime, generation: Int) {
     loop.post {
-      guard !self.isStopped, let decoder = self.decoder else { return }
-      (self.seekGeneration, self.waiting, self.isHeldBack) = (generation, nil, false)
+      guard let decoder = self.phase.decoder else { return }
+      (self.seekGeneration, self.waiting, self.phase) = (generation, nil, .decoding(decoder))
       let frame = Int((time.seconds * Double(decoder.format.sampleRate)).rounded())
       self.position = max(0, min(frame, self.frameCount ?? frame))
       do {
@@ -100,7 +113,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   private func open() {
-    guard !isStopped else { return }
+    guard case .opening = phase else { return }
     report(.connecting)
     do {
       let decoder = try calls.call {
@@ -109,7 +122,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
         if stat(path, &status) == 0 { size = Int(status.st_size) }
         return decoder
       }
-      self.decoder = decoder
+      phase = .decoding(decoder)
       frameCount = decoder.frameCount
       let duration = frameCount.map { Double($0) / Double(decoder.format.sampleRate) }
       var station = StationInfo()
@@ -134,8 +147,8 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   private func resume() {
-    guard isHeldBack else { return }
-    isHeldBack = false
+    guard case .heldBack(let decoder) = phase else { return }
+    phase = .decoding(decoder)
     decodeNextTurn()
   }
 
@@ -143,31 +156,31 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     turn += 1
     let number = turn
     loop.next { [weak self] in
-      guard let self, turn == number, !isStopped, !isHeldBack else { return }
+      guard let self, turn == number, case .decoding(let decoder) = phase else { return }
       do {
-        if try decodePieces() { decodeNextTurn() }
+        if try decodePieces(of: decoder) { decodeNextTurn() }
       } catch { fail(error) }
     }
   }
 
   /// Decodes about a tenth of a second.
   /// - Returns: true if more is wanted.
-  private func decodePieces() throws -> Bool {
+  private func decodePieces(of decoder: any Decoder) throws -> Bool {
     for _ in 0..<16 {
-      guard let (frame, bytes) = try waiting ?? nextPiece() else {
+      guard let (frame, bytes) = try waiting ?? nextPiece(of: decoder) else {
         if buffer.complete(generation: seekGeneration) { report(.buffered) }
         return false
       }
       waiting = nil
       let discontinuity: PacketBuffer.Discontinuity? = format != nil && format != frame.format ? .format : nil
-      if format != frame.format { report(.format(sourceFormat(frame.format))) }
+      if format != frame.format { report(.format(sourceFormat(frame.format, of: decoder))) }
       let arrival = bytes.withUnsafeBytes {
         buffer.append(frame, $0, discontinuity, generation: seekGeneration)
       }
       if arrival.isAccepted { format = frame.format } else { waiting = (frame, bytes) }
       if arrival.isEnough { report(.buffered) }
       if arrival.isHeldBack {
-        isHeldBack = true
+        phase = .heldBack(decoder)
         report(.heldBack)
         return false
       }
@@ -175,9 +188,9 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     return true
   }
 
-  private func nextPiece() throws -> (StreamFrame, [UInt8])? {
-    guard let decoder else { return nil }
+  private func nextPiece(of decoder: any Decoder) throws -> (StreamFrame, [UInt8])? {
     var samples = [Float](repeating: 0, count: 1024)
+    let channels = max(1, decoder.format.channels)
     let room = 1024 / channels * channels
     let count = try calls.call {
       try samples.withUnsafeMutableBufferPointer { buffer in
@@ -201,7 +214,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   /// Returns the format with the codec of the file, where that is known.
-  private func sourceFormat(_ format: StreamFormat) -> StreamFormat {
+  private func sourceFormat(_ format: StreamFormat, of decoder: any Decoder) -> StreamFormat {
     let codec: StreamCodec =
       switch decoder {
       case is MP3Decoder: .mp3
@@ -210,8 +223,6 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
       }
     return StreamFormat(codec: codec, sampleRate: format.sampleRate, channels: format.channels)
   }
-
-  private var channels: Int { max(1, decoder?.format.channels ?? 1) }
 
   private func fail(_ error: any Error) {
     let failure: StreamError
@@ -226,8 +237,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     } else {
       failure = StreamError(.content, "\(path) can't be read: \(error)")
     }
-    isStopped = true
-    decoder = nil
+    phase = .over
     report(.failed(failure))
     report(.gaveUp(failure))
   }

@@ -23,9 +23,12 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// The moment of the first request: the start of the station's programme.
   var origin = Instant.start
   var schedule: StationSchedule
-  /// True while a request is not answered.
-  private var isAsking = false
-  var connection: Connection?
+  private var link = Link.none
+  /// The connection that brings sound; nil for none.
+  var connection: Connection? {
+    get { if case .open(let connection) = link { connection } else { nil } }
+    set { link = newValue.map { .open($0) } ?? .none }
+  }
   /// The number of the last headers of Ogg that were delivered.
   var headers: Int?
   /// The next frame that is wanted.
@@ -38,6 +41,16 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// The time of the last step.
   var lastStep = Duration.zero
   var pace = Pace.steps
+
+  /// A state of the connection.
+  private enum Link {
+    case none
+    /// A request is not answered.
+    case asking
+    case open(Connection)
+
+    var isAsking: Bool { if case .asking = self { true } else { false } }
+  }
 
   /// The moments at which frames are appended.
   enum Pace {
@@ -119,21 +132,21 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   func end() {
     forgetRest()
     driver.end()
-    connection = nil
+    link = .none
   }
 
   // MARK: Connections
 
   func connect(to address: StreamAddress) {
     report(.connecting)
-    isAsking = true
+    link = .asking
     // The answer comes in a turn of its own, as over a network.
     loop.next { [weak self] in self?.answer() }
   }
 
   func disconnected() {
     catchUp()
-    (connection, isAsking) = (nil, false)
+    link = .none
   }
 
   /// Does nothing: it is reported with the frames, which know how they join.
@@ -142,14 +155,14 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   // A silent station is silent for all its listeners: of a standby no more than its adoption is to be seen.
   func adoptStandby() {
     catchUp()
-    (connection, isAsking) = (nil, true)
+    link = .asking
     report(.connecting)
   }
 
   private func answer() {
-    guard !isStopped, isAsking else { return }
+    guard !isStopped, link.isAsking else { return }
     let (answer, address) = (station.answer(at: now, to: options.credentials), driver.address)
-    isAsking = answer == .silence
+    if answer != .silence { link = .none }
     switch answer {
     case .sound: open()
     case .silence: driver.arm()
@@ -163,7 +176,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   private func lose(_ error: StreamError) {
     catchUp()
-    connection = nil
+    link = .none
     driver.perform(driver.machine.ended(error, at: loop.now))
   }
 
@@ -197,7 +210,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       hasBegun = true
       report(.format(sound.format))
     }
-    connection = new
+    link = .open(new)
     // Changes while nobody was connected are over.
     _ = schedule.advance(to: now)
     if PlayerWait.isBurst(burst(of: sound)), tee.buffer?.burstCame() == true { report(.buffered) }
@@ -264,7 +277,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     if connection != nil, !events.isSilent {
       advance(isChange: events.isChange)
       if events.closes, connection != nil { lose(.ended(shownURL)) }
-    } else if isAsking, station.answer(at: now, to: options.credentials) != .silence {
+    } else if link.isAsking, station.answer(at: now, to: options.credentials) != .silence {
       answer()
     } else {
       driver.deadlinePassed()
