@@ -1,14 +1,30 @@
 /// Reads the tokens of a text.
 /// Source: chapter 3.1 of the Lua 5.4 manual, and `llex.c`.
 struct LuaLexer {
+  /// A token that the end of the text cuts off.
+  enum Cut {
+    case comment
+    /// A string in quotation marks, with its contents so far.
+    case string([UInt8])
+    case longString
+  }
+
   private let bytes: [UInt8]
-  private var position = 0
+  /// `true` for a text that may be cut anywhere: an escape sequence that is none stands for its characters, and the
+  /// end of a line ends a string.
+  private let isFragment: Bool
+  private(set) var position = 0
   /// Ranges of the comments read so far.
   private(set) var comments: [Range<Int>] = []
+  /// The token that the end of the text cuts off; nil until it is read, or for none.
+  private(set) var cut: Cut?
+
+  /// Begins with a text that may be cut anywhere.
+  init(fragment bytes: [UInt8]) { (self.bytes, isFragment) = (bytes, true) }
 
   /// Begins behind a byte order mark and a first line that begins with `#`, as Lua does with files.
   init(_ bytes: [UInt8]) {
-    self.bytes = bytes
+    (self.bytes, isFragment) = (bytes, false)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     if byte() == UInt8(ascii: "#") { skipLine() }
   }
@@ -27,6 +43,9 @@ struct LuaLexer {
     position += 1
     return true
   }
+
+  /// Skips a byte that begins no token.
+  mutating func skipByte() { if position < bytes.count { position += 1 } }
 
   /// Returns the next token; at the end of the text `endOfFile`, again and again.
   mutating func next() throws(LuaSyntaxError) -> LuaToken {
@@ -47,6 +66,7 @@ struct LuaLexer {
       _ = try longText(level, from: start, what: "comment")
     } else {
       skipLine()
+      if position == bytes.count { cut = .comment }
     }
     comments.append(start..<position)
   }
@@ -64,6 +84,7 @@ struct LuaLexer {
         return LuaToken(kind: .string, start: start, end: position, text: text)
       }
       if byte(1) == UInt8(ascii: "=") {
+        if bytes[(start + 1)...].allSatisfy({ $0 == UInt8(ascii: "=") }) { cut = .longString }
         throw error("invalid long string delimiter", near: start..<start + 2)
       }
     }
@@ -146,12 +167,13 @@ struct LuaLexer {
     position += 1
     var text: [UInt8] = []
     while true {
-      guard let next = byte() else {
-        throw LuaSyntaxError(kind: .syntax, message: "unfinished string near <eof>", offset: start)
-      }
+      guard let next = byte() else { throw cutOff(text, from: start) }
       position += 1
       switch next {
       case mark:
+        return LuaToken(
+          kind: .string, start: start, end: position, text: String(decoding: text, as: UTF8.self))
+      case 0x0A where isFragment, 0x0D where isFragment:
         return LuaToken(
           kind: .string, start: start, end: position, text: String(decoding: text, as: UTF8.self))
       case 0x0A, 0x0D: throw error("unfinished string", near: start..<position - 1)
@@ -161,11 +183,24 @@ struct LuaLexer {
     }
   }
 
+  private mutating func cutOff(_ text: [UInt8], from start: Int) -> LuaSyntaxError {
+    cut = .string(text)
+    return LuaSyntaxError(kind: .syntax, message: "unfinished string near <eof>", offset: start)
+  }
+
+  /// Reads an escape sequence behind its backslash.
   private mutating func escape(_ text: inout [UInt8], in start: Int) throws(LuaSyntaxError) {
-    let mark = position - 1
-    guard let next = byte() else {
-      throw LuaSyntaxError(kind: .syntax, message: "unfinished string near <eof>", offset: start)
+    guard position < bytes.count else { throw cutOff(text + [UInt8(ascii: "\\")], from: start) }
+    let behind = position
+    do throws(LuaSyntaxError) { try escape(&text) } catch {
+      guard isFragment else { throw error }
+      position = behind
     }
+  }
+
+  private mutating func escape(_ text: inout [UInt8]) throws(LuaSyntaxError) {
+    let mark = position - 1
+    guard let next = byte() else { return }
     position += 1
     switch next {
     case UInt8(ascii: "a"): text.append(7)
@@ -245,6 +280,7 @@ struct LuaLexer {
       }
       position += 1 + marks
     }
+    cut = what == "string" ? .longString : .comment
     throw LuaSyntaxError(kind: .syntax, message: "unfinished long \(what) near <eof>", offset: start)
   }
 

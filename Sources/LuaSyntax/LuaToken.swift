@@ -77,9 +77,9 @@ func hexDigit(_ byte: UInt8) -> UInt8? {
 }
 
 /// A token, with its range of bytes in the text.
-struct LuaToken {
+public struct LuaToken: Sendable {
   /// The kinds of tokens. The raw value of those without a value is their text.
-  enum Kind: String {
+  public enum Kind: String, Sendable {
     case and, `break`, `do`, `else`, elseif, end, `false`, `for`, function, goto, `if`, `in`, local, `nil`,
       not,
       or, `repeat`, `return`, then, `true`, until, `while`
@@ -122,14 +122,20 @@ struct LuaToken {
     case endOfFile = "<eof>"
   }
 
-  var kind: Kind
-  var start: Int
-  var end: Int
+  /// The kind.
+  public internal(set) var kind: Kind
+  /// The offset of its first byte.
+  public internal(set) var start: Int
+  /// The offset behind its last byte.
+  public internal(set) var end: Int
   /// The name, or the contents of the string.
-  var text = ""
+  public internal(set) var text = ""
   var number = LuaNumber(0, isInteger: true)
 
   static let keywords = Set(LuaKeywords.all)
+
+  /// `true` for a word of Lua that is no name.
+  public var isKeyword: Bool { Self.keywords.contains(kind.rawValue) }
 }
 
 /// The words of Lua that are no names. Source: Lua 5.4 Reference Manual, §3.1.

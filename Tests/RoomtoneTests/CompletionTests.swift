@@ -54,6 +54,7 @@ import Testing
       ("spe", ["speaker"]), ("x = s", ["schedule", "speaker", "stream"]), ("re", ["repeat", "return"]),
       ("local room = 1 print(ro", ["room"]), ("speaker.play(kit", ["kitchen"]), ("f(1, gree", ["greeting"]),
       ("a-- spe", []), ("--[[ spe", []), ("[[ spe", []), ("0x", []), ("\"a\" .. spe", ["speaker"]),
+      ("kitchen .. spe", ["speaker"]), ("#spe", ["speaker"]), ("'a\nspe", ["speaker"]), ("Mü", []),
     ])
   func globals(text: String, expected: [String]) { #expect(candidates(text) == expected) }
 

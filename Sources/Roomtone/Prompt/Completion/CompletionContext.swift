@@ -51,8 +51,7 @@ struct CompletionContext: Equatable {
 
   /// Finds the surroundings at the end of `text`, which may be cut anywhere.
   init(_ text: some StringProtocol) {
-    var scanner = ContextScanner(text)
-    scanner.scan()
+    let scanner = ContextScanner(text)
     place = scanner.place
     word = scanner.word
     start = scanner.start
@@ -60,7 +59,7 @@ struct CompletionContext: Equatable {
   }
 }
 
-/// Reads Lua up to the cursor, and keeps the brackets that are open there.
+/// Reads the tokens up to the cursor, and keeps the brackets that are open there.
 private struct ContextScanner {
   private enum Bracket: Equatable {
     /// The arguments of a call.
@@ -83,64 +82,44 @@ private struct ContextScanner {
     var startsField = true
   }
 
-  private static let keywords = Set(LuaKeywords.all)
-
-  private let text: [Character]
-  private var at = 0
   private var frames: [Frame] = []
   /// The expression that has been read so far; nil between expressions.
   private var chain: LuaChain?
   /// The separator behind `chain`, `.` or `:`.
-  private var separator: Character?
+  private var separator: LuaToken.Kind?
   /// The variable that is being assigned.
   private var assigned: String?
   private(set) var variables: [String: LuaChain] = [:]
-  private(set) var place = CompletionContext.Place.name(keysOf: nil)
+  private(set) var place = CompletionContext.Place.none
   private(set) var word = ""
   private(set) var start = 0
 
-  init(_ text: some StringProtocol) { self.text = Array(text) }
-
-  mutating func scan() {
-    while at < text.count {
-      let character = text[at]
-      if character.isWhitespace {
-        at += 1
-      } else if character == "-" && peek == "-" {
-        if !skipComment() { return end(.none) }
-      } else if character == "\"" || character == "'" {
-        if !readText(character) { return }
-      } else if character == "[" && (peek == "[" || peek == "=") {
-        if !skipLongText() { return end(.none) }
-        chain = chain.map { LuaChain(steps: $0.steps + [.call]) }
-      } else if character.isNumber {
-        while at < text.count, text[at].isLetter || text[at].isNumber || text[at] == "." { at += 1 }
-        chain = nil
-        if at == text.count { return end(.none) }
-      } else if character.isLetter || character == "_" {
-        let start = at
-        while at < text.count, text[at].isLetter || text[at].isNumber || text[at] == "_" { at += 1 }
-        let name = String(text[start..<at])
-        if at == text.count { return end(placeOfName, word: name, from: start) }
-        receive(name)
-      } else {
-        at += 1
-        receive(character)
+  init(_ text: some StringProtocol) {
+    let (fragment, bytes) = (LuaFragment(text), text.utf8.count)
+    var tokens = fragment.tokens[...]
+    // The word at the cursor is completed.
+    let last = tokens.last.flatMap { $0.end == bytes ? $0 : nil }
+    if let last, last.kind == .name || last.isKeyword || last.kind == .number { tokens.removeLast() }
+    for token in tokens { receive(token) }
+    var offset = bytes
+    switch fragment.ending {
+    case .comment, .longString, .unreadable: break
+    case .string(let mark, let contents):
+      let own = chain.map { CallContext(function: $0, argument: 1) }
+      let quote: Character = text.utf8.dropFirst(mark).first == UInt8(ascii: "'") ? "'" : "\""
+      (place, word, offset) = (.text(quote: quote, of: own ?? call), contents, mark + 1)
+    case .token:
+      guard last?.kind != .number else { break }
+      place = placeOfName
+      if let last, last.kind == .name || last.isKeyword {
+        (word, offset) = (last.kind == .name ? last.text : last.kind.rawValue, last.start)
       }
     }
-    end(placeOfName)
-  }
-
-  private var peek: Character? { at + 1 < text.count ? text[at + 1] : nil }
-
-  /// Ends with a word that begins at the character with an index, by default with none at the cursor.
-  private mutating func end(_ place: CompletionContext.Place, word: String = "", from index: Int? = nil) {
-    (self.place, self.word) = (place, word)
-    start = text[..<(index ?? text.count)].reduce(0) { $0 + $1.unicodeScalars.count }
+    start = String(decoding: text.utf8.prefix(offset), as: UTF8.self).unicodeScalars.count
   }
 
   private var placeOfName: CompletionContext.Place {
-    if let chain, let separator { return .member(of: chain, isMethod: separator == ":") }
+    if let chain, let separator { return .member(of: chain, isMethod: separator == .colon) }
     guard let frame = frames.last, frame.bracket == .table, frame.startsField else {
       return .name(keysOf: nil)
     }
@@ -169,115 +148,74 @@ private struct ContextScanner {
     return nil
   }
 
-  private mutating func receive(_ name: String) {
-    defer { separator = nil }
-    frames.indices.last.map { frames[$0].startsField = frames[$0].startsField && chain == nil }
+  private mutating func receive(_ token: LuaToken) {
+    switch token.kind {
+    case .name: receive(name: token.text)
+    case .number: chain = nil
+    case .string:
+      chain = chain.map { LuaChain(steps: $0.steps + [.call]) }
+      noteAssignment()
+      endFieldStart()
+    default:
+      if token.isKeyword { receiveKeyword() } else { receive(symbol: token.kind) }
+    }
+  }
+
+  private mutating func receive(name: String) {
+    if let last = frames.indices.last, chain != nil { frames[last].startsField = false }
     if let separator, let before = chain {
-      chain = LuaChain(steps: before.steps + [separator == ":" ? .method(name) : .field(name)])
-    } else if Self.keywords.contains(name) {
-      chain = nil
-      assigned = nil
+      chain = LuaChain(steps: before.steps + [separator == .colon ? .method(name) : .field(name)])
     } else {
       if chain != nil { assigned = nil }  // a new statement
       chain = LuaChain(steps: [.name(name)])
     }
+    separator = nil
     noteAssignment()
+  }
+
+  private mutating func receiveKeyword() {
+    if chain != nil { endFieldStart() }
+    (chain, assigned, separator) = (nil, nil, nil)
   }
 
   private mutating func noteAssignment() { if let assigned, let chain { variables[assigned] = chain } }
 
-  private mutating func receive(_ character: Character) {
+  private mutating func endFieldStart() {
+    if let last = frames.indices.last { frames[last].startsField = false }
+  }
+
+  private mutating func receive(symbol: LuaToken.Kind) {
     let before = chain
     separator = nil
-    switch character {
-    case ".", ":":
-      if before != nil { separator = character }
+    switch symbol {
+    case .dot, .colon:
+      if before != nil { separator = symbol }
       return
-    case "(":
+    case .openParenthesis:
       frames.append(Frame(bracket: before == nil ? .other : .call, before: before))
-      chain = nil
-    case "{":
-      frames.append(Frame(bracket: .table, before: before))
-      chain = nil
-    case "[":
-      frames.append(Frame(bracket: .other, before: before))
-      chain = nil
-    case ")", "}", "]":
+    case .openBrace: frames.append(Frame(bracket: .table, before: before))
+    case .openBracket: frames.append(Frame(bracket: .other, before: before))
+    case .closeParenthesis, .closeBrace, .closeBracket:
       let frame = frames.popLast()
-      chain = frame?.before.map { LuaChain(steps: $0.steps + [character == "]" ? .index : .call]) }
-      noteAssignment()
-    case ",", ";":
-      chain = nil
-      if character == ";" { assigned = nil }
+      chain = frame?.before.map { LuaChain(steps: $0.steps + [symbol == .closeBracket ? .index : .call]) }
+      return noteAssignment()
+    case .comma, .semicolon:
+      if symbol == .semicolon { assigned = nil }
       guard let last = frames.indices.last else { break }
       if frames[last].bracket == .call { frames[last].argument += 1 }
       frames[last].field = nil
       frames[last].startsField = true
-    case "=":
-      if text.indices.contains(at), text[at] == "=" {
-        at += 1
-      } else if case .name(let name)? = before?.steps.first, before?.steps.count == 1 {
-        if let last = frames.indices.last, frames[last].bracket == .table {
-          frames[last].field = name
-          frames[last].given.append(name)
-          frames[last].startsField = false
-        } else {
-          assigned = name
-        }
+    case .assign:
+      guard case .name(let name)? = before?.steps.first, before?.steps.count == 1 else { break }
+      if let last = frames.indices.last, frames[last].bracket == .table {
+        frames[last].field = name
+        frames[last].given.append(name)
+        frames[last].startsField = false
+      } else {
+        assigned = name
       }
-      chain = nil
-    default:
-      chain = nil
-      frames.indices.last.map { frames[$0].startsField = false }
+    default: endFieldStart()
     }
-  }
-
-  /// Reads a text in quotation marks; `false` when the cursor is in it.
-  private mutating func readText(_ quote: Character) -> Bool {
-    var content = ""
-    at += 1
-    let first = at
-    while at < text.count, text[at] != quote, text[at] != "\n" {
-      if text[at] == "\\", at + 1 < text.count { at += 1 }
-      content.append(text[at])
-      at += 1
-    }
-    guard at < text.count else {
-      let own = chain.map { CallContext(function: $0, argument: 1) }
-      end(.text(quote: quote, of: own ?? call), word: content, from: first)
-      return false
-    }
-    at += 1
-    chain = chain.map { LuaChain(steps: $0.steps + [.call]) }
-    noteAssignment()
-    frames.indices.last.map { frames[$0].startsField = false }
-    return true
-  }
-
-  /// Skips a comment; `false` when the cursor is in it.
-  private mutating func skipComment() -> Bool {
-    at += 2
-    if at < text.count, text[at] == "[", peek == "[" || peek == "=" { return skipLongText() }
-    while at < text.count, text[at] != "\n" { at += 1 }
-    return at < text.count
-  }
-
-  /// Skips a text in long brackets; `false` when the cursor is in it.
-  private mutating func skipLongText() -> Bool {
-    var level = 0
-    at += 1
-    while at < text.count, text[at] == "=" {
-      level += 1
-      at += 1
-    }
-    let close = ["]"] + Array(repeating: "=", count: level) + ["]"]
-    while at < text.count {
-      if text[at...].prefix(close.count).elementsEqual(close, by: { String($0) == $1 }) {
-        at += close.count
-        return true
-      }
-      at += 1
-    }
-    return false
+    chain = nil
   }
 }
