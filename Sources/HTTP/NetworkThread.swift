@@ -62,7 +62,8 @@ public final class NetworkThread: Sendable {
   }
 }
 
-/// A transfer under way, which continues without a reference to it. Its methods may be called on any thread.
+/// A transfer under way, which continues without a reference to it. Its methods may be called on any thread, except
+/// `handOver`.
 public final class HTTPTransfer: Sendable {
   private weak let core: CurlLoop?
   private let hasEnded = Atomic(false)
@@ -82,6 +83,15 @@ public final class HTTPTransfer: Sendable {
   /// they arrive; nil to read them as they arrive. The end of the connection, and a flood, are noticed at
   /// once all the same. Has no effect before the head of the response.
   public func setPace(_ pace: Duration?) { _ = core?.perform { $0.setPace(pace, of: self) } }
+
+  /// Delivers all that follows to another receiver. On the network thread; effective at once.
+  public func handOver(to receiver: any HTTPReceiver) {
+    core?.loop.assertOnLoop()
+    // A transfer that was started in this turn is not known yet.
+    if core?.setReceiver(receiver, of: self) == false {
+      _ = core?.perform { _ = $0.setReceiver(receiver, of: self) }
+    }
+  }
 
   var isEnded: Bool { hasEnded.load(ordering: .acquiring) }
 

@@ -35,6 +35,35 @@ struct TransferTests {
     #expect(visit["Cookie"] == nil)
   }
 
+  @Test("a transfer that is handed over brings all that follows to the other receiver")
+  func handOver() throws {
+    let bytes = SeededBytes.make(4_000)
+    station.answer("/a", with: .page(bytes, type: "audio/mpeg").chunked(100).inPieces(1, 3, 500))
+    let (second, transfer) = (Recording(), Lock<HTTPTransfer?>(nil))
+    // The first receiver hands over in the midst of what comes.
+    let first = Recording { _ in
+      .more
+    } onBody: { _ in
+      transfer.withLock { $0 }?.handOver(to: second)
+      return .more
+    }
+    let request = try HTTPRequest(station.url("/a"))
+    network.loop.post { [network] in transfer.withLock { $0 = network.start(request, on: first) } }
+    #expect(try second.waitForEnd() == nil)
+    #expect(!first.body.isEmpty && first.body + second.body == bytes)
+    #expect(first.heads.count == 1 && first.ends.isEmpty && second.heads.isEmpty)
+  }
+
+  @Test("a transfer that is handed over before it begins brings its head to the other receiver")
+  func handOverFirst() throws {
+    station.answer("/a", with: .page("hello"))
+    let (first, second) = (Recording(), Recording())
+    let request = try HTTPRequest(station.url("/a"))
+    network.loop.post { [network] in network.start(request, on: first).handOver(to: second) }
+    #expect(try second.waitForEnd() == nil)
+    #expect(second.text == "hello" && second.heads.count == 1 && first.heads.isEmpty && first.ends.isEmpty)
+  }
+
   @Test("a page without a body has a head and an end")
   func empty() throws {
     station.answer("/a", with: .status("204 No Content"))

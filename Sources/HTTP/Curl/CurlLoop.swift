@@ -89,6 +89,13 @@ final class CurlLoop: @unchecked Sendable {
     startWaiting()
   }
 
+  /// Returns `false` for a transfer that has not begun here, or has ended.
+  func setReceiver(_ receiver: any HTTPReceiver, of handle: HTTPTransfer) -> Bool {
+    guard let transfer = transfers[ObjectIdentifier(handle)] else { return false }
+    transfer.receiver = receiver
+    return true
+  }
+
   /// Ends a transfer without a call of its receiver.
   func drop(_ handle: HTTPTransfer) {
     guard let transfer = remove(handle) else { return }

@@ -15,7 +15,8 @@ final class CurlTransfer {
   var socket: Int32 = -1
   /// Called when the transfer is connected, from within libcurl.
   private let whenConnected: (CurlTransfer) -> Void
-  private let receiver: any HTTPReceiver
+  /// Receives what comes; retained to the end.
+  var receiver: any HTTPReceiver
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
   private let words: UnsafeMutablePointer<CChar>
   private var collector = HeaderCollector()

@@ -153,6 +153,12 @@ final class ConnectionDriver {
     }
   }
 
+  /// Adopts an open transfer of another receiver; all that follows comes to `receiver`.
+  func adopt(_ transfer: HTTPTransfer?, for receiver: any HTTPReceiver) {
+    self.transfer = transfer
+    transfer?.handOver(to: receiver)
+  }
+
   /// Ends a connection whose answer is an error.
   func refused(_ head: HTTPResponse) -> HTTPFlow {
     transfer = nil

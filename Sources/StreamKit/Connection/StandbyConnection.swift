@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HTTP
 
 /// A second connection to a station, beside one that has stalled: holds its bytes until one of the two continues, then
-/// passes on all of them.
+/// passes them on.
 ///
 /// Unchecked: confined to the loop of its network thread.
 final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
@@ -30,7 +30,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   private enum State {
     case holding(Held)
-    case relaying(any HTTPReceiver)
+    case handedOver
     case over
   }
 
@@ -69,11 +69,11 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     transfer = nil
   }
 
-  /// Passes on what is held, and all that follows. Its transfer is the receiver's then.
+  /// Passes on what is held. What follows goes to the receiver that has adopted its transfer.
   /// - Parameter moment: called with the time at which each piece came, before it is passed on.
   func handOver(to receiver: any HTTPReceiver, at moment: (Instant) -> Void) {
     guard case .holding(let held) = state else { return }
-    state = .relaying(receiver)
+    state = .handedOver
     guard let head = held.head else { return }
     moment(held.pieces.first?.time ?? clock.now(loop))
     guard isWanted(receiver.receiveHead(head)) else { return }
@@ -99,8 +99,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
     switch state {
-    case .over: return .stop
-    case .relaying(let receiver): return receiver.receiveHead(head)
+    case .over, .handedOver: return .stop
     case .holding(var held):
       guard head.status < 400 else {
         let wait = head.retryAfter(at: loop.wallNow)
@@ -115,8 +114,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     switch state {
-    case .over: return .stop
-    case .relaying(let receiver): return receiver.receiveBody(bytes)
+    case .over, .handedOver: return .stop
     case .holding(var held):
       state = .over  // so that what is held is not copied
       let now = clock.now(loop)
@@ -133,7 +131,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
       // It may have been handed over, or cancelled.
       switch state {
       case .holding: return isPaused ? .pause : .more
-      case .relaying: return .more
+      case .handedOver: return .more
       case .over: return .stop
       }
     }
@@ -141,8 +139,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   func receiveEnd(_ failure: HTTPError?) {
     switch state {
-    case .over: break
-    case .relaying(let receiver): receiver.receiveEnd(failure)
+    case .over, .handedOver: break
     case .holding: _ = fail(failure.map { StreamError($0, url: url, host: host) } ?? .ended(url))
     }
   }

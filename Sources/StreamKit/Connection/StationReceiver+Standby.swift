@@ -32,7 +32,7 @@ extension StationReceiver {
     self.standby = nil
     if !standby.hasSound { report(.connecting) }
     expectAnswer()
-    driver.transfer = standby.transfer
+    driver.adopt(standby.transfer, for: self)
     standby.handOver(to: self) { driver.moment = $0 }
     driver.moment = nil
     if !isStopped, let action = stitcher.decide(at: seconds) { resolve(action) }

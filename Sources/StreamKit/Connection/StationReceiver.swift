@@ -245,7 +245,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     guard !isStopped else { return .stop }
-    if let file { return file.receiveBody(bytes) }
     lastByte = now
     switch body {
     case .unknown(let start):
@@ -274,7 +273,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   func receiveEnd(_ failure: HTTPError?) {
     guard !isStopped else { return }
-    if let file { return file.receiveEnd(failure) }
     driver.transfer = nil
     let now = now
     switch body {

@@ -45,7 +45,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   }
 
   func adopt(_ transfer: HTTPTransfer?) {
-    driver.transfer = transfer
+    driver.adopt(transfer, for: self)
     // The transfer is open already.
     _ = driver.machine.start(at: driver.now)
     driver.machine.answered(at: driver.now)

@@ -78,7 +78,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   func adopt(_ transfer: HTTPTransfer?) {
-    driver.transfer = transfer
+    driver.adopt(transfer, for: self)
     // The transfer is open already.
     _ = driver.machine.start(at: driver.now)
     report(.file(facts))
