@@ -9,20 +9,12 @@ final class RecordingPart {
   var ends: StreamTime?
   /// `true` if the file ends incomplete.
   var fails = false
-  /// `true` if it holds the bytes of a file as they are: its sound is measured when all of it is there.
-  var isCopy = false
   /// `true` if its name says that a part of its title is missing.
   var isIncomplete = false
   /// The path that was reported when the file began.
   let reportedPath: String
   private let file: PartFile
-  private let tag: RecordingTag?
-  /// The decoded body of a WAV file; nil for frames that are written as they come.
-  let wav: WAVBody?
-  /// The writer of pages of Ogg; nil for frames that are written as they come.
-  private var ogg: OggWriter?
-  /// The sum of the sound, for the headers; nil where they have none.
-  private var sum: FLACSum?
+  private var body: Body
   private var titleBytes = 0
   /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
   private static let titleLimit = 1 << 20
@@ -33,35 +25,51 @@ final class RecordingPart {
   /// The limit in bytes of what is held.
   private static let heldLimit = 256 << 10
 
+  /// The form of the sound in the file.
+  enum Body {
+    /// Frames as they come, behind a tag if there is one.
+    case frames(RecordingTag?)
+    /// The bytes of a file as they come: the sound is measured when all of it is there.
+    case copy
+    /// The decoded body of a WAV file.
+    case wav(WAVBody)
+    /// Pages of Ogg, with the sum of the sound for the headers; nil where they have none.
+    case pages(OggWriter, FLACSum?)
+  }
+
   /// Creates a part of an empty file, and writes its tag.
   /// - Parameters:
-  ///   - tag: the contents of its tag; nil for none.
-  ///   - wav: the decoded body of a WAV file; nil for frames that are written as they come.
-  ///   - ogg: the writer of pages of Ogg; nil for frames that are written as they come.
-  ///   - sum: the sum of no sound; nil where the headers have none.
+  ///   - body: the form of its sound, of which there is none yet.
   ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
   ///   - isScratch: `true` for a file that ends with the process.
   init(
-    _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, ogg: OggWriter? = nil,
-    sum: FLACSum? = nil, base: Int?, isScratch: Bool
+    _ entry: RecordingEntry, _ file: PartFile, _ body: Body, base: Int?, isScratch: Bool
   ) throws(RecordError) {
-    (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
-    (self.ogg, self.sum, self.isScratch) = (ogg, sum, isScratch)
+    (self.entry, self.file, self.body, self.base, self.isScratch) = (entry, file, body, base, isScratch)
     reportedPath = entry.path
-    if let tag { try file.write(try tag.make()) }
+    if case .frames(let tag?) = body { try file.write(try tag.make()) }
   }
 
   var fileSystem: UInt64 { file.fileSystem }
   func syncFileSystem() throws(RecordError) { try file.syncFileSystem() }
   func releaseMemory() { file.releaseMemory() }
 
+  /// The decoded body of a WAV file; nil for another one.
+  var wav: WAVBody? { if case .wav(let body) = body { body } else { nil } }
+
   /// `true` if further frames belong in the next file.
   var isFull: Bool { wav?.isFull ?? false }
 
   /// Writes whole frames, given as their concatenated bytes.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
-    if ogg != nil { return try writePages(bytes, frames) }
-    guard let wav else {
+    switch body {
+    case .pages(let writer, let sum): try write(pages: bytes, frames, writer, sum)
+    case .wav(let wav):
+      try file.requireName()
+      try wav.add(bytes, frames.map(\.length))
+      (entry.samples, entry.bytes) = (wav.samples, wav.bytes)
+      (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
+    case .frames, .copy:
       if isScratch {
         held += bytes
         if held.count >= Self.heldLimit { try writeHeld() }
@@ -72,12 +80,7 @@ final class RecordingPart {
       }
       entry.bytes += bytes.count
       entry.samples += frames.reduce(0) { $0 + $1.samples }
-      return
     }
-    try file.requireName()
-    try wav.add(bytes, frames.map(\.length))
-    (entry.samples, entry.bytes) = (wav.samples, wav.bytes)
-    (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
   }
 
   private func writeHeld() throws(RecordError) {
@@ -86,9 +89,10 @@ final class RecordingPart {
     held.removeAll(keepingCapacity: true)
   }
 
-  private func writePages(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
-    guard var writer = ogg.take() else { return }
-    let before = writer
+  private func write(
+    pages bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>, _ before: OggWriter, _ sum: FLACSum?
+  ) throws(RecordError) {
+    var (writer, sum) = (before, sum)
     var (output, index) = ([UInt8](), bytes.startIndex)
     for frame in frames {
       output += bytes[index..<(index + frame.length)].withUnsafeBytes { page in
@@ -96,29 +100,33 @@ final class RecordingPart {
       }
       index += frame.length
     }
-    ogg = before
     do throws(RecordError) { try file.write(output) } catch {
       sum?.discard()
+      body = .pages(before, sum)
       throw error
     }
-    ogg = writer
+    body = .pages(writer, sum)
     (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
   }
 
   /// Removes the last frames, `count` of them.
   func cut(_ count: Int, bytes: Int, samples: Int) throws(RecordError) {
-    guard bytes > 0, wav == nil else { return }
-    if var writer = ogg {
+    guard bytes > 0 else { return }
+    switch body {
+    case .wav: break
+    case .pages(let before, var sum):
+      var writer = before
       sum?.discard()
+      body = .pages(before, sum)
       try file.truncate(to: file.length - writer.cut(count))
-      ogg = writer
+      body = .pages(writer, sum)
       (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
-      return
+    case .frames, .copy:
+      try writeHeld()
+      try file.truncate(to: file.length - min(bytes, entry.bytes))
+      entry.bytes -= min(bytes, entry.bytes)
+      entry.samples -= min(samples, entry.samples)
     }
-    try writeHeld()
-    try file.truncate(to: file.length - min(bytes, entry.bytes))
-    entry.bytes -= min(bytes, entry.bytes)
-    entry.samples -= min(samples, entry.samples)
   }
 
   func note(gapOf seconds: Double) { entry.gaps.append(.init(at: entry.seconds, seconds: seconds)) }
@@ -139,11 +147,16 @@ final class RecordingPart {
 
   /// Completes the contents: the header of a WAV file, the length of a copied file, the final tag.
   func complete() throws(RecordError) {
-    try wav?.finish()
     try writeHeld()
-    if isCopy { try measure() }
-    if ogg != nil { try OggRecording.complete(file.path, samples: entry.samples, sum: sum?.finish()) }
-    if let tag { try tag.update(file.path) }
+    switch body {
+    case .frames(let tag): try tag?.update(file.path)
+    case .copy: try measure()
+    case .wav(let wav): try wav.finish()
+    case .pages(let writer, var sum):
+      let result = sum?.finish()
+      body = .pages(writer, sum)
+      try OggRecording.complete(file.path, samples: entry.samples, sum: result)
+    }
   }
 
   /// Measures the sound of a copied file.

@@ -123,36 +123,41 @@ final class RecordingPlan {
     _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?, isCopy: Bool,
     headers: OggHeaders?
   ) throws(RecordError) -> RecordingPart {
-    var wav: WAVBody?
-    if let full {
-      wav = try WAVBody(path: file.path, behind: full)
-    } else if options.format == .wav {
-      wav = try WAVBody(path: file.path, codec: format.codec, headers: headers)
+    let body = try body(of: file, entry, format, title, values, base, behind: full, isCopy: isCopy, headers)
+    let part = try RecordingPart(entry, file, body, base: base, isScratch: core.isScratch)
+    if let title { part.note(title) }
+    // The sound that did not fit into the full file is in it already.
+    if full != nil { try part.write([], []) }
+    return part
+  }
+
+  /// Returns the form of the sound of a new file.
+  private func body(
+    of file: PartFile, _ entry: RecordingEntry, _ format: StreamFormat, _ title: StreamTitle?,
+    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?, isCopy: Bool,
+    _ headers: OggHeaders?
+  ) throws(RecordError) -> RecordingPart.Body {
+    if let full { return .wav(try WAVBody(path: file.path, behind: full)) }
+    if options.format == .wav {
+      return .wav(try WAVBody(path: file.path, codec: format.codec, headers: headers))
     }
+    if isCopy { return .copy }
     var tag: RecordingTag?
-    if options.hasTags, !isCopy, wav == nil, base == nil, RecordingTag.suits(format.codec) || headers != nil {
+    if options.hasTags, base == nil, RecordingTag.suits(format.codec) || headers != nil {
       tag = RecordingTag(
         title: title?.withoutArtist, artist: title?.artist, album: source.station.value,
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.address.description)
     }
-    var (ogg, sum) = (OggWriter?.none, FLACSum?.none)
-    if var headers, wav == nil, !isCopy {
-      if let tag { headers.comments = tag.added(to: headers.comments) }
-      // Streams that are chained in a file have different numbers.
-      let name = Array("\(file.path) \(entry.start)".utf8)
-      ogg = OggWriter(headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
-      // Of a file that is continued only the first stream would be checked against it.
-      if base == nil, !core.isScratch, headers.codec == .flac { sum = FLACSum(headers) }
-    }
-    let part = try RecordingPart(
-      entry, file, tag: ogg == nil ? tag : nil, wav: wav, ogg: ogg, sum: sum, base: base,
-      isScratch: core.isScratch)
-    part.isCopy = isCopy
-    if let title { part.note(title) }
-    // The sound that did not fit into the full file is in it already.
-    if full != nil { try part.write([], []) }
-    return part
+    guard var headers else { return .frames(tag) }
+    if let tag { headers.comments = tag.added(to: headers.comments) }
+    // Streams that are chained in a file have different numbers.
+    let name = Array("\(file.path) \(entry.start)".utf8)
+    let writer = OggWriter(
+      headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
+    // Of a file that is continued only the first stream would be checked against it.
+    let isSummed = base == nil && !core.isScratch && headers.codec == .flac
+    return .pages(writer, isSummed ? FLACSum(headers) : nil)
   }
 
   /// Returns the length of the file that is appended to.
