@@ -1,5 +1,7 @@
 internal import EventLoop
+internal import Glibc
 public import HeadsetKit
+internal import HeadsetLink
 public import Home
 internal import LuaModules
 public import LuaRuntime
@@ -157,5 +159,60 @@ public struct Configuration: Sendable {
       throw options.problem("level", unknown("level", given, among: LogLevel.allCases.map(\.rawValue)))
     }
     configuration.logLevel = level
+  }
+}
+
+// `headset { … }`: where the headset is, and what it is known by.
+
+extension Configuration {
+  static func readHeadset(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["transport", "key_file", "firmware_key"])
+    if let given = try options.string("transport") {
+      do throws(HeadsetError) { configuration.headset.address = try LinkAddress(parsing: given) } catch {
+        throw options.problem("transport", error.message, hint: error.hint)
+      }
+    }
+    if let path = try options.path("key_file") { configuration.headset.keyFile = path }
+    if let path = try options.path("firmware_key") { configuration.headset.firmwareKeyFile = path }
+  }
+}
+
+// `recordings { … }`: where recordings go, and how long they stay.
+
+extension Configuration {
+  static func readRecordings(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["folder", "template", "keep", "min_free"])
+    if let folder = try options.path("folder") { configuration.recordings.folder = folder }
+    if let template = try options.string("template") {
+      do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
+        throw options.problem("template", error.message, hint: error.hint)
+      }
+      configuration.recordings.template = template
+    }
+    if let keep = try options.duration("keep") {
+      guard keep > .zero else {
+        throw options.problem("keep", "more than 0 expected: leave it out to keep all recordings")
+      }
+      configuration.recordings.keep = keep
+    }
+    if let bytes = try options.byteSize("min_free") { configuration.recordings.minimumFree = bytes }
+  }
+}
+
+extension LuaOptions {
+  /// A path that means the same wherever the command runs: an absolute one, or one in the home folder.
+  func path(_ name: String) throws -> String? {
+    guard let given = try string(name, .path) else { return nil }
+    guard let path = Self.absolute(given) else {
+      throw problem(name, "an absolute path, or one that begins with ~/, expected, got \"\(given)\"")
+    }
+    return path
+  }
+
+  /// Replaces `~/` by the home folder; nil for a relative path, and where there is no home.
+  private static func absolute(_ path: String) -> String? {
+    guard path == "~" || path.hasPrefix("~/") else { return path.hasPrefix("/") ? path : nil }
+    guard let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") else { return nil }
+    return home + path.dropFirst()
   }
 }
