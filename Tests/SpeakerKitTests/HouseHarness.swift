@@ -2,6 +2,7 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import Testing
 
 /// Test harness: a house on a loop of its own, with a record of its events. Used on the thread that calls
 /// `run`.
@@ -113,5 +114,34 @@ final class HouseHarness {
       try await body()
       return nil
     } catch { return error as? any CodedError }
+  }
+}
+
+extension HouseHarness {
+  /// Expects that noise which `amplify` makes louder than full scale is limited to −0.3 dBFS, and that every bit passes
+  /// again from `restore` on, a second later.
+  static func expectLimited(
+    seed: UInt64, _ amplify: @escaping (Session) throws -> Void,
+    until restore: @escaping (Session) throws -> Void
+  ) throws {
+    let noise = Signal.noise(seed: seed, amplitude: 0.9, frames: 240_000)
+    var source: Sound?
+    let harness = try run { harness in
+      let session = harness.house.session
+      let path = try harness.source("a.wav", noise)
+      source = try Sound(file: path)
+      try await session.play(path)
+      try await harness.wait(1)
+      try amplify(session)
+      try await harness.wait(1)
+      try restore(session)
+      _ = try await session.finish()
+    }
+    let sound = try harness.played("A")
+    #expect(sound.peak <= Decibels.gain(-0.3) + 0x1p-15)
+    let (played, exact) = (sound.channels[0], try #require(source).channels[0])
+    #expect(played[..<47_000] == exact[..<47_000])
+    #expect(played[60_000..<90_000] != exact[60_000..<90_000])
+    #expect(played.suffix(48_000) == exact.suffix(48_000))
   }
 }

@@ -146,16 +146,7 @@ import Testing
     var stitcher = Stitcher()
     var received: [StreamFrame] = []
     func receive(_ range: Range<Int>, at time: Double) {
-      for frame in programme.frames[range] {
-        let action = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
-          stitcher.receive(frame, $0, at: time)
-        }
-        if action == .pass { received.append(frame) }
-        stitcher.release { frame, _ in
-          received.append(frame)
-          return true
-        }
-      }
+      received += programme.frames(range, passedBy: &stitcher, at: time)
     }
     receive(0..<500, at: 0)
     #expect(stitcher.lost(at: 10) == nil)
@@ -172,16 +163,7 @@ import Testing
     var stitcher = Stitcher()
     var received: [StreamFrame] = []
     func receive(_ range: Range<Int>, at time: Double) {
-      for frame in programme.frames[range] {
-        let action = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
-          stitcher.receive(frame, $0, at: time)
-        }
-        if action == .pass { received.append(frame) }
-        stitcher.release { frame, _ in
-          received.append(frame)
-          return true
-        }
-      }
+      received += programme.frames(range, passedBy: &stitcher, at: time)
     }
     receive(0..<300, at: 0)
     _ = stitcher.lost(at: 10)
@@ -270,5 +252,26 @@ import Testing
     }
     #expect(most > 80 * 1024 && most <= 104 * 1024)
     #expect(decided.map { $0 * length <= 256 * 1024 } == true)
+  }
+}
+
+extension FrameProgramme {
+  /// Passes frames to a stitcher at one time.
+  /// - Returns: those that it accepts, and those that it then releases.
+  fileprivate func frames(_ range: Range<Int>, passedBy stitcher: inout Stitcher, at time: Double)
+    -> [StreamFrame]
+  {
+    var received: [StreamFrame] = []
+    for frame in frames[range] {
+      let action = bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+        stitcher.receive(frame, $0, at: time)
+      }
+      if action == .pass { received.append(frame) }
+      stitcher.release { frame, _ in
+        received.append(frame)
+        return true
+      }
+    }
+    return received
   }
 }

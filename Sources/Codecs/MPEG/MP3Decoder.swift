@@ -173,13 +173,7 @@ private struct MPG123Handle: ~Copyable {
   deinit { mpg123_delete(raw) }
 
   /// Rate and channels of the next frame, nil when that is no MPEG audio.
-  var format: AudioFormat? {
-    var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
-    guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,
-      encoding == CInt(MPG123_ENC_FLOAT_32.rawValue), channels > 0, rate > 0
-    else { return nil }
-    return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
-  }
+  var format: AudioFormat? { AudioFormat(nextOf: raw) }
 
   /// Returns rate and channels of the first frame, which need not be followed by another one: the reader
   /// returns whole frames. In free format alone the distance to the next one defines its length.
@@ -195,4 +189,15 @@ private struct MPG123Handle: ~Copyable {
 
   /// libmpg123's words for its last failure.
   var lastError: String { String(cString: mpg123_strerror(raw)) }
+}
+
+extension AudioFormat {
+  /// Rate and channels of the next frame of a handle of libmpg123; nil when that is no MPEG audio.
+  init?(nextOf handle: OpaquePointer) {
+    var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
+    guard mpg123_getformat(handle, &rate, &channels, &encoding) == MPG123_OK.rawValue,
+      encoding == CInt(MPG123_ENC_FLOAT_32.rawValue), channels > 0, rate > 0
+    else { return nil }
+    self.init(sampleRate: Int(rate), channels: Int(channels))
+  }
 }

@@ -85,11 +85,5 @@ private struct MPG123Feed: ~Copyable {
   }
 
   /// Rate and channels of the next frame, nil when that is no MPEG audio.
-  var format: AudioFormat? {
-    var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
-    guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,
-      encoding == CInt(MPG123_ENC_FLOAT_32.rawValue), channels > 0, rate > 0
-    else { return nil }
-    return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
-  }
+  var format: AudioFormat? { AudioFormat(nextOf: raw) }
 }

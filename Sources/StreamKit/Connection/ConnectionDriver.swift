@@ -67,6 +67,16 @@ final class ConnectionDriver {
     (self.clock, self.mayWakeEarly) = (clock, mayWakeEarly)
   }
 
+  /// Creates the connection of a receiver of one file.
+  convenience init(
+    fileAt address: StreamAddress, _ options: ReceiverOptions, loop: EventLoop,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
+  ) {
+    self.init(
+      ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: loop, report: report
+    )
+  }
+
   var now: Instant { moment ?? clock.now(loop) }
   /// The address of the connection.
   var address: StreamAddress { machine.currentAddress }

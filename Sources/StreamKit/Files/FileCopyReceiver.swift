@@ -38,9 +38,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     (self.address, self.head, self.rest, self.options) = (address, head, rest, options)
     (self.network, self.tee) = (network, tee)
     identity = FileIdentity(head)
-    driver = ConnectionDriver(
-      ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
-      report: report)
+    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: report)
     driver.owner = self
   }
 

@@ -71,9 +71,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     identity = FileIdentity(head)
     contentType = head.headers["Content-Type"]
     station = StationInfo(head)
-    driver = ConnectionDriver(
-      ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
-      report: report)
+    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: report)
     driver.owner = self
   }
 
