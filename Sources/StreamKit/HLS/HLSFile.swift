@@ -151,28 +151,6 @@ struct HLSFile: Sendable {
   }
 }
 
-/// Files, whose segments are received in another order than that of the list.
-extension HLSFollower {
-  /// Continues with another segment of a file.
-  mutating func seek(to number: Int, at now: Instant) -> [Action] {
-    position.seek(to: number)
-    guard case .following(var list) = phase else { return [] }
-    list.fetch = .none
-    phase = .following(list)
-    return [.cancelFetch] + proceed(at: now)
-  }
-
-  /// A segment of which nothing was wanted for a while was lost meanwhile, which is no failure of it.
-  /// - Parameter seconds: the sound that was received of it.
-  mutating func segmentInterrupted(received seconds: Double, at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, case .fetching = list.fetch else { return [] }
-    position.interrupt(received: seconds)
-    list.fetch = .none
-    phase = .following(list)
-    return proceed(at: now)
-  }
-}
-
 extension HLSReception {
   /// Plays a list that is complete, as a file; one that is recorded, too, is received as a station.
   func beginFile(_ media: HLSMedia) {

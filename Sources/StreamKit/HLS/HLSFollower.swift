@@ -50,15 +50,14 @@ struct HLSFollower: Sendable {
   /// The highest rate of a version in bit/s; from the next master list on.
   var rateLimit: Int
   var phase = Phase.idle
-  private var versions: HLSVersions?
+  var versions: HLSVersions?
   var position = HLSPosition()
-  /// The end of the newest list, and its version.
-  private var newest: (end: Int, isEnded: Bool, of: StreamAddress)?
-  /// Lists that ended in front of the next segment, one after the other.
-  private var backwards = 0
-  private var isFile = false
+  /// The copies of the list that have come.
+  var copies = HLSListCopies()
+  /// True if the list was complete from the first.
+  var isFile = false
   /// True if a segment was reported as left out, and none has come since.
-  private var hasReported = false
+  var hasReported = false
 
   init(rateLimit: Int) { self.rateLimit = rateLimit }
 
@@ -136,7 +135,7 @@ struct HLSFollower: Sendable {
     phase = .idle
   }
 
-  private mutating func interrupt(received seconds: Double) {
+  mutating func interrupt(received seconds: Double) {
     if case .following(let list) = phase, case .fetching = list.fetch {
       position.interrupt(received: seconds)
     }
@@ -154,198 +153,21 @@ struct HLSFollower: Sendable {
     phase = .idle
   }
 
-  private mutating func begin(at now: Instant) -> [Action] {
+  mutating func begin(at now: Instant) -> [Action] {
     guard let versions else { return [] }
     phase = .opening(since: now)
     return [.load(versions.current)]
   }
 
-  private mutating func fail(_ error: StreamError, retryAfter: Duration = .zero) -> [Action] {
+  mutating func fail(_ error: StreamError, retryAfter: Duration = .zero) -> [Action] {
     phase = .idle
     return [.fail(error, retryAfter: retryAfter)]
   }
 
   /// Leaves the version, if there is another one.
-  private mutating func leave(at now: Instant) -> [Action]? {
+  mutating func leave(at now: Instant) -> [Action]? {
     guard versions?.leave(at: now) == true else { return nil }
     return begin(at: now)
-  }
-
-  // MARK: Lists
-
-  /// The list that was requested has come.
-  mutating func loaded(_ playlist: HLSPlaylist, at url: StreamAddress, at now: Instant) -> [Action] {
-    guard case .media(let media) = playlist else {
-      return loadFailed(
-        StreamError(
-          .content, "\(url) leads to lists of lists", hint: "report it to the station",
-          facts: [.init("url", .string(url.description))]), .content, at: now)
-    }
-    switch phase {
-    case .idle: return []
-    case .opening(let since):
-      guard let versions else { return [] }
-      return accept(media, of: versions.current, at: url, since: since, at: now)
-    case .following(let list):
-      switch list.load {
-      case .over, .due: return []
-      case .loading(let since): return accept(media, of: list.version, at: url, since: since, at: now)
-      case .rising(let version, let since):
-        versions?.move(to: version)
-        return accept(media, of: version, at: url, since: since, at: now)
-      }
-    }
-  }
-
-  /// The list that was requested is still the same.
-  mutating func unchanged(at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, case .loading(let since) = list.load else { return [] }
-    list.load = .next(of: list.media, isNew: false, since: since, at: now)
-    phase = .following(list)
-    return []
-  }
-
-  /// The list that was requested has not come, or is damaged.
-  /// - Parameter seconds: the sound that was received of the segment under way.
-  mutating func loadFailed(
-    _ error: StreamError, _ failure: HLSFailure, received seconds: Double = 0, at now: Instant
-  ) -> [Action] {
-    switch phase {
-    case .idle: return []
-    case .opening: return leave(at: now) ?? fail(error, retryAfter: failure.retryAfter)
-    case .following(let list):
-      switch list.load {
-      case .over, .due: return []
-      case .rising(let version, _): return fallBack(from: version, at: now)
-      case .loading:
-        interrupt(received: seconds)
-        guard let actions = leave(at: now) else { return fail(error, retryAfter: failure.retryAfter) }
-        return [.cancelFetch] + actions
-      }
-    }
-  }
-
-  /// Continues with the list of the present version, as that of a better one has not come.
-  private mutating func fallBack(from version: StreamAddress, at now: Instant) -> [Action] {
-    guard case .following(var list) = phase else { return [] }
-    versions?.avoid(version, at: now)
-    list.load = .loading(since: now)
-    phase = .following(list)
-    return [.load(list.version)]
-  }
-
-  private mutating func accept(
-    _ media: HLSMedia, of version: StreamAddress, at base: StreamAddress, since: Instant, at now: Instant
-  ) -> [Action] {
-    var (fetch, held) = (HLSList.Fetch.none, HLSMedia?.none)
-    if case .following(let list) = phase { (fetch, held) = (list.fetch, list.media) }
-    let old = newest.flatMap { $0.of == version ? $0 : nil }
-    if let number = position.number, media.end < number, old != nil, !position.isRestart(media) {
-      // An older copy of the list.
-      backwards += 1
-      guard backwards >= Self.attemptLimit else {
-        let load = HLSList.Load.next(of: media, isNew: false, since: since, at: now)
-        let media = held ?? position.known?.media ?? media
-        phase = .following(
-          HLSList(version: version, media: media, base: base, came: now, load: load, fetch: fetch))
-        return []
-      }
-    }
-    backwards = 0
-    let isNew = old.map { $0.end != media.end || $0.isEnded != media.isEnded } ?? true
-    newest = (media.end, media.isEnded, version)
-    let load = media.isEnded ? HLSList.Load.over : .next(of: media, isNew: isNew, since: since, at: now)
-    var actions: [Action] = isNew ? [.grown] : []
-    if position.number == nil {
-      isFile = media.isEnded
-      if isFile { actions.append(.file(media)) }
-    }
-    // A segment that is under way is received to its end, whatever the list has by then.
-    if case .waiting = fetch, position.adjust(to: media, of: version, came: now) { fetch = .none }
-    phase = .following(
-      HLSList(version: version, media: media, base: base, came: now, load: load, fetch: fetch))
-    return actions + proceed(at: now)
-  }
-
-  // MARK: Segments
-
-  mutating func proceed(at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, case .none = list.fetch else { return [] }
-    _ = position.adjust(to: list.media, of: list.version, came: list.came)
-    while true {
-      let number = position.begin(at: list.media.start)
-      guard let segment = list.media.segment(number) else {
-        guard list.media.isEnded else { return [] }
-        if isFile { return [.complete] }
-        return fail(.ended(list.base.description))
-      }
-      if segment.isAbsent {
-        position.skip(segment.duration)
-        continue
-      }
-      let lost = position.drainLost()
-      let piece = HLSPiece(
-        segment: segment, base: list.base, version: list.version,
-        isContinuous: position.joined == list.version && !segment.isDiscontinuous, received: position.received
-      )
-      list.fetch = .fetching(piece, since: now)
-      phase = .following(list)
-      return (lost > 0 ? [.lost(seconds: lost)] : []) + [.fetch(piece)]
-    }
-  }
-
-  /// A segment has come whole.
-  mutating func segmentReceived(at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
-    position.finish(of: piece.version)
-    hasReported = false
-    list.fetch = .none
-    var actions: [Action] = []
-    if let better = versions?.better(at: now) {
-      switch list.load {
-      case .loading, .rising: break
-      case .due, .over:
-        list.load = .rising(to: better, since: now)
-        actions.append(.load(better))
-      }
-    }
-    phase = .following(list)
-    return actions + proceed(at: now)
-  }
-
-  /// A segment has not come, or not whole.
-  /// - Parameter seconds: the sound that was received of it.
-  mutating func segmentFailed(
-    _ error: StreamError, _ failure: HLSFailure, received seconds: Double, hasSound: Bool, at now: Instant
-  ) -> [Action] {
-    guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
-    position.interrupt(received: seconds)
-    list.fetch = .none
-    phase = .following(list)
-    guard piece.version == list.version else { return proceed(at: now) }
-    if let actions = leave(at: now) { return actions }
-    let (count, since) = position.fail(at: now)
-    switch failure {
-    case .content: break
-    case .connection: if count < Self.attemptLimit { return fail(error) }
-    case .answer(let wanted):
-      let isListed = hasSound && !list.media.isEnded
-      let mayCome = isListed ? now < since.advanced(by: Self.wait(list.media)) : count < Self.attemptLimit
-      guard mayCome else { break }
-      guard wanted <= Self.longestWait else { return fail(error, retryAfter: wanted) }
-      list.fetch = .waiting(until: now.advanced(by: max(.milliseconds(500) * min(count, 4), wanted)))
-      phase = .following(list)
-      return []
-    }
-    guard hasSound else { return fail(error) }
-    position.skip(piece.segment.duration)
-    defer { hasReported = true }
-    return (hasReported ? [] : [.report(error)]) + proceed(at: now)
-  }
-
-  /// The time for which a segment of a live list is waited for: a listener begins three target durations behind.
-  private static func wait(_ media: HLSMedia) -> Duration {
-    min(longestWait, Duration(inSeconds: max(1, min(media.targetDuration, 60)) * 3))
   }
 
   // MARK: Time

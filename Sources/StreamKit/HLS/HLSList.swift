@@ -53,3 +53,35 @@ struct HLSList: Sendable {
   var load: Load
   var fetch: Fetch
 }
+
+/// The copies of a list that have come: servers behind one address may answer with older ones.
+struct HLSListCopies: Sendable {
+  /// The place of a copy among those that have come.
+  enum Age: Sendable {
+    /// A copy that is to be ignored.
+    case older
+    /// A copy without anything new.
+    case same
+    case newer
+  }
+
+  /// The end of the newest copy, and its version; nil before the first.
+  private var newest: (end: Int, isEnded: Bool, of: StreamAddress)?
+  /// Copies that ended in front of the next segment, one after the other.
+  private var backwards = 0
+  /// The number of them after which they count: the numbers have begun anew.
+  private static let limit = 3
+
+  /// Receives a copy of the list of a version.
+  /// - Parameter isBehind: true if it ends in front of the next segment.
+  mutating func receive(_ media: HLSMedia, of version: StreamAddress, isBehind: Bool) -> Age {
+    let old = newest.flatMap { $0.of == version ? $0 : nil }
+    if isBehind, old != nil {
+      backwards += 1
+      if backwards < Self.limit { return .older }
+    }
+    backwards = 0
+    newest = (media.end, media.isEnded, version)
+    return old.map { $0.end == media.end && $0.isEnded == media.isEnded } == true ? .same : .newer
+  }
+}
