@@ -19,6 +19,10 @@ extension StationReceiver {
     hls?.open(text, at: url)
   }
 
+  /// Forgets the frames of connections in front: the segments have brought sound since, which no connection of another
+  /// kind continues.
+  func segmentsSounded() { stitcher = Stitcher() }
+
   /// Ends the segments: the stream has become one of another kind.
   func endSegments() {
     guard let old = hls else { return }

@@ -286,6 +286,7 @@ final class HLSReception {
       earlier.note(segment, in: delivery.player)
       guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
     }
+    if !hasSound { receiver.segmentsSounded() }
     hasSound = true
     received = received + frame.duration
     segment?.deliver(frame)

@@ -253,6 +253,33 @@ import Testing
     #expect(receiver.events.filter { $0.hasPrefix("gave up") } == [], "\(receiver.events)")
   }
 
+  @Test("behind segments a station of MP3 is not compared with the MP3 in front of them") func changeBack()
+    throws
+  {
+    let station = try HLSStation(.transport)
+    var live = Live(Programme(repeating: try FrameProgramme(.mp3, seconds: 20).bytes, bytesPerSecond: 16_000))
+    live.pace = .realTime(1)
+    station.station.answer("/live/index.m3u8", with: .live(live))
+    let receiver = try receive(station, clock: .faster(4))
+    #expect(receiver.wait(for: "format mp3"), "\(receiver.events)")
+    station.station.answer("/live/index.m3u8", with: station.list)
+    station.station.cut()
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    for last in 6..<9 {
+      station.change { $0.first += 1 }
+      #expect(station.wait(for: last), "\(receiver.events)")
+      usleep(500_000)
+    }
+    let before = receiver.gaps.count
+    station.station.answer("/live/index.m3u8", with: .live(live))
+    #expect(receiver.wait(for: "format mp3", count: 2), "\(receiver.events)")
+    usleep(500_000)
+    _ = receiver.end()
+    // The time without a connection alone.
+    let gaps = receiver.gaps.dropFirst(before)
+    #expect(gaps.allSatisfy { $0 < 2.5 } && gaps.count <= 1, "\(receiver.gaps) \(receiver.events)")
+  }
+
   @Test("a key that is missing is named at the start, and one that is another is not played")
   func keys() throws {
     let station = try HLSStation(.encrypted)
@@ -274,6 +301,8 @@ import Testing
     let station = try HLSStation(.transport)
     let receiver = try receive(station)
     #expect(station.wait(for: 5))
+    // As long as the sound of the segments that are new.
+    usleep(600_000)
     station.change { ($0.first, $0.shift) = (6, 1_000_000) }
     #expect(station.wait(for: 11), "\(receiver.events)")
     station.change { ($0.first, $0.count, $0.shift) = (20, 3, -20) }
