@@ -16,7 +16,7 @@ extension StationReceiver {
       hls = HLSReception(at: address, gap: gap, of: self)
     }
     let url = head.flatMap { try? StreamAddress($0.url) } ?? address
-    hls?.open(text, at: url)
+    hls?.open(text, at: url, head)
   }
 
   /// Forgets the frames of connections in front: the segments have brought sound since, which no connection of another

@@ -65,14 +65,20 @@ final class HLSLists {
     if start(transfer, headers) { self.transfer = transfer }
   }
 
+  /// Keeps the headers by which the server recognises a list that has come, also by other means.
+  func received(_ head: HTTPResponse?, of address: StreamAddress) {
+    let names = [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")]
+    validators = (
+      address, names.compactMap { name, condition in head?.headers[name].map { (condition, $0) } }
+    )
+  }
+
   private func answer(_ text: [UInt8], of address: StreamAddress, _ head: HTTPResponse?) -> Answer {
     if head?.status == 304 { return .unchanged }
     let url = head.flatMap { try? StreamAddress($0.url) } ?? address
     do throws(StreamError) {
       let list = try HLSPlaylist(text, url: url.description)
-      let names = [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")]
-      let headers = names.compactMap { name, condition in head?.headers[name].map { (condition, $0) } }
-      validators = (address, headers)
+      received(head, of: address)
       return .list(list, at: url)
     } catch { return .failed(error, .content) }
   }

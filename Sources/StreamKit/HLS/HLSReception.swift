@@ -48,8 +48,10 @@ final class HLSReception {
   // MARK: Connections
 
   /// A connection has brought a list.
-  func open(_ text: [UInt8], at url: StreamAddress) {
+  /// - Parameter head: its answer.
+  func open(_ text: [UInt8], at url: StreamAddress, _ head: HTTPResponse?) {
     connection = .open(connection.join)
+    lists.received(head, of: url)
     follower.rateLimit = receiver.options.maxBitRate * 1000
     do throws(StreamError) {
       perform(follower.open(try HLSPlaylist(text, url: url.description), at: url, at: receiver.now))

@@ -280,6 +280,20 @@ import Testing
     #expect(gaps.allSatisfy { $0 < 2.5 } && gaps.count <= 1, "\(receiver.gaps) \(receiver.events)")
   }
 
+  @Test("the first reload of a list has the headers of the answer that the connection brought")
+  func validators() throws {
+    let station = try HLSStation(.transport)
+    station.station.answer("/live/index.m3u8", with: station.list.with("ETag", "\"one\""))
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    func reloads() -> [Visit] { station.station.visits.filter { $0.target == "/live/index.m3u8" } }
+    for _ in 0..<500 where reloads().count < 3 { usleep(10_000) }
+    _ = receiver.end()
+    let asked = reloads().map { $0["If-None-Match"] }
+    #expect(asked.count > 1 && asked[0] == nil, "\(asked)")
+    #expect(asked.dropFirst().allSatisfy { $0 == "\"one\"" }, "\(asked)")
+  }
+
   @Test("a key that is missing is named at the start, and one that is another is not played")
   func keys() throws {
     let station = try HLSStation(.encrypted)
