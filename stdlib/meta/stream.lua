@@ -148,7 +148,7 @@ function stream.file(path, options) end
 ---| "metadata_realtime" # `{title, artist?, title_without_artist, text, url?}`: a title has been received.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
 ---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows.
----| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows, or the next file of a playlist.
+---| "file_complete" # `{}`: a file, or a list of HLS that has ended, has been heard to its end; `stopped` follows, or the next file of a playlist.
 ---| "no_network" # `{error, code, message, url}`: no network interface of this machine is up.
 ---| "url_not_found" # `{error, code, message, url}`: connection refused or lost, or a playlist without a playable entry.
 ---| "timeout" # `{error, code, message, url}`: no data in time, or a host name that does not resolve.

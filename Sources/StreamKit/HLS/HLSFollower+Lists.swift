@@ -83,8 +83,7 @@ extension HLSFollower {
     let load = media.isEnded ? HLSList.Load.over : .next(of: media, isNew: isNew, since: since, at: now)
     var actions: [Action] = isNew ? [.grown] : []
     if position.number == nil {
-      isFile = media.isEnded
-      if isFile { actions.append(.file(media)) }
+      if media.isEnded { actions.append(.file(media)) }
     }
     // A segment that is under way is received to its end, whatever the list has by then.
     if case .waiting = fetch, position.adjust(to: media, of: version, came: now) { fetch = .none }

@@ -8,9 +8,7 @@ extension HLSFollower {
     while true {
       let number = position.begin(at: list.media.start)
       guard let segment = list.media.segment(number) else {
-        guard list.media.isEnded else { return [] }
-        if isFile { return [.complete] }
-        return fail(.ended(list.base.description))
+        return list.media.isEnded ? [.complete] : []
       }
       if segment.isAbsent {
         position.skip(segment.duration)

@@ -7,7 +7,7 @@ internal import EventLoop
 /// then are a gap. A segment of a live list that the server does not have yet, or not at the moment, is requested again
 /// while the list has it, for three target durations at most. A version whose list or segment fails is left for the next
 /// one down for a minute; the list of a better one is requested beside the segments of the present one. A list that was
-/// complete from the first is a file; a live one that ends has ended as a connection does.
+/// complete from the first is a file; a live one that ends is received to its end, like a file.
 ///
 /// Source: RFC 8216 §6.3.
 struct HLSFollower: Sendable {
@@ -29,7 +29,7 @@ struct HLSFollower: Sendable {
     case report(StreamError)
     /// The connection can't continue. The next one is wanted after the time that the server asked for.
     case fail(StreamError, retryAfter: Duration)
-    /// The file is received.
+    /// The last segment is received, and none will follow: of a file, or of a live list that has ended.
     case complete
   }
 
@@ -54,8 +54,6 @@ struct HLSFollower: Sendable {
   var position = HLSPosition()
   /// The copies of the list that have come.
   var copies = HLSListCopies()
-  /// True if the list was complete from the first.
-  var isFile = false
   /// True if a segment was reported as left out, and none has come since.
   var hasReported = false
 

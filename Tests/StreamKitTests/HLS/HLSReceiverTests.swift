@@ -280,6 +280,18 @@ import Testing
     #expect(gaps.allSatisfy { $0 < 2.5 } && gaps.count <= 1, "\(receiver.gaps) \(receiver.events)")
   }
 
+  @Test("a list that ends while it is followed is received to its end, and complete") func ended() throws {
+    let station = try HLSStation(.transport)
+    let receiver = try receive(station)
+    #expect(station.wait(for: 5), "\(receiver.events)")
+    station.change { ($0.first, $0.isEnded) = (2, true) }
+    #expect(receiver.wait(for: "complete"), "\(receiver.events)")
+    let borders = try station.programme.borders()
+    let numbers = end(receiver, station)
+    #expect(runs(numbers) == [borders[try station.programme.start]...(borders[8] - 1)], "\(receiver.events)")
+    #expect(!receiver.events.contains { $0.hasPrefix("failed") }, "\(receiver.events)")
+  }
+
   @Test("the first reload of a list has the headers of the answer that the connection brought")
   func validators() throws {
     let station = try HLSStation(.transport)
