@@ -60,7 +60,7 @@ struct HLSSound: Sendable {
 
   /// Begins a segment.
   /// - Parameters:
-  ///   - initialization: the section that its MP4 needs.
+  ///   - initialization: the section that its MP4 needs, or the tables of its MPEG-TS.
   ///   - isContinuous: false if it does not follow from the segment in front: the last frame of that is complete.
   mutating func begin(
     title: String?, initialization: [UInt8]?, isContinuous: Bool, _ body: (Item) -> Bool
@@ -72,7 +72,14 @@ struct HLSSound: Sendable {
       titles.interrupt()
     }
     clock = .unknown
-    if let initialization {
+    if let initialization, TransportStream.isPacket(initialization) {
+      container = .unknown([])
+      var obstacle: Obstacle?
+      initialization.withUnsafeBytes { bytes in
+        do throws(Obstacle) { try demux(bytes) } catch { obstacle = error }
+      }
+      if let obstacle { throw obstacle }
+    } else if let initialization {
       if initialization != self.initialization {
         do throws(MP4Obstacle) { fragments = try MP4Fragments(initialization: initialization) } catch {
           throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
@@ -158,12 +165,7 @@ struct HLSSound: Sendable {
       feed(bytes)
       try drain(body)
     case .transport:
-      var demuxer = transport
-      transport = TransportStream()  // so that its memory is not copied
-      defer { transport = demuxer }
-      do throws(TransportStream.Obstacle) { try demuxer.feed(bytes) { receive($0) } } catch {
-        throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
-      }
+      try demux(bytes)
       try drain(body)
     case .fragments:
       guard var demuxer = fragments else { return }
@@ -173,6 +175,15 @@ struct HLSSound: Sendable {
         throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
       }
       try drain(body)
+    }
+  }
+
+  private mutating func demux(_ bytes: UnsafeRawBufferPointer) throws(Obstacle) {
+    var demuxer = transport
+    transport = TransportStream()  // so that its memory is not copied
+    defer { transport = demuxer }
+    do throws(TransportStream.Obstacle) { try demuxer.feed(bytes) { receive($0) } } catch {
+      throw Obstacle(found: error.found, isUnsupported: error.isUnsupported)
     }
   }
 

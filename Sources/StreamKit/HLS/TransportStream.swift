@@ -60,6 +60,9 @@ struct TransportStream: Sendable {
   private var tags: Packets?
   private var tag: [UInt8] = []
 
+  /// Returns true if an initialization section is one of MPEG-TS: tables in packets. Source: RFC 8216 §3.2.
+  static func isPacket(_ section: [UInt8]) -> Bool { section.first == sync && section.count >= packetSize }
+
   /// True if the table of contents has named a sound.
   var hasSound: Bool { sound != nil }
 
