@@ -249,8 +249,9 @@ function Stream:can_forward(time) end
 ---@param time Duration Position from the start of the file.
 function Stream:seek(time) end
 
----Moves to the newest sound, less the wait before playback (`buffer_wait`, or the value chosen by the stream). Raises
----`stream.no_seek` (nothing plays, or a file).
+---Moves to the newest sound, less the wait before playback (`buffer_wait`, or the value chosen by the stream); in HLS
+---less three target durations at least, so that sound remains until the next segment comes. A player that is nearer
+---stays. Raises `stream.no_seek` (nothing plays, or a file).
 function Stream:go_live() end
 
 ---Reads titles from an AudioVault "now playing" feed, in place of the titles in the stream.

@@ -6,6 +6,8 @@ extension StreamBuffer {
   struct EarlierState {
     /// The sound that the server has in front of the oldest frame.
     var reach = StreamTime.zero
+    /// The least distance of a player from the newest sound: what is heard while the next comes.
+    var lead = StreamTime.zero
     /// The time for which the player waits; nil while it plays what is there.
     var awaited: StreamTime?
   }
@@ -16,8 +18,21 @@ extension StreamBuffer {
   /// The limit in blocks.
   var size: Int { state.withLock { $0.packets.size } }
 
-  /// Sets the sound that the server has in front of the oldest frame.
-  func setEarlier(_ reach: StreamTime) { state.withLock { $0.earlier.reach = reach } }
+  /// Sets the sound that the server has in front of the oldest frame, and the distance from the newest at which it lets
+  /// players begin.
+  func setEarlier(_ reach: StreamTime, lead: StreamTime) {
+    state.withLock { ($0.earlier.reach, $0.earlier.lead) = (reach, lead) }
+  }
+
+  /// Seconds of sound that the player has not read; nil while it is paused, and uses up none.
+  var secondsAhead: Double? { withFrames { $0.keepsUnheard ? nil : $0.ahead.seconds } }
+
+  /// The time nearest to the newest sound at which a player is supplied until more comes.
+  var live: StreamTime {
+    withFrames { state in
+      state.packets.time(at: state.packets.end) - max(state.wait.time, state.earlier.lead)
+    }
+  }
 
   /// The least time to which the player can be moved: that of the oldest sound that the server has, as far as the buffer
   /// has room for it, else that of the oldest frame.

@@ -66,7 +66,8 @@ final class HLSEarlierSound {
   }
 
   private func publish(to buffer: StreamBuffer) {
-    buffer.setEarlier(StreamTime(seconds: window.reach(before: buffer.range.start)))
+    buffer.setEarlier(
+      StreamTime(seconds: window.reach(before: buffer.range.start)), lead: StreamTime(seconds: window.lead))
   }
 
   /// Ends the reception; the player continues with what there is.

@@ -82,6 +82,9 @@ struct HLSWindow: Sendable {
     return first..<number
   }
 
+  /// Seconds in front of the end of the list at which listeners begin. Source: RFC 8216 §6.3.3.
+  var lead: Double { list.map { 3 * min($0.media.targetDuration, 3600) } ?? 0 }
+
   /// Returns the seconds that the list has in front of a buffer.
   /// - Parameter start: the time of the oldest frame.
   mutating func reach(before start: StreamTime) -> Double {

@@ -106,14 +106,16 @@ extension Stream {
     file == nil ? options.bufferWait.map { StreamTime($0) } : StreamTime(options.bufferWaitFile)
   }
 
-  /// Moves to the newest sound, but for the part that is buffered before it plays.
+  /// Moves to the newest sound, but for the part that is buffered before it plays, and in HLS for what is heard until
+  /// the next segment comes. A player that is nearer stays.
   /// - Throws: `stream.no_seek`.
   public func goLive() throws(StreamError) {
     guard machine.hasPosition, let buffer else {
       throw StreamError(.noSeek, "nothing plays that could be moved")
     }
     guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
-    _ = try move(by: (buffer.range.end - position - buffer.wanted).seconds)
+    let lead = buffer.live - position
+    if lead > .zero || buffer.awaited != nil { _ = try move(by: lead.seconds) }
   }
 
   /// Returns true if `move` reaches so far: back when `seconds` is negative.

@@ -72,6 +72,8 @@ import Testing
       #expect(stream.figures.timeShift > 11)
       // Forward to live, and on.
       try stream.goLive()
+      // Three target durations.
+      #expect((2.9...4).contains(stream.figures.timeShift), "\(stream.figures.timeShift)")
       try await stream.start()
       station.change { $0.first += 1 }
       try await harness.wait { stream.status == .playing && station.visits(to: 12).count == 1 }

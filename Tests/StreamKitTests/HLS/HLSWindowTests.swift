@@ -34,6 +34,27 @@ import Testing
     }
   }
 
+  @Test("a player is to be three target durations behind the end") func lead() {
+    #expect(window().lead == 12)
+    #expect(HLSWindow().lead == 0)
+  }
+
+  @Test("the live position leaves a player what is heard until more comes, or what it waits for") func live() {
+    let buffer = StreamBuffer(blocks: 100, wait: StreamTime(seconds: 2))
+    let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)
+    let bytes = [UInt8](repeating: 1, count: 200)
+    for number in 0..<441 {
+      let frame = StreamFrame(
+        offset: number * 200, length: 200, hash: UInt64(number), format: format, samples: 1000)
+      bytes.withUnsafeBytes { _ = buffer.append(frame, $0, nil) }
+    }
+    #expect(buffer.live.seconds == 8)
+    buffer.setEarlier(.zero, lead: StreamTime(seconds: 6))
+    #expect(buffer.live.seconds == 4 && buffer.secondsAhead == 10)
+    buffer.keepUnheard(true)
+    #expect(buffer.secondsAhead == nil)
+  }
+
   @Test("reaches as far as segments are listed without a hole")
   func reach() {
     var whole = window()
