@@ -11,8 +11,8 @@ final class HLSEarlierSound {
   private var window = HLSWindow()
   /// The buffer that is played, whose frames are marked.
   private weak var buffer: StreamBuffer?
-  /// The count of the numbers of segments that is valid; they may begin anew.
-  private var numbering = 0
+  /// The changes of the numbers of segments of which is known.
+  private var renumberings = 0
   private lazy var fetch = HLSFetch(on: receiver.loop) { [unowned self] in
     start($0, at: $1)
   } handle: { [unowned self] in
@@ -55,9 +55,9 @@ final class HLSEarlierSound {
   }
 
   /// A newer list has come, or sound of another segment.
-  func follow(_ list: HLSList?, numbering: Int) {
-    if numbering != self.numbering {
-      self.numbering = numbering
+  func follow(_ list: HLSList?, renumberings: Int) {
+    if renumberings != self.renumberings {
+      self.renumberings = renumberings
       cancel()
       window.reset()
     }

@@ -68,7 +68,7 @@ extension HLSFollower {
   ) -> [Action] {
     var (fetch, held) = (HLSList.Fetch.none, HLSMedia?.none)
     if case .following(let list) = phase { (fetch, held) = (list.fetch, list.media) }
-    let isBehind = position.number.map { media.end < $0 && !position.isRestart(media) } ?? false
+    let isBehind = position.isOlder(media, of: version, came: now)
     let isNew: Bool
     switch copies.receive(media, of: version, isBehind: isBehind) {
     case .older:

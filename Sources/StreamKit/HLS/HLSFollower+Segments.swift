@@ -17,8 +17,8 @@ extension HLSFollower {
       let lost = position.drainLost()
       let piece = HLSPiece(
         segment: segment, base: list.base, version: list.version,
-        isContinuous: position.joined == list.version && !segment.isDiscontinuous, received: position.received
-      )
+        isContinuous: position.joined == list.version && !segment.isDiscontinuous,
+        received: position.received, mayRepeat: position.mayRepeat)
       list.fetch = .fetching(piece, since: now)
       phase = .following(list)
       return (lost > 0 ? [.lost(seconds: lost)] : []) + [.fetch(piece)]

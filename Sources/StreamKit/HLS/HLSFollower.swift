@@ -67,8 +67,8 @@ struct HLSFollower: Sendable {
 
   /// The list that is followed; nil while there is none.
   var list: HLSList? { if case .following(let list) = phase { list } else { nil } }
-  /// The number of times that the numbers of segments have begun anew.
-  var numbering: Int { position.numbering }
+  /// The number of times that the numbers of segments have changed.
+  var renumberings: Int { position.renumberings }
 
   /// True if the list that is requested is a newer copy of the one that is followed: it may be answered as the same.
   var isReloading: Bool {

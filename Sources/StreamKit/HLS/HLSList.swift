@@ -65,15 +65,15 @@ struct HLSListCopies: Sendable {
     case newer
   }
 
-  /// The end of the newest copy, and its version; nil before the first.
-  private var newest: (end: Int, isEnded: Bool, of: StreamAddress)?
-  /// Copies that ended in front of the next segment, one after the other.
+  /// The end of the newest copy, the name of its last segment, and its version; nil before the first.
+  private var newest: (end: Int, last: HLSSegment.Name?, isEnded: Bool, of: StreamAddress)?
+  /// Copies that seemed older, one after the other.
   private var backwards = 0
   /// The number of them after which they count: the numbers have begun anew.
   private static let limit = 3
 
   /// Receives a copy of the list of a version.
-  /// - Parameter isBehind: true if it ends in front of the next segment.
+  /// - Parameter isBehind: true if it ends in front of the next segment, and its numbers are those of the copy before.
   mutating func receive(_ media: HLSMedia, of version: StreamAddress, isBehind: Bool) -> Age {
     let old = newest.flatMap { $0.of == version ? $0 : nil }
     if isBehind, old != nil {
@@ -81,7 +81,9 @@ struct HLSListCopies: Sendable {
       if backwards < Self.limit { return .older }
     }
     backwards = 0
-    newest = (media.end, media.isEnded, version)
-    return old.map { $0.end == media.end && $0.isEnded == media.isEnded } == true ? .same : .newer
+    let last = media.segments.last?.name
+    newest = (media.end, last, media.isEnded, version)
+    let isSame = old.map { $0.end == media.end && $0.last == last && $0.isEnded == media.isEnded }
+    return isSame == true ? .same : .newer
   }
 }

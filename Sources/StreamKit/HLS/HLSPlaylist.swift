@@ -120,6 +120,8 @@ struct HLSSegment: Sendable, Equatable {
   /// Seconds.
   let duration: Double
   var title: String?
+  /// The date of its first sound in seconds since 1970; nil where the list states none.
+  var date: Double?
   /// The bytes of the resource; nil for all.
   var range: Range<Int>?
   var encryption: HLSEncryption?

@@ -12,12 +12,23 @@ struct HLSPosition: Sendable {
   private(set) var joined: StreamAddress?
   /// The attempts for the segment that have failed, and the moment of the first; nil before one has.
   private(set) var failures: (count: Int, since: Instant)?
-  /// The number of times that the numbers of segments have begun anew.
-  private(set) var numbering = 0
+  /// The number of times that the numbers of segments have changed.
+  private(set) var renumberings = 0
+  /// True if the segment may be one that was received already, or have frames of such.
+  private(set) var mayRepeat = false
   /// Seconds that are missing in front of the segment.
   private var lost = 0.0
-  /// The last list by which the position was adjusted, the time at which it came, and its version.
-  private(set) var known: (media: HLSMedia, at: Instant, of: StreamAddress)?
+  /// The last list by which the position was adjusted.
+  private(set) var known: Known?
+
+  /// A list that was followed.
+  struct Known: Sendable {
+    var media: HLSMedia
+    let version: StreamAddress
+    let came: Instant
+    /// The moment at which its last segment was first listed.
+    var grown: Instant
+  }
 
   /// Begins at a segment, unless there is a position.
   mutating func begin(at start: Int) -> Int {
@@ -47,6 +58,7 @@ struct HLSPosition: Sendable {
   /// The segment was received whole, of a version.
   mutating func finish(of version: StreamAddress) {
     (number, received, failures, joined) = (number.map { $0 + 1 }, 0, nil, version)
+    mayRepeat = false
   }
 
   /// Leaves the segment out.
@@ -65,10 +77,20 @@ struct HLSPosition: Sendable {
     (self.number, received, failures, joined, lost) = (number, 0, nil, nil, 0)
   }
 
-  /// Returns true if the numbers of a list began anew: it ends in front of all that the last one had.
-  func isRestart(_ media: HLSMedia) -> Bool {
-    guard let known else { return false }
-    return media.end <= known.media.sequence || known.media.isEnded
+  /// Returns true if a list seems to be an older copy of the one that is known.
+  func isOlder(_ media: HLSMedia, of version: StreamAddress, came: Instant) -> Bool {
+    guard let number, let known, known.version == version, media.end < number, !known.media.isEnded else {
+      return false
+    }
+    if case .shifted = numbering(of: media, number, known, came: came) { return false }
+    return media.end > known.media.sequence
+  }
+
+  private func numbering(
+    of media: HLSMedia, _ number: Int, _ known: Known, came: Instant
+  ) -> HLSNumbering {
+    HLSNumbering(
+      of: media, after: known.media, next: number, elapsed: known.grown.duration(to: came).inSeconds)
   }
 
   /// Moves to where a list has the next segment, and measures what is lost.
@@ -76,41 +98,65 @@ struct HLSPosition: Sendable {
   /// - Returns: true if the position has moved.
   mutating func adjust(to media: HLSMedia, of version: StreamAddress, came: Instant) -> Bool {
     let old = known
-    known = (media, came, version)
-    guard let number, let old else { return false }
-    let elapsed = old.at.duration(to: came).inSeconds
+    known = Known(media: media, version: version, came: came, grown: came)
+    guard var number, var old else { return false }
+    let elapsed = old.grown.duration(to: came).inSeconds
+    var hasMoved = false
+    if old.version == version, old.came != came {
+      switch numbering(of: media, number, old, came: came) {
+      case .same: break
+      case .shifted(let shift):
+        number += shift
+        old.media.sequence += shift
+        (self.number, hasMoved) = (number, true)
+        renumberings += 1
+      case .anew:
+        restart(in: media, after: old.media, elapsed: elapsed)
+        return true
+      }
+    }
+    if old.media.end == media.end { known?.grown = old.grown }
     if number < media.sequence {
-      var seconds = -received
-      let last = min(media.sequence, max(number, old.media.end))
-      for lost in number..<last { seconds += old.media.segment(lost)?.duration ?? 0 }
-      if media.sequence > last {
-        let average = media.segments.isEmpty ? 0 : media.duration / Double(media.segments.count)
-        // Numbers that jump are no sound.
-        seconds += min(Double(media.sequence - last) * average, elapsed + media.targetDuration)
-      }
-      move(to: media.sequence, lost: max(0, seconds))
+      let seconds = seconds(from: number, to: media, after: old.media, elapsed: elapsed)
+      move(to: media.sequence, lost: max(0, seconds - received))
       return true
     }
-    if number > media.end || old.of == version && isReplaced(old.media, by: media) {
-      // All that came since then is new.
-      numbering += 1
-      var (held, start) = (0.0, media.end)
-      while start > media.sequence, held < elapsed + 3 * media.targetDuration {
-        start -= 1
-        held += media.segment(start)?.duration ?? 0
-      }
-      move(to: start, lost: max(0, elapsed - held))
+    // After a move the list may be behind for a while.
+    if number > media.end, !hasMoved {
+      restart(in: media, after: old.media, elapsed: elapsed)
       return true
     }
-    return false
+    return hasMoved
   }
 
-  /// Returns true if a list has another segment under a number.
-  private func isReplaced(_ old: HLSMedia, by media: HLSMedia) -> Bool {
-    let number = min(old.end, media.end) - 1
-    guard let one = old.segment(number), let other = media.segment(number), one.range == nil else {
-      return false
+  /// Returns the seconds from a segment to the first of a list.
+  private func seconds(
+    from number: Int, to media: HLSMedia, after old: HLSMedia, elapsed: Double
+  ) -> Double {
+    if let date = old.date(of: number), let first = media.segments.first?.date, first >= date,
+      media.grown(since: old, in: elapsed) != nil
+    {
+      return first - date
     }
-    return one.fileName != other.fileName
+    let last = min(media.sequence, max(number, old.end))
+    let listed = (number..<last).reduce(0) { $0 + (old.segment($1)?.duration ?? 0) }
+    // Numbers that jump are no sound.
+    return listed + min(Double(media.sequence - last) * media.average, elapsed + media.targetDuration)
+  }
+
+  /// Continues with the end of a list whose numbers say nothing of what was received: all that came since then is new,
+  /// and what comes again is left out by its frames.
+  private mutating func restart(in media: HLSMedia, after old: HLSMedia, elapsed: Double) {
+    renumberings += 1
+    let missing = (number ?? old.end)..<max(number ?? old.end, old.end)
+    let listed = missing.reduce(-received) { $0 + (old.segment($1)?.duration ?? 0) }
+    let wanted = elapsed + max(0, listed)
+    var (held, start) = (0.0, media.end)
+    while start > media.sequence, held < wanted + 3 * media.targetDuration {
+      start -= 1
+      held += media.segment(start)?.duration ?? 0
+    }
+    move(to: start, lost: max(0, wanted - held))
+    mayRepeat = true
   }
 }

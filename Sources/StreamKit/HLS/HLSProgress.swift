@@ -7,6 +7,9 @@ enum HLSJoin: Sendable, Equatable {
   /// A connection was lost between them, or so many seconds are missing; zero for none.
   case rejoined(missing: Double)
 
+  /// The next frame turned out to follow on the last one: nothing is missing.
+  mutating func stitch() { if case .rejoined = self { self = .rejoined(missing: 0) } }
+
   /// Seconds are missing in front of the next frame.
   mutating func lose(_ seconds: Double) {
     switch self {
@@ -112,4 +115,6 @@ struct HLSPiece: Sendable, Equatable {
   let isContinuous: Bool
   /// Seconds of it that were received before.
   let received: Double
+  /// True if it may have come before under another number.
+  var mayRepeat = false
 }

@@ -15,6 +15,8 @@ struct HLSReader {
   private var isDiscontinuous = false
   private var isAbsent = false
   private var variant: HLSAttributes?
+  /// The date of the next segment: that of a tag, or the end of the segment in front.
+  private var date: Double?
 
   // The tags that apply until they are replaced.
   private var encryption: [String: HLSEncryption] = [:]
@@ -47,7 +49,9 @@ struct HLSReader {
       media.sequence = number
     case "#EXT-X-ENDLIST": media.isEnded = true
     case "#EXT-X-BYTERANGE": length = try range(value)
-    case "#EXT-X-DISCONTINUITY": isDiscontinuous = true
+    // The dates of another timeline are unknown until a tag states one.
+    case "#EXT-X-DISCONTINUITY": (isDiscontinuous, date) = (true, nil)
+    case "#EXT-X-PROGRAM-DATE-TIME": date = HLSDate.seconds(value)
     case "#EXT-X-GAP": isAbsent = true
     case "#EXT-X-KEY": try readKey(HLSAttributes(value))
     case "#EXT-X-MAP": try readMap(HLSAttributes(value))
@@ -168,8 +172,9 @@ struct HLSReader {
       rangeEnd = (reference, end)
     }
     (segment.encryption, segment.map) = (currentEncryption, map)
-    (segment.isDiscontinuous, segment.isAbsent) = (isDiscontinuous, isAbsent)
+    (segment.isDiscontinuous, segment.isAbsent, segment.date) = (isDiscontinuous, isAbsent, date)
     media.segments.append(segment)
+    date = date.map { $0 + segment.duration }
     (duration, title, length, isDiscontinuous, isAbsent) = (nil, nil, nil, false, false)
   }
 
@@ -189,7 +194,9 @@ struct HLSReader {
         sequence: media.sequence + index, reference: segment.reference, duration: segment.duration,
         title: segment.title)
       (copy.range, copy.encryption, copy.map) = (segment.range, segment.encryption, segment.map)
-      (copy.isDiscontinuous, copy.isAbsent) = (segment.isDiscontinuous, segment.isAbsent)
+      (copy.isDiscontinuous, copy.isAbsent, copy.date) = (
+        segment.isDiscontinuous, segment.isAbsent, segment.date
+      )
       return copy
     }
     return .media(media)
@@ -256,4 +263,50 @@ struct HLSAttributes: Sendable {
   }
 
   subscript(name: String) -> String? { values[name] }
+}
+
+/// A date of a playlist. Source: RFC 8216 §4.3.2.6; ISO 8601.
+enum HLSDate {
+  /// Returns the seconds since 1970 of a date like `2026-01-05T06:45:00.25+01:00`, of UTC where no zone is stated; nil
+  /// for other text.
+  static func seconds(_ text: some StringProtocol) -> Double? {
+    let text = Array(text.utf8)
+    func digits(_ range: Range<Int>) -> Int? {
+      guard range.upperBound <= text.count, text[range].allSatisfy({ (48...57).contains($0) }) else {
+        return nil
+      }
+      return text[range].reduce(0) { $0 * 10 + Int($1 - 48) }
+    }
+    guard text.count >= 19, text[4] == 45, text[7] == 45, text[13] == 58, text[16] == 58,
+      let year = digits(0..<4), let month = digits(5..<7), let day = digits(8..<10),
+      let hour = digits(11..<13), let minute = digits(14..<16), let second = digits(17..<19),
+      (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
+    else { return nil }
+    var index = 19
+    var (fraction, scale) = (0.0, 0.1)
+    if index < text.count, text[index] == 46 || text[index] == 44 {
+      index += 1
+      while let digit = digits(index..<(index + 1)) {
+        fraction += Double(digit) * scale
+        (scale, index) = (scale / 10, index + 1)
+      }
+    }
+    var zone = 0
+    if index < text.count, text[index] == 43 || text[index] == 45 {
+      let rest = text[(index + 1)...].filter { $0 != 58 }
+      guard rest.count >= 2, rest.allSatisfy({ (48...57).contains($0) }) else { return nil }
+      let number = rest.prefix(4).reduce(0) { $0 * 10 + Int($1 - 48) }
+      let minutes = rest.count >= 4 ? number / 100 * 60 + number % 100 : number * 60
+      zone = (text[index] == 45 ? -minutes : minutes) * 60
+    }
+    let days = days(year, month, day)
+    return Double(days * 86_400 + hour * 3600 + minute * 60 + second - zone) + fraction
+  }
+
+  /// Returns the days from 1970-01-01 of a date of the Gregorian calendar, whose years are counted from March on here.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let year = month > 2 ? year : year - 1
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return year * 365 + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
+  }
 }

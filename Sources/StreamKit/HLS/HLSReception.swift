@@ -19,6 +19,8 @@ final class HLSReception {
     handle(event)
   }
   private var connection: HLSConnection
+  /// The sound that was delivered, where a list may bring it again.
+  private var repetition = HLSRepetition()
   /// The destination of the sound.
   var supply = HLSSupply.live
   /// The sound in front of the buffer.
@@ -113,7 +115,7 @@ final class HLSReception {
       }
     }
     guard isOpen else { return }
-    if case .live = supply { earlier.follow(follower.list, numbering: follower.numbering) }
+    if case .live = supply { earlier.follow(follower.list, renumberings: follower.renumberings) }
     receiver.driver.arm()
   }
 
@@ -167,8 +169,10 @@ final class HLSReception {
     if let old = segment, old.isSame(as: piece) {
       sound = old.start
       segment?.restart(as: piece)
+      repetition.restart()
     } else {
       segment = HLSProgress(piece, from: sound)
+      if piece.mayRepeat { repetition.begin() }
     }
     if let error = piece.segment.encryption?.error(at: piece.base) { return fail(error) }
     fetch.request(piece)
@@ -230,9 +234,19 @@ final class HLSReception {
       _ = stop(obstacle)
       return
     }
+    releaseHeld()
     guard isOpen, !receiver.isStopped else { return }
     self.segment = nil
     perform(follower.segmentReceived(at: receiver.now))
+  }
+
+  /// Delivers frames that are held, of which nothing more is known with the end of their segment.
+  private func releaseHeld() {
+    let held = repetition.drainHeld()
+    guard !held.isEmpty else { return }
+    var received = StreamTime.zero
+    receiver.tee.receive { _ = pass(held, &received, into: &$0) }
+    if isOpen, !receiver.isStopped { receiver.account(for: received) }
   }
 
   // MARK: Sound
@@ -276,6 +290,36 @@ final class HLSReception {
     into delivery: inout FrameTee.Delivery
   ) -> Bool {
     guard segment?.find(frame) ?? true else { return true }
+    guard case .live = supply else { return pass(frame, bytes, title, &received, into: &delivery) }
+    let result = repetition.receive(frame, bytes, title)
+    switch result {
+    case .held: return true
+    case .old, .last:
+      if case .last = result { connection.join.stitch() }
+      received = received + frame.duration
+      segment?.deliver(frame)
+      return true
+    case .new(let held):
+      return pass(held, &received, into: &delivery)
+        && pass(frame, bytes, title, &received, into: &delivery)
+    }
+  }
+
+  /// - Returns: false when the buffer is full, which ends the connection.
+  private func pass(
+    _ frames: [HLSFrame], _ received: inout StreamTime, into delivery: inout FrameTee.Delivery
+  ) -> Bool {
+    frames.allSatisfy { held in
+      held.bytes.withUnsafeBytes { pass(held.frame, $0, held.title, &received, into: &delivery) }
+    }
+  }
+
+  /// - Returns: false when the buffer is full, which ends the connection.
+  private func pass(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
+    _ received: inout StreamTime,
+    into delivery: inout FrameTee.Delivery
+  ) -> Bool {
     if case .rejoined(let missing) = connection.join {
       if missing > 0 { receiver.discontinuity = .gap(seconds: missing) }
       receiver.report(.reconnected(gap: missing, stitched: missing == 0, overlap: 0))
@@ -287,6 +331,7 @@ final class HLSReception {
     } else {
       earlier.note(segment, in: delivery.player)
       guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
+      repetition.add(frame)
     }
     if !hasSound { receiver.segmentsSounded() }
     hasSound = true

@@ -71,6 +71,9 @@ struct OverlapSearch: Sendable {
     return nil
   }
 
+  /// `true` if no old frame is the last new one: nothing of what came last has come before.
+  var isApart: Bool { runs.allSatisfy { $0 == 0 } }
+
   /// `true` if the new frames are within the old ones for certain, and have not come to their end.
   var isWithin: Bool {
     // The landmarks up to each old frame, so that a long run costs no more than a short one.

@@ -1,0 +1,70 @@
+/// The frames that were delivered last, by which sound is left out that comes again: as a list whose numbers have begun
+/// anew is continued somewhere in what was received.
+///
+/// ```swift
+/// switch repetition.receive(frame, bytes, title) {
+/// case .new(let held): deliver(held), deliver(frame)
+/// case .held, .old: break
+/// }
+/// ```
+/// Memory: 24 KiB of hashes; while it compares, as much again and 64 frames.
+struct HLSRepetition: Sendable {
+  /// The result of a comparison.
+  enum Result: Sendable {
+    /// The frame is new, and so are those in front of it that were held.
+    case new([HLSFrame])
+    /// The frame and others may have come before: it is held until more is known.
+    case held
+    /// The frame has come before.
+    case old
+    /// The frame is the last of those that have come before: what follows is new, and nothing is missing.
+    case last
+  }
+
+  /// Frames that are held: more are a long silence, which proves nothing.
+  private static let limit = 64
+
+  private var history = FrameHistory()
+  private var search: OverlapSearch?
+  private var held: [HLSFrame] = []
+
+  /// Begins to compare, with the first frame of a segment.
+  mutating func begin() {
+    history.straighten()
+    (search, held) = (history.count > 0 ? OverlapSearch(history) : nil, [])
+  }
+
+  /// The segment under way begins again: frames that were held come again.
+  mutating func restart() { if !held.isEmpty { begin() } }
+
+  /// Compares the next frame.
+  mutating func receive(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?
+  ) -> Result {
+    guard var search else { return .new([]) }
+    self.search = nil  // so that it is not copied
+    if search.add(frame, history: history) != nil {
+      held = []
+      return .last
+    }
+    let isOld = search.isWithin
+    guard isOld || !search.isApart && held.count < Self.limit else { return .new(drainHeld()) }
+    self.search = search
+    guard !isOld else {
+      held = []
+      return .old
+    }
+    held.append(HLSFrame(frame: frame, bytes: Array(bytes), title: title))
+    return .held
+  }
+
+  /// Ends the comparison: returns the frames that were held, which count as new.
+  mutating func drainHeld() -> [HLSFrame] {
+    defer { held = [] }
+    if !held.isEmpty { search = nil }
+    return held
+  }
+
+  /// Adds a frame that was delivered.
+  mutating func add(_ frame: StreamFrame) { history.append(frame) }
+}
