@@ -59,8 +59,14 @@ struct HLSProgress: Sendable {
   var ticks: Int?
   /// True if bytes of the present attempt have come.
   private(set) var hasStarted = false
+  /// True if the present attempt has found no frame of the segment, though the list states a length: the last one of the
+  /// segment in front may have come of it.
+  var isSilent: Bool { found <= 1 && piece.segment.duration >= Self.shortestSound }
+  /// Seconds of a segment that holds several frames of any kind.
+  private static let shortestSound = 0.5
   /// The frames that were delivered, in all attempts, and those that the present attempt has found.
-  private var (frames, found) = (0, 0)
+  private var frames = 0
+  private(set) var found = 0
   /// The sound that was delivered of another version, and is left out.
   private var skipped: StreamTime
 
@@ -85,6 +91,9 @@ struct HLSProgress: Sendable {
 
   /// The first bytes of an attempt have come.
   mutating func begin() { hasStarted = true }
+
+  /// True if the frame that is found next was not delivered before.
+  var isNext: Bool { found >= frames }
 
   /// Counts a frame that was found.
   /// - Returns: true if it was not delivered before.

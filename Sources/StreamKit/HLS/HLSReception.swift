@@ -104,7 +104,9 @@ final class HLSReception {
       case .load(let address): load(address)
       case .fetch(let piece): begin(piece)
       case .cancelFetch: fetch.cancel()
-      case .lost(let seconds): connection.join.lose(seconds)
+      case .lost(let seconds):
+        // In front of the first sound nothing is missing.
+        if receiver.machine.hasSounded { connection.join.lose(seconds) }
       case .file(let media): beginFile(media)
       case .grown:
         receiver.setSilenceLimit()
@@ -236,6 +238,12 @@ final class HLSReception {
     }
     releaseHeld()
     guard isOpen, !receiver.isStopped else { return }
+    if let segment, segment.isSilent {
+      // What a server sends in place of a segment that it does not have yet, or not any more.
+      if segment.found == 0 { sound = segment.start }
+      let error = HLSSound.Obstacle(found: "no frames").error(at: segment.piece.address)
+      return segmentFailed(error, .answer(retryAfter: .zero))
+    }
     self.segment = nil
     perform(follower.segmentReceived(at: receiver.now))
   }
@@ -256,7 +264,7 @@ final class HLSReception {
   private func deliver(
     _ feed: (inout HLSSound, (HLSSound.Item) -> Bool) throws(HLSSound.Obstacle) -> Void
   ) -> HLSSound.Obstacle? {
-    var received = StreamTime.zero
+    var (received, missing) = (StreamTime.zero, 0.0)
     var obstacle: HLSSound.Obstacle?
     receiver.tee.receive { delivery in
       do throws(HLSSound.Obstacle) {
@@ -272,7 +280,13 @@ final class HLSReception {
           case .clock(let ticks):
             segment?.ticks = ticks
             return true
+          case .missing(let seconds):
+            missing = seconds
+            return true
           case .frame(let frame, let bytes, let title):
+            // Of frames that were delivered before it is known.
+            if missing > 0, segment?.isNext ?? true { connection.join.lose(missing) }
+            missing = 0
             return deliver(frame, bytes, title, &received, into: &delivery)
           }
         }

@@ -14,6 +14,8 @@ struct HLSSound: Sendable {
     case format(StreamFormat)
     /// The time of the first sound of the segment in ticks of 90 kHz, in front of its frame.
     case clock(Int)
+    /// Sound is missing in front of the next frame, in seconds: it was lost between the packager and here.
+    case missing(seconds: Double)
     /// A frame with its bytes, which are valid until the call returns, and a title that begins with it.
     case frame(StreamFrame, UnsafeRawBufferPointer, title: ICYMetadata?)
   }
@@ -47,6 +49,7 @@ struct HLSSound: Sendable {
   /// The clock of the segment under way.
   private enum Clock: Sendable { case unknown, found(ticks: Int), emitted }
   private var clock = Clock.unknown
+  private var times = HLSTimes()
 
   /// The bytes that are held, which no frame has yet.
   var pendingBytes: Int {
@@ -69,6 +72,7 @@ struct HLSSound: Sendable {
       finish(body)
       framer = StreamFramer(offset: position)
       (transport, fragments, self.initialization) = (TransportStream(), nil, nil)
+      times.interrupt()
       titles.interrupt()
     }
     clock = .unknown
@@ -98,12 +102,12 @@ struct HLSSound: Sendable {
   mutating func restart() {
     framer = StreamFramer(offset: position)
     (transport, fragments, initialization, container) = (TransportStream(), nil, nil, .unknown([]))
-    titles = HLSTitles()
+    (times, titles) = (HLSTimes(), HLSTitles())
   }
 
   private mutating func anchor(_ ticks: Int) {
     if case .unknown = clock { clock = .found(ticks: ticks) }
-    titles.anchor(at: position, ticks: ticks)
+    times.anchor(at: position, ticks: ticks)
   }
 
   /// Receives the next bytes of the segment.
@@ -191,6 +195,7 @@ struct HLSSound: Sendable {
     switch item {
     case .time(let ticks): anchor(ticks)
     case .sound(let bytes): feed(bytes)
+    case .loss: times.damage(at: position)
     case .tag(let bytes, let time): titles.add(TimedTag(bytes)?.title, at: time)
     }
   }
@@ -199,7 +204,8 @@ struct HLSSound: Sendable {
     switch item {
     case .time(let seconds): anchor(Int((min(seconds, 1e12) * 90_000).rounded()))
     case .frame(let frame): frame.withUnsafeBytes { feed($0) }
-    case .message(let tag, let delay): titles.add(TimedTag(tag)?.title, after: min(max(0, delay), 3600))
+    case .message(let tag, let delay):
+      titles.add(TimedTag(tag)?.title, after: min(max(0, delay), 3600), times.next)
     }
   }
 
@@ -240,7 +246,9 @@ struct HLSSound: Sendable {
         if !body(.format(format)) { return }
       case .notAudio(let found): throw Obstacle(found: found)
       case .frame(let frame):
-        let title = titles.next(for: frame)
+        let missing = times.advance(to: frame)
+        let title = titles.next(for: frame, until: times.next)
+        if missing > 0, !body(.missing(seconds: missing)) { return }
         if framer.withBytes(of: frame, { body(.frame(frame, $0, title: title)) }) == false { return }
       }
     }
@@ -270,30 +278,18 @@ struct HLSSound: Sendable {
 
 /// The titles of an HLS stream, each with the time at which it begins.
 ///
-/// Times are ticks of 90 kHz of 33 bits, which begin again after 26 hours.
+/// Times are those of `HLSTimes`.
 struct HLSTitles: Sendable {
   private static let limit = 64
-  private static let ticksPerSecond = 90_000.0
   /// A title that is further away than that has a time of another clock, and begins at once.
   private static let farthest = 60.0
 
-  /// The times of bytes of the sound that have not come in frames.
-  private var anchors: [(position: Int, ticks: Int)] = []
-  /// The time of the next frame in ticks; nil while unknown.
-  private var clock: Double?
   /// The titles that have not begun, with their times, and the first byte of the sound that may have each.
   private var waiting: [(title: String, ticks: Double?, position: Int)] = []
   /// The title that was emitted last.
   private var last: String?
   /// True if the sound has brought titles of its own, which those of the list only repeat.
   private var isTimed = false
-
-  /// Records the time of the sound from a byte on.
-  mutating func anchor(at position: Int, ticks: Int) {
-    anchors.append((position, ticks))
-    // Of frames that never come only the last are kept.
-    if anchors.count > Self.limit { anchors.removeFirst() }
-  }
 
   /// Adds the title of a tag.
   /// - Parameters:
@@ -305,11 +301,11 @@ struct HLSTitles: Sendable {
     append(title, ticks.map { Double($0) }, from: position)
   }
 
-  /// Adds the title of a tag that begins some seconds behind the sound that follows.
-  mutating func add(_ title: String?, after seconds: Double) {
+  /// Adds the title of a tag that begins some seconds behind the sound that follows, which has a time in ticks.
+  mutating func add(_ title: String?, after seconds: Double, _ time: Double?) {
     guard let title else { return }
     isTimed = true
-    append(title, clock.map { $0 + seconds * Self.ticksPerSecond }, from: 0)
+    append(title, time.map { $0 + seconds * HLSTimes.ticksPerSecond }, from: 0)
   }
 
   /// Begins a segment with a title in the list.
@@ -319,7 +315,6 @@ struct HLSTitles: Sendable {
 
   /// Ends the times: those that follow are of another clock.
   mutating func interrupt() {
-    (anchors, clock) = ([], nil)
     waiting = waiting.map { ($0.title, nil, $0.position) }
   }
 
@@ -329,13 +324,8 @@ struct HLSTitles: Sendable {
   }
 
   /// Returns the title that begins with a frame; nil if it is still the one that was returned last.
-  mutating func next(for frame: StreamFrame) -> ICYMetadata? {
-    while let anchor = anchors.first, anchor.position <= frame.offset {
-      clock = Double(anchor.ticks)
-      anchors.removeFirst()
-    }
-    let end = clock.map { $0 + frame.duration.seconds * Self.ticksPerSecond }
-    clock = end
+  /// - Parameter end: the time of the frame's end in ticks; nil while unknown.
+  mutating func next(for frame: StreamFrame, until end: Double?) -> ICYMetadata? {
     guard !waiting.isEmpty else { return nil }
     var found: String?
     while let next = waiting.first, next.position <= frame.offset,
@@ -351,10 +341,7 @@ struct HLSTitles: Sendable {
 
   private static func isDue(_ ticks: Double, before end: Double?) -> Bool {
     guard let end else { return true }
-    let period = Double(1 << 33)
-    var ahead = (ticks - end).truncatingRemainder(dividingBy: period)
-    if ahead > period / 2 { ahead -= period }
-    if ahead < -period / 2 { ahead += period }
-    return ahead < 0 || ahead > farthest * ticksPerSecond
+    let ahead = HLSTimes.ticks(from: end, to: ticks)
+    return ahead < 0 || ahead > farthest * HLSTimes.ticksPerSecond
   }
 }

@@ -3,7 +3,7 @@
 /// ```swift
 /// try demuxer.feed(bytes) { item in … }
 /// ```
-/// Packets that are damaged are skipped; what is lost with them shows in the frames. Memory: a packet, two tables of at
+/// Packets that are damaged are skipped; what is lost with them shows in the times. Memory: a packet, two tables of at
 /// most 1 KiB, the header of a packet of the elementary stream, and one tag of at most 64 KiB.
 ///
 /// Source: ISO/IEC 13818-1 §2.4.3 (packets, PES), §2.4.4 (PAT, PMT).
@@ -11,6 +11,8 @@ struct TransportStream: Sendable {
   enum Item {
     /// The time of the sound that follows, in ticks of 90 kHz.
     case time(Int)
+    /// A packet of the sound is missing.
+    case loss
     /// Bytes of the sound, valid until the call returns.
     case sound(UnsafeRawBufferPointer)
     /// A tag with its time.
@@ -149,6 +151,8 @@ struct TransportStream: Sendable {
       // A packet may be sent twice.
       if sound?.counter == counter { return }
       guard var packets = sound else { return }
+      let isNext = packets.counter.map { ($0 + 1) & 0x0F == counter } ?? true
+      if !isNext, !isDiscontinuous(packet) { body(.loss) }
       packets.counter = counter
       receive(payload, starts, &packets, isTag: false, body)
       sound = packets
@@ -159,6 +163,11 @@ struct TransportStream: Sendable {
       receive(payload, starts, &packets, isTag: true, body)
       tags = packets
     }
+  }
+
+  /// Returns true if a packet says that its counter does not follow from the last one.
+  private func isDiscontinuous(_ packet: UnsafeRawBufferPointer) -> Bool {
+    packet[3] & 0x20 != 0 && packet[4] > 0 && packet[5] & 0x80 != 0
   }
 
   // MARK: Tables

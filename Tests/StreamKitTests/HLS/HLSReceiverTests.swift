@@ -292,6 +292,26 @@ import Testing
     #expect(!receiver.events.contains { $0.hasPrefix("failed") }, "\(receiver.events)")
   }
 
+  @Test(
+    "a segment without sound is asked for again, and a gap if it stays so",
+    arguments: ["", "<html>no</html>"])
+  func silent(body: String) throws {
+    let station = try HLSStation(.transport)
+    let empty = Answer.file(Array(body.utf8), type: "video/mp2t")
+    station.answer(4, with: empty, .file(station.programme.segments[4].bytes, type: "video/mp2t"))
+    station.answer(5, with: empty)
+    station.change { $0.count = 7 }
+    let receiver = try receive(station)
+    #expect(station.wait(for: 6), "\(receiver.events)")
+    usleep(200_000)
+    let borders = try station.programme.borders()
+    let runs = runs(end(receiver, station))
+    #expect(runs.count == 2 && runs.first?.upperBound == borders[5] - 1, "\(runs) \(receiver.events)")
+    #expect(runs.last.map { $0 == borders[6]...(borders[7] - 2) } == true, "\(runs) \(borders)")
+    #expect(receiver.gaps.count == 1 && abs(receiver.gaps[0] - 1) < 0.1, "\(receiver.gaps)")
+    #expect(receiver.events.contains("failed stream.content"), "\(receiver.events)")
+  }
+
   @Test("the first reload of a list has the headers of the answer that the connection brought")
   func validators() throws {
     let station = try HLSStation(.transport)
