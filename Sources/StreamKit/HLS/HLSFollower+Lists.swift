@@ -86,7 +86,13 @@ extension HLSFollower {
       if media.isEnded { actions.append(.file(media)) }
     }
     // A segment that is under way is received to its end, whatever the list has by then.
-    if case .waiting = fetch, position.adjust(to: media, of: version, came: now) { fetch = .none }
+    if case .waiting(_, let isAsked) = fetch {
+      if position.adjust(to: media, of: version, came: now) {
+        fetch = .none
+      } else if isNew, !isAsked {
+        fetch = .waiting(until: now, isAsked: false)
+      }
+    }
     phase = .following(
       HLSList(version: version, media: media, base: base, came: now, load: load, fetch: fetch))
     return actions + proceed(at: now)

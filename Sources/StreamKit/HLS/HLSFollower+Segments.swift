@@ -45,9 +45,12 @@ extension HLSFollower {
   }
 
   /// A segment has not come, or not whole.
-  /// - Parameter seconds: the sound that was received of it.
+  /// - Parameters:
+  ///   - seconds: the sound that was received of it.
+  ///   - ahead: seconds of sound that a player has; nil if it may wait.
   mutating func segmentFailed(
-    _ error: StreamError, _ failure: HLSFailure, received seconds: Double, hasSound: Bool, at now: Instant
+    _ error: StreamError, _ failure: HLSFailure, received seconds: Double, hasSound: Bool,
+    ahead: Double? = nil, at now: Instant
   ) -> [Action] {
     guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
     position.interrupt(received: seconds)
@@ -56,19 +59,31 @@ extension HLSFollower {
     guard piece.version == list.version else { return proceed(at: now) }
     if let actions = leave(at: now) { return actions }
     let (count, since) = position.fail(at: now)
+    let isFollowed = list.media.end > piece.segment.sequence + 1
+    // At the start another segment may do, but not in place of all: those of a file are many.
+    var mayBegin = false
     switch failure {
     case .content: break
     case .connection: if count < Self.attemptLimit { return fail(error) }
     case .answer(let wanted):
       let isListed = hasSound && !list.media.isEnded
-      let mayCome = isListed ? now < since.advanced(by: Self.wait(list.media)) : count < Self.attemptLimit
-      guard mayCome else { break }
+      let end = since.advanced(by: Self.wait(list.media))
+      mayBegin = isFollowed && !list.media.isEnded
+      guard isListed ? now < end : count < Self.attemptLimit else { break }
       guard wanted <= Self.longestWait else { return fail(error, retryAfter: wanted) }
-      list.fetch = .waiting(until: now.advanced(by: max(.milliseconds(500) * min(count, 4), wanted)))
+      let delay = max(.milliseconds(500) * min(count, 4), wanted)
+      var next = now.advanced(by: delay)
+      if isListed, isFollowed, let ahead {
+        // What follows must come before the player has nothing left.
+        let last = now.advanced(by: Duration(inSeconds: ahead - Self.lead(list.media)))
+        guard last > now && now.advanced(by: wanted) <= last || count == 1 && wanted == .zero else { break }
+        next = min(next, max(last, now.advanced(by: .milliseconds(500))))
+      }
+      list.fetch = .waiting(until: next, isAsked: wanted > .zero)
       phase = .following(list)
       return []
     }
-    guard hasSound else { return fail(error) }
+    guard hasSound || mayBegin else { return fail(error) }
     position.skip(piece.segment.duration)
     defer { hasReported = true }
     return (hasReported ? [] : [.report(error)]) + proceed(at: now)
@@ -78,6 +93,9 @@ extension HLSFollower {
   private static func wait(_ media: HLSMedia) -> Duration {
     min(longestWait, Duration(inSeconds: max(1, min(media.targetDuration, 60)) * 3))
   }
+
+  /// Seconds in which a segment surely comes.
+  private static func lead(_ media: HLSMedia) -> Double { max(1, min(media.targetDuration, 60) / 2) }
 
   // MARK: Files
 

@@ -5,7 +5,8 @@ internal import EventLoop
 ///
 /// Segments are requested one after the other by their numbers, also after an outage: those that the list has lost by
 /// then are a gap. A segment of a live list that the server does not have yet, or not at the moment, is requested again
-/// while the list has it, for three target durations at most. A version whose list or segment fails is left for the next
+/// while the list has it, for three target durations at most, and where a later one is there for as long as a player has
+/// sound. A version whose list or segment fails is left for the next
 /// one down for a minute; the list of a better one is requested beside the segments of the present one. A list that was
 /// complete from the first is a file; a live one that ends is received to its end, like a file.
 ///
@@ -40,7 +41,7 @@ struct HLSFollower: Sendable {
     case following(HLSList)
   }
 
-  /// The attempts for a segment of a file, and for the first of a stream.
+  /// The attempts for a segment of a file, and for the first ones of a stream.
   static let attemptLimit = 3
   /// The longest wait for a segment that a live list has, and the longest that a server may ask for.
   static let longestWait = Duration.seconds(30)
@@ -208,7 +209,7 @@ struct HLSFollower: Sendable {
   }
 
   private mutating func fetchDeadlinePassed(at now: Instant) -> [Action] {
-    guard case .following(var list) = phase, case .waiting(let moment) = list.fetch, now >= moment else {
+    guard case .following(var list) = phase, case .waiting(let moment, _) = list.fetch, now >= moment else {
       return []
     }
     list.fetch = .none

@@ -32,12 +32,12 @@ struct HLSList: Sendable {
   /// The request for a segment.
   enum Fetch: Sendable {
     case none
-    /// The segment is requested again then.
-    case waiting(until: Instant)
+    /// The segment is requested again then, or with a newer list, unless the server has asked for the delay.
+    case waiting(until: Instant, isAsked: Bool)
     case fetching(HLSPiece, since: Instant)
 
     /// The moment of the next request; nil if none is planned.
-    var deadline: Instant? { if case .waiting(let moment) = self { moment } else { nil } }
+    var deadline: Instant? { if case .waiting(let moment, _) = self { moment } else { nil } }
   }
 
   /// The time for which the list of a better version may be awaited.

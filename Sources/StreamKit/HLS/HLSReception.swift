@@ -194,7 +194,13 @@ final class HLSReception {
     if supply.stash(error, failure) { return }
     perform(
       follower.segmentFailed(
-        error, failure, received: receivedSeconds, hasSound: hasSound, at: receiver.now))
+        error, failure, received: receivedSeconds, hasSound: hasSound, ahead: secondsAhead,
+        at: receiver.now))
+  }
+
+  /// Seconds of sound that a player has; nil if it may wait, as what is missing would be missing in a recording.
+  private var secondsAhead: Double? {
+    receiver.tee.isRecorded ? nil : receiver.tee.buffer.flatMap(\.secondsAhead)
   }
 
   private func receive(_ bytes: UnsafeRawBufferPointer, _ initialization: [UInt8]?) -> HTTPFlow {

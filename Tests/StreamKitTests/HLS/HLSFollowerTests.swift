@@ -108,6 +108,40 @@ import Testing
     #expect(fail(&other, .content, at: 1) == ["report stream.network", "lost 4.0", "14 new"])
   }
 
+  @Test("a segment that stays away is left for a later one while a player has sound, but never at once")
+  func supplied() {
+    /// The moments of the attempts for segment 10 until the next one is requested, as a player hears its sound.
+    func attempts(ahead: Double, listed: Range<Int>, retryAfter: Duration = .zero) -> [Double] {
+      var follower = HLSFollower(rateLimit: 320_000)
+      _ = follower.open(list(listed), at: url, at: at(0))
+      var (time, attempts) = (0.0, [0.0])
+      while attempts.count < 50 {
+        let actions = follower.segmentFailed(
+          error, .answer(retryAfter: retryAfter), received: 0, hasSound: true, ahead: ahead - time,
+          at: at(time))
+        guard actions.isEmpty else { break }
+        while true {
+          guard let due = follower.deadline else { return attempts }
+          time = Double(due.nanoseconds) / 1e9
+          let words = words(follower.deadlinePassed(received: 0, at: due))
+          if words.contains(where: { $0.hasPrefix("load") }) { _ = follower.unchanged(at: due) }
+          if words.contains("\(listed.lowerBound) new") { break }
+        }
+        attempts.append(time)
+      }
+      return attempts
+    }
+    // Segments of 4 s: the next one needs 2 s.
+    let supplied = attempts(ahead: 6, listed: 10..<13)
+    #expect(supplied.last == 4 && supplied.count > 3, "\(supplied)")
+    #expect(attempts(ahead: 1, listed: 10..<13) == [0, 0.5])
+    // A server that wants more time than there is gets no second request.
+    #expect(attempts(ahead: 6, listed: 10..<13, retryAfter: .seconds(5)) == [0])
+    #expect(attempts(ahead: 6, listed: 10..<13, retryAfter: .seconds(3)) == [0, 3])
+    // Without a later one it is waited for.
+    #expect(attempts(ahead: 1, listed: 10..<11).last.map { $0 >= 11 } == true)
+  }
+
   @Test("a segment that the list has lost is waited for no longer, and one that comes is in its place")
   func waiting() {
     var follower = HLSFollower(rateLimit: 320_000)
@@ -125,7 +159,8 @@ import Testing
     #expect(words(follower.segmentReceived(at: at(10))) == ["lost 4.0", "17 new"])
   }
 
-  @Test("at the start, and in a file, three attempts are all") func fewAttempts() {
+  @Test("at the start, and in a file, three attempts are all; a live stream may begin with a later segment")
+  func fewAttempts() {
     for isEnded in [false, true] {
       var follower = HLSFollower(rateLimit: 320_000)
       let first = isEnded ? 10 : 13
@@ -135,8 +170,22 @@ import Testing
         #expect(words(follower.deadlinePassed(received: 0, at: at(time + 1))) == ["\(first) new"])
       }
       let end = fail(&follower, hasSound: isEnded, at: 3)
-      #expect(end == (isEnded ? ["report stream.network", "lost 4.0", "11 new"] : ["fail stream.network"]))
+      #expect(end == ["report stream.network", "lost 4.0", "\(first + 1) new"])
     }
+    var last = HLSFollower(rateLimit: 320_000)
+    _ = last.open(list(10..<11), at: url, at: at(0))
+    for time in [1.0, 2.0] {
+      #expect(fail(&last, hasSound: false, at: time) == [])
+      #expect(words(last.deadlinePassed(received: 0, at: at(time + 1))) == ["10 new"])
+    }
+    #expect(fail(&last, hasSound: false, at: 3) == ["fail stream.network"])
+    var file = HLSFollower(rateLimit: 320_000)
+    _ = file.open(list(10..<16, isEnded: true), at: url, at: at(0))
+    for time in [1.0, 2.0] {
+      _ = fail(&file, hasSound: false, at: time)
+      _ = file.deadlinePassed(received: 0, at: at(time + 1))
+    }
+    #expect(fail(&file, hasSound: false, at: 3) == ["fail stream.network"])
   }
 
   @Test("a server that asks for a delay gets it: a short one beside the list, a long one between connections")
