@@ -62,6 +62,12 @@ public struct OggClock: Sendable {
     return result
   }
 
+  /// Leaves off PCM frames at the end of the last page, behind which none follows.
+  mutating func leaveOff(_ frames: Int) {
+    position -= frames
+    base = base.map { $0 - frames }
+  }
+
   /// Applies the granule position of a page in which packets end.
   private mutating func place(_ page: OggPage, _ decoded: inout Int) {
     let granule = page.granule

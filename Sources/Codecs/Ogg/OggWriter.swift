@@ -26,36 +26,63 @@ public struct OggWriter: Sendable {
   }
 
   /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
-  /// - Parameter onPacket: receives each packet that these bytes hold.
+  /// - Parameters:
+  ///   - limit: the PCM frames from the start of the page that are kept; nothing is added behind a page that has more.
+  ///     Exact in Vorbis and Opus, where the granule position of the last page trims its end; the packet that reaches
+  ///     beyond it is kept whole in FLAC.
+  ///   - onPacket: receives each packet that these bytes hold.
   public mutating func add(
-    _ source: UnsafeRawBufferPointer, onPacket: ([UInt8]) -> Void = { _ in }
+    _ source: UnsafeRawBufferPointer, keeping limit: Int = .max, onPacket: ([UInt8]) -> Void = { _ in }
   ) -> [UInt8] {
     guard let page = OggPage(source), source.count >= page.length else { return [] }
     let before = clock.position
     let effect = clock.advance(page, source, isJoined: true)
     if effect.isBroken { parts.reset() }
-    var (packets, lengths) = ([[UInt8]](), effect.packets[...])
+    let end = self.end(of: effect, isLast: page.isLast, from: before, keeping: limit)
+    var (packets, lengths) = ([[UInt8]](), effect.packets.prefix(end.packets))
     var packetLengths: [Int] = []
     for part in page.parts {
-      guard let packet = parts.add(part, of: source) else { continue }
-      let length = lengths.popFirst() ?? 0
-      if packet.isEmpty { continue }
+      guard let packet = parts.add(part, of: source), let length = lengths.popFirst(), !packet.isEmpty else {
+        continue
+      }
       packets.append(packet)
       packetLengths.append(length)
       onPacket(packet)
     }
     guard !packets.isEmpty else { return [] }
+    clock.leaveOff(end.excess)
+    let heard = effect.heard - end.excess
     var result: [UInt8] = []
     if sequence == 0 {
       let (bytes, count) = headers.pages(serial: serial, preSkip: clock.isWhole ? nil : 0)
       (result, sequence) = (bytes, UInt32(count))
     }
-    let pages = pages(of: packets, packetLengths, from: before)
+    // A decoder that finds one page only may not know which of its ends is trimmed: ffmpeg trims neither in Vorbis.
+    let isOnly = samples == 0 && end.excess > 0 && headers.codec == .vorbis
+    let pages = pages(of: packets, packetLengths, from: before, separatesLast: isOnly)
     bytes += pages.count
-    samples += effect.heard
-    recent.append((pages.count, effect.heard))
+    samples += heard
+    recent.append((pages.count, heard))
     if recent.count > Self.recentLimit { recent.removeFirst(Self.recentLimit / 2) }
     return result + pages
+  }
+
+  /// Returns the number of packets of a page that are needed for its first `limit` PCM frames, and the PCM frames at its
+  /// end that are left off.
+  private func end(
+    of page: OggClock.Page, isLast: Bool, from start: Int, keeping limit: Int
+  ) -> (packets: Int, excess: Int) {
+    guard limit < page.heard else { return (page.packets.count, 0) }
+    let excess = page.heard - max(0, limit)
+    let end = clock.position - excess
+    // A stream may begin within the sound of its first packets.
+    let cut = start == 0 && !isLast ? page.packets.reduce(0, +) - page.decoded : 0
+    var (time, count) = (start - cut, 0)
+    for length in page.packets where limit > 0 && time < end {
+      time += length
+      count += 1
+    }
+    return (count, headers.codec == .flac ? max(0, clock.position - time) : excess)
   }
 
   /// Returns the bytes of the last pages that were added, `count` of them, which are to be cut off.
@@ -68,8 +95,11 @@ public struct OggWriter: Sendable {
     return length
   }
 
-  /// Returns whole pages: one, unless the packets have more segments than it can hold.
-  private mutating func pages(of packets: [[UInt8]], _ samples: [Int], from start: Int) -> [UInt8] {
+  /// Returns whole pages: one, unless the packets have more segments than it can hold, or the last packet gets a page of
+  /// its own.
+  private mutating func pages(
+    of packets: [[UInt8]], _ samples: [Int], from start: Int, separatesLast: Bool
+  ) -> [UInt8] {
     var (lacing, content, result) = ([UInt8](), [UInt8](), [UInt8]())
     var (granule, isContinued) = (-1, false)
     var time = start
@@ -81,6 +111,7 @@ public struct OggWriter: Sendable {
       (lacing, content, granule) = ([], [], -1)
     }
     for (index, packet) in packets.enumerated() {
+      if separatesLast, index > 0, index == packets.count - 1 { finish() }
       var rest = packet[...]
       for segment in 0...(packet.count / 255) {
         if lacing.count == 255 {

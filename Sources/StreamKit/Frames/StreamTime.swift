@@ -43,6 +43,12 @@ public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
   /// The length in seconds.
   public var seconds: Double { Double(ticks) / Double(Self.ticksPerSecond) }
 
+  /// Returns the number of whole samples in it.
+  func samples(at sampleRate: Int) -> Int {
+    let (seconds, rest) = ticks.quotientAndRemainder(dividingBy: Self.ticksPerSecond)
+    return seconds * sampleRate + rest * sampleRate / Self.ticksPerSecond
+  }
+
   /// Returns `true` if the left length is less.
   public static func < (left: StreamTime, right: StreamTime) -> Bool { left.ticks < right.ticks }
   /// Returns the sum.

@@ -158,4 +158,76 @@ import Testing
     // 16 bits.
     #expect(sound.errorToSignal(against: reference) <= -60)
   }
+
+  /// Returns the length of a file in PCM frames as another program decodes it.
+  private func decodedLength(_ path: String, _ kind: OggProgramme.Kind) throws -> Int {
+    try decoded(path, like: Sound(sampleRate: kind.sampleRate, channels: [[], []])).frameCount
+  }
+
+  /// Returns what the program of a codec prints of a file.
+  private func words(_ kind: OggProgramme.Kind, _ path: String) throws -> String {
+    let (program, arguments) =
+      switch kind {
+      case .vorbis: ("ogg123", ["-q", "-d", "null", path])
+      case .opus: ("opusdec", ["--quiet", path, "/dev/null"])
+      case .flac: ("flac", ["-s", "-t", path])
+      }
+    let result = try Command.run(program, arguments)
+    return "\(result.status) " + String(decoding: result.output + result.errors, as: UTF8.self)
+  }
+
+  @Test(
+    "ends within a page: to a sample in Vorbis and Opus, to a packet in FLAC, as its row and other programs say",
+    arguments: OggProgramme.Kind.allCases, [0, 3])
+  func length(kind: OggProgramme.Kind, first: Int) throws {
+    let frames = try OggProgramme(kind, seconds: 6).frames
+    // Within the first page, at its end, within a later one, and in the first and the last packet of one.
+    for seconds in [0.2, 0.5, 2.3457, 2.5003, 3.0] {
+      let harness = try WriterHarness("a.ogg") { $0.duration = Duration(inSeconds: seconds) }
+      harness.queue.mark(StreamTitle("T"))
+      come([frames[0]] + frames[(1 + first)...], to: harness)
+      harness.pass()
+      #expect(harness.reported.last == "finished a.ogg")
+      let path = harness.folder.file("a.ogg")
+      let walk = try FrameFile.walk(path)
+      let wanted = StreamTime(seconds: seconds).samples(at: kind.sampleRate)
+      #expect(kind == .flac ? (wanted..<wanted + 4_608).contains(walk.samples) : walk.samples == wanted)
+      let decoded = try decodedLength(path, kind)
+      #expect(decoded == walk.samples && walk.isWhole, "\(seconds) s")
+      let probe = try Command.succeed(
+        "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path])
+      let stated = try #require(Double(probe.text.trimmingEnds()))
+      // It counts the padding at the beginning of Opus.
+      let padding = kind == .opus && first == 0 ? 312.0 / 48_000 : 0
+      #expect(abs(stated - padding - Double(walk.samples) / Double(kind.sampleRate)) < 1e-6, "\(stated)")
+      #expect(try words(kind, path) == "0 ")
+      #expect(abs(harness.progress.figures.seconds - Double(walk.samples) / Double(kind.sampleRate)) < 1e-9)
+    }
+  }
+
+  @Test("in WAV it ends within a page, too", arguments: OggProgramme.Kind.allCases)
+  func lengthOfWAV(kind: OggProgramme.Kind) throws {
+    let frames = try OggProgramme(kind, seconds: 4).frames
+    let harness = try WriterHarness("a.wav") {
+      ($0.format, $0.duration) = (.wav, Duration(inSeconds: 2.3))
+    }
+    harness.queue.mark(StreamTitle("T"))
+    come(frames, to: harness)
+    harness.pass()
+    let wanted = StreamTime(seconds: 2.3).samples(at: kind.sampleRate)
+    #expect(try Sound(file: harness.folder.file("a.wav")).frameCount == wanted)
+  }
+
+  @Test("a page that begins behind its end, as sound is missing there, is left out") func gapAtEnd() throws {
+    let frames = try OggProgramme(.opus, seconds: 6).frames
+    let harness = try WriterHarness("a.opus") { $0.duration = .seconds(3) }
+    harness.queue.mark(StreamTitle("T"))
+    come(frames[..<3], to: harness)
+    harness.queue.miss(2.5)
+    come(frames[8...], to: harness)
+    let path = harness.folder.file("a.opus")
+    let before = frames[1..<3].reduce(0) { $0 + $1.frame.samples }
+    #expect(try FrameFile.walk(path).samples == before)
+    #expect(try words(.opus, path) == "0 ")
+  }
 }

@@ -58,20 +58,27 @@ final class WAVBody {
   var bytes: Int { samples * 2 * format.channels }
 
   /// Adds whole frames of the stream, given as their concatenated bytes and their lengths.
-  func add(_ bytes: ArraySlice<UInt8>, _ lengths: some Sequence<Int>) throws(RecordError) {
+  /// - Parameter limit: the PCM frames of them that are kept.
+  func add(
+    _ bytes: ArraySlice<UInt8>, _ lengths: some Sequence<Int>, keeping limit: Int = .max
+  ) throws(RecordError) {
     var index = bytes.startIndex
     for length in lengths {
       frames.waiting.append([UInt8](bytes[index..<(index + length)]))
       index += length
     }
-    if !isFull { try decode() }
+    if !isFull { try decode(keeping: limit) }
   }
 
-  private func decode() throws(RecordError) {
+  private func decode(keeping limit: Int = .max) throws(RecordError) {
     do {
+      var left = limit
       while true {
         if carried == 0 { carried = try block.withUnsafeMutableBufferPointer { try decoder.read(into: $0) } }
         guard carried > 0 else { return }
+        carried = min(carried, left)
+        left -= carried
+        guard carried > 0 else { continue }
         if writer == nil { writer = try SoundFileWriter(path: path, format: decoder.format) }
         guard let writer, writer.format == decoder.format, writer.framesLeft >= carried,
           samples == 0 || samples + carried <= longest

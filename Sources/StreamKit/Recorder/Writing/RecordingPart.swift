@@ -61,12 +61,16 @@ final class RecordingPart {
   var isFull: Bool { wav?.isFull ?? false }
 
   /// Writes whole frames, given as their concatenated bytes.
-  func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
+  /// - Parameter limit: the sound of a single page of Ogg that is kept; nil for all of it.
+  func write(
+    _ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>, keeping limit: StreamTime? = nil
+  ) throws(RecordError) {
+    let limit = limit.map { $0.samples(at: entry.sampleRate) } ?? .max
     switch body {
-    case .pages(let writer, let sum): try write(pages: bytes, frames, writer, sum)
+    case .pages(let writer, let sum): try write(pages: bytes, frames, writer, sum, keeping: limit)
     case .wav(let wav):
       try file.requireName()
-      try wav.add(bytes, frames.map(\.length))
+      try wav.add(bytes, frames.map(\.length), keeping: limit)
       (entry.samples, entry.bytes) = (wav.samples, wav.bytes)
       (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
     case .frames, .copy:
@@ -90,13 +94,14 @@ final class RecordingPart {
   }
 
   private func write(
-    pages bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>, _ before: OggWriter, _ sum: FLACSum?
+    pages bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>, _ before: OggWriter, _ sum: FLACSum?,
+    keeping limit: Int
   ) throws(RecordError) {
     var (writer, sum) = (before, sum)
     var (output, index) = ([UInt8](), bytes.startIndex)
     for frame in frames {
       output += bytes[index..<(index + frame.length)].withUnsafeBytes { page in
-        writer.add(page) { sum?.add($0) }
+        writer.add(page, keeping: limit) { sum?.add($0) }
       }
       index += frame.length
     }

@@ -221,12 +221,17 @@ final class RecordingWriter {
   ) throws(RecordError) {
     var run = Run()
     var marks = batch.marks[...]
-    let length = length
+    let length = length.map { StreamTime($0) }
     for (index, frame) in batch.frames.enumerated() {
       while let mark = marks.first, mark.frame <= index {
         marks.removeFirst()
         try put(&run, of: batch)
         apply(mark.mark)
+      }
+      // What is missing at the end belongs to the recording, and the sound behind it does not.
+      if count > 0, isComplete(length, frame) {
+        try put(&run, of: batch)
+        return close()
       }
       if frame.isHeaders {
         try put(&run, of: batch)
@@ -247,7 +252,11 @@ final class RecordingWriter {
       ledger.receive(frame.duration)
       let end = run.start + run.bytes
       planner.remember(frame, batch.bytes[(end - frame.length)..<end], endingAt: ledger.time)
-      if let length, ledger.time + ledger.missing >= StreamTime(length) {
+      if sound.headers != nil {
+        let rest = length.map { $0 - ledger.time - ledger.missing + frame.duration }
+        try put(&run, of: batch, keeping: rest)
+      }
+      if isComplete(length, frame) {
         try put(&run, of: batch)
         return close()
       }
@@ -256,13 +265,29 @@ final class RecordingWriter {
     for mark in marks { apply(mark.mark) }
   }
 
-  private func put(_ run: inout Run, of batch: RecordingQueue.Batch) throws(RecordError) {
+  /// Returns true if no sample of the length is left, of frames like `frame`.
+  private func isComplete(_ length: StreamTime?, _ frame: StreamFrame) -> Bool {
+    guard let length else { return false }
+    let rest = length - ledger.time - ledger.missing
+    return rest <= .zero || sound.headers != nil && rest.samples(at: frame.sampleRate) == 0
+  }
+
+  /// Writes the frames of a run into all open files.
+  /// - Parameter limit: the sound of a single page of Ogg that is kept; nil for all of it.
+  private func put(
+    _ run: inout Run, of batch: RecordingQueue.Batch, keeping limit: StreamTime? = nil
+  ) throws(RecordError) {
     guard run.frames > 0 else { return }
     let range = run.start..<(run.start + run.bytes)
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
-    let before = parts.last?.entry.bytes ?? 0
-    for part in parts { try part.write(batch.bytes[range], frames) }
-    bytes += (parts.last?.entry.bytes ?? 0) - before
+    let before = parts.last?.entry
+    for part in parts { try part.write(batch.bytes[range], frames, keeping: limit) }
+    bytes += (parts.last?.entry.bytes ?? 0) - (before?.bytes ?? 0)
+    if sound.headers != nil, let last = parts.last?.entry, let before {
+      // Behind a beginning and a gap decoders give more or less of a page than it states.
+      let written = StreamTime(samples: last.samples - before.samples, sampleRate: last.sampleRate)
+      ledger.receive(frames.reduce(written) { $0 - $1.duration })
+    }
     try followFull()
     ledger.write()
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
