@@ -32,6 +32,7 @@ public final class FLACSamples {
   private var bytes: [UInt8] = []
   /// The number of the first sample of the next frame; nil in front of the first frame.
   private var next: UInt64?
+  private var parts = OggPacketParts()
 
   /// Creates a decoder of packets behind these headers; nil unless they are of FLAC.
   public init?(_ headers: OggHeaders) {
@@ -58,6 +59,16 @@ public final class FLACSamples {
     guard isWhole, isSuitable, !bytes.isEmpty else { return false }
     bytes.withUnsafeBytes(body)
     return true
+  }
+
+  /// Calls `body` with the samples of each packet that ends in a page, of which none is missing in front.
+  /// - Returns: false if one is not suitable, as `decode` says.
+  public func decode(page bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    guard let page = OggPage(bytes), page.length <= bytes.count else { return false }
+    return page.parts.allSatisfy { part in
+      guard let packet = parts.add(part, of: bytes) else { return !part.ends }
+      return decode(packet, body)
+    }
   }
 
   private func append(_ planes: FLACFrameDecoder.Planes, frames: Int) {

@@ -123,7 +123,7 @@ public struct OggClock: Sendable {
   }
 
   /// Source: RFC 9639 §9.1.
-  private static func flacSamples(_ packet: [UInt8]) -> Int {
+  static func flacSamples(_ packet: [UInt8]) -> Int {
     guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
     let code = Int(packet[2] >> 4)
     // The number of the frame takes as many bytes as a character of UTF-8 that begins alike, up to seven.

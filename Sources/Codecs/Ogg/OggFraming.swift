@@ -43,6 +43,8 @@ public struct OggFraming: Sendable {
   private var state = State.unknown(bytes: 0)
   /// The number of the current logical stream.
   public private(set) var serial: UInt32 = 0
+  /// The offset of the first page of the current logical stream.
+  public private(set) var start = 0
   /// `true` while the first pages of a group of streams come.
   private var isInGroup = false
   /// `true` if the headers were returned.
@@ -129,7 +131,7 @@ public struct OggFraming: Sendable {
       if case .over = state { return nil }
       let scanner = scanner
       let page = scanner.withBytes(at: found.offset, count: found.page.length) { bytes -> Page? in
-        found.page.isFirst ? begin(found.page, bytes) : read(found, bytes)
+        found.page.isFirst ? begin(found, bytes) : read(found, bytes)
       }
       if let page = page ?? nil { return page }
     }
@@ -137,12 +139,14 @@ public struct OggFraming: Sendable {
   }
 
   /// Reads the first page of a logical stream.
-  private mutating func begin(_ page: OggPage, _ bytes: UnsafeRawBufferPointer) -> Page? {
+  private mutating func begin(_ found: OggPageScanner.Found, _ bytes: UnsafeRawBufferPointer) -> Page? {
+    let page = found.page
     defer { isInGroup = true }
     if isInGroup, case .reading = state { return nil }
     let packet = page.parts.first.map { Array(bytes[$0.range]) } ?? []
     if let headers = OggHeaders(packet) {
       (state, serial, isBegun) = (.reading(OggHeaderReader(headers)), page.serial, false)
+      start = found.offset
     } else if !isInGroup {
       state = .foreign(found: ForeignSound.name(ofOgg: packet[...]) ?? "Ogg with unknown content")
     }

@@ -1,5 +1,5 @@
 /// Writes pages of a logical stream as a stream of its own, wherever they begin: headers in front, numbers and granule
-/// positions from 0, and no parts of packets.
+/// positions from 0, and no parts of packets. Frames of FLAC behind a gap are numbered anew: see `FLACNumbering`.
 ///
 /// The end is marked by `OggFileEnd`, when all is written.
 public struct OggWriter: Sendable {
@@ -11,6 +11,8 @@ public struct OggWriter: Sendable {
   private var clock: OggClock
   private var sequence: UInt32 = 0
   private var parts = OggPacketParts()
+  /// The numbers of frames of FLAC; nil in other codecs.
+  private var numbering: FLACNumbering?
   private var recent: [(bytes: Int, samples: Int)] = []
   /// The bytes of the pages of sound that were returned.
   public private(set) var bytes = 0
@@ -23,6 +25,7 @@ public struct OggWriter: Sendable {
   /// Creates a writer of a stream that has the number `serial`, and begins with `headers`.
   public init(_ headers: OggHeaders, serial: UInt32) {
     (self.headers, self.serial, clock) = (headers, serial, OggClock(headers))
+    if headers.codec == .flac { numbering = FLACNumbering(headers) }
   }
 
   /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
@@ -45,9 +48,10 @@ public struct OggWriter: Sendable {
       guard let packet = parts.add(part, of: source), let length = lengths.popFirst(), !packet.isEmpty else {
         continue
       }
-      packets.append(packet)
+      let numbered = numbering?.number(packet) ?? packet
+      packets.append(numbered)
       packetLengths.append(length)
-      onPacket(packet)
+      onPacket(numbered)
     }
     guard !packets.isEmpty else { return [] }
     clock.leaveOff(end.excess)

@@ -83,16 +83,34 @@ import Testing
     #expect(try test(path) == "0 ")
   }
 
-  @Test("is unset when a page is missing, for which libFLAC counts silence and others do not") func lost()
-    throws
-  {
-    let frames = try Self.frames()
-    let harness = try WriterHarness("a.oga")
-    record(frames[..<5] + frames[6...], to: harness)
-    #expect(try stated(readBytes(harness.folder.file("a.oga"))) == Self.unset)
+  /// Returns the length in PCM frames that a program decodes of a file.
+  private func lengths(_ path: String, in folder: TemporaryFolder) throws -> [Int] {
+    let (one, other) = (folder.file("flac.raw"), folder.file("ffmpeg.raw"))
+    try Command.succeed(
+      "flac", ["-s", "-d", "-f", "--force-raw-format", "--endian=little", "--sign=signed", "-o", one, path])
+    try Command.succeed("ffmpeg", ["-v", "error", "-y", "-i", path, "-f", "s16le", other])
+    let (first, second) = (try readBytes(one), try readBytes(other))
+    #expect(first == second)
+    return [first.count / 4, second.count / 4]
   }
 
-  @Test("is unset when a page was damaged on the way, which is not recorded") func damagedPage() throws {
+  @Test(
+    "is that of the sound that is there when pages are missing: all decoders agree on its length",
+    arguments: [0, 4])
+  func lost(first: Int) throws {
+    let frames = try Self.frames()
+    let harness = try WriterHarness("a.oga")
+    record([frames[0]] + frames[(1 + first)..<7] + frames[8..<10] + frames[13...], to: harness)
+    let path = harness.folder.file("a.oga")
+    let samples = try FrameFile.walk(path).samples
+    #expect(try lengths(path, in: harness.folder) == [samples, samples])
+    #expect(try stated(readBytes(path)) != Self.unset)
+    #expect(try test(path) == "0 ")
+  }
+
+  @Test("is that of the sound when a page was damaged on the way, which is not recorded") func damagedPage()
+    throws
+  {
     var bytes = try Self.bytes()
     let frames = OggProgramme.frames(of: bytes)
     bytes[frames[5].frame.offset + 1000] ^= 1
@@ -100,7 +118,8 @@ import Testing
     record(OggProgramme.frames(of: bytes), to: harness)
     let path = harness.folder.file("a.oga")
     #expect(try FrameFile.walk(path).frames == frames.count - 2)
-    #expect(try stated(readBytes(path)) == Self.unset)
+    #expect(try stated(readBytes(path)) != Self.unset)
+    #expect(try test(path) == "0 ")
   }
 
   @Test("is unset when a packet of a good page is damaged") func damagedPacket() throws {
@@ -117,7 +136,7 @@ import Testing
     #expect(try stated(readBytes(path)) == Self.unset)
   }
 
-  @Test("is unset in a file that was cut at its end for the next one, and stated in that") func cutForNext()
+  @Test("is that of what is left in a file that was cut at its end for the next one") func cutForNext()
     throws
   {
     let frames = try Self.frames()
@@ -134,12 +153,16 @@ import Testing
     harness.end()
     let files = harness.files.filter { $0.hasSuffix(".oga") }.map { harness.folder.file($0) }
     try #require(files.count == 2)
-    #expect(try stated(readBytes(files[0])) == Self.unset)
-    #expect(try stated(readBytes(files[1])) != Self.unset)
-    #expect(try test(files[1]) == "0 ")
+    let lengths = try files.map { try FrameFile.walk($0).samples }
+    let came = frames[1...(frames.count / 2)].reduce(0) { $0 + $1.frame.samples }
+    #expect(lengths.reduce(0, +) == 200_000 && lengths[0] < came)
+    for file in files {
+      #expect(try stated(readBytes(file)) != Self.unset)
+      #expect(try test(file) == "0 ")
+    }
   }
 
-  @Test("of a file that is continued is that of its first stream, and unset in the next") func continued()
+  @Test("of a file that is continued is in each of its streams") func continued()
     throws
   {
     let frames = try Self.frames()
@@ -154,11 +177,22 @@ import Testing
     let bytes = try readBytes(path)
     #expect(bytes.count > before.count && bytes.starts(with: before))
     #expect(try stated(before) != Self.unset)
-    #expect(try stated(Array(bytes[before.count...])) == Self.unset)
-    #expect(try test(path) == "0 ")
+    let rest = try first.folder.write(Array(bytes[before.count...]), to: "rest.oga")
+    #expect(try stated(readBytes(rest)) != Self.unset)
+    for file in [path, rest] { #expect(try test(file) == "0 ") }
+
+    // The end of the second is cut off, and the first stays as it is.
+    try Command.succeed("truncate", ["-s", "-100", path])
+    try RecordingLibrary.cutFile(path, to: try FrameFile.lastFrameEnd(path))
+    try OggRecording.restate(path)
+    let cut = try readBytes(path)
+    #expect(cut.count < bytes.count && cut.starts(with: before))
+    let restCut = try first.folder.write(Array(cut[before.count...]), to: "cut.oga")
+    #expect(try test(restCut) == "0 ")
+    #expect(try stated(readBytes(restCut)) != stated(readBytes(rest)))
   }
 
-  @Test("is removed when the end of the file is gone, from what is left behind and by repair")
+  @Test("is made anew when the end of the file is gone, of what is left behind and by repair")
   func removed() throws {
     let harness = try WriterHarness("a.oga")
     record(try Self.frames(), to: harness)
@@ -169,13 +203,26 @@ import Testing
       ($0.codec, $0.sampleRate, $0.channels) = ("oggflac", 48_000, 2)
     }
     #expect(try fixture.library.recover(now: fixture.now).map(\.outcome) == [.named])
-    #expect(try stated(readBytes(fixture.path("show.oga"))) == Self.unset)
+    #expect(try ![Self.unset, stated(whole)].contains(stated(readBytes(fixture.path("show.oga")))))
+    #expect(try test(fixture.path("show.oga")) == "0 ")
 
     try Command.succeed("cp", [harness.folder.file("a.oga"), fixture.path("show.oga")])
     try Command.succeed("truncate", ["-s", "-100", fixture.path("show.oga")])
     let repaired = try fixture.library.repair(now: fixture.now)
     guard case .cut = repaired.first?.outcome else { throw Failure("\(repaired)") }
-    #expect(try stated(readBytes(fixture.path("show.oga"))) == Self.unset)
+    #expect(try ![Self.unset, stated(whole)].contains(stated(readBytes(fixture.path("show.oga")))))
+    #expect(try test(fixture.path("show.oga")) == "0 ")
+  }
+
+  @Test("no frame is changed for it while none is missing") func unchanged() throws {
+    let frames = try Self.frames()
+    let first = try WriterHarness("a.oga")
+    record(frames, to: first)
+    let whole = try readBytes(first.folder.file("a.oga"))
+    let content = { (bytes: [UInt8]) in
+      OggProgramme.frames(of: bytes).dropFirst().map { Array($0.bytes.dropFirst(27 + Int($0.bytes[26]))) }
+    }
+    #expect(content(whole) == frames.dropFirst().map { Array($0.bytes.dropFirst(27 + Int($0.bytes[26]))) })
   }
 
   private struct Failure: Error {

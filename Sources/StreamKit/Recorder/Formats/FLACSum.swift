@@ -1,32 +1,66 @@
 internal import Codecs
 internal import Crypto
 
-/// The MD5 of the sound of a file of FLAC, which its headers state, made as its packets are written. Confined to the
-/// disk thread.
+/// The MD5 of the sound of a file of FLAC, which its headers state, made as its pages are written. Confined to the disk
+/// thread.
 ///
-/// Unknown as soon as a packet is not a good frame that continues the one before, or something was not written or was
-/// removed. In front of its first frame the stream may have had any others. Source: RFC 9639 §8.2.
+/// Unknown as soon as a packet is not a good frame that continues the one before, as the packets of a file do, or a page
+/// was not written. In front of its first frame the stream may have had any others. Source: RFC 9639 §8.2.
 struct FLACSum {
   private enum State {
-    case counting(FLACSamples, MD5)
+    /// The sum of all pages but the last ones, which may be cut off.
+    case counting(FLACSamples, MD5, held: [Page])
     case unknown
   }
 
+  /// The packets of a page, and their length.
+  private struct Page {
+    let packets: [[UInt8]]
+    let length: StreamTime
+  }
+
   private var state: State
+  private let reach: StreamTime
 
   /// Creates the sum of no sound; unknown for headers of another codec.
-  init(_ headers: OggHeaders) {
+  /// - Parameter reach: the sound at the end that may be cut off again.
+  init(_ headers: OggHeaders, reach: StreamTime = .zero) {
+    self.reach = reach
     if let samples = FLACSamples(headers), let hash = MD5() {
-      state = .counting(samples, hash)
+      state = .counting(samples, hash, held: [])
     } else {
       state = .unknown
     }
   }
 
-  /// Adds the sound of a packet.
-  mutating func add(_ packet: [UInt8]) {
-    guard case .counting(let samples, let hash) = state else { return }
-    if !samples.decode(packet, { hash.update($0) }) { state = .unknown }
+  /// Adds the packets of a page, which last so long.
+  mutating func add(_ packets: [[UInt8]], lasting length: StreamTime) {
+    guard case .counting(let samples, let hash, var held) = state, !packets.isEmpty else { return }
+    state = .unknown  // so that the pages are not copied
+    held.append(Page(packets: packets, length: length))
+    var heldLength = held.reduce(StreamTime.zero) { $0 + $1.length }
+    while let first = held.first, heldLength - first.length >= reach {
+      heldLength = heldLength - first.length
+      held.removeFirst()
+      guard Self.decode(first, samples, hash) else { return }
+    }
+    state = .counting(samples, hash, held: held)
+  }
+
+  /// Adds a page of a file as it is.
+  mutating func add(page: UnsafeRawBufferPointer) {
+    guard case .counting(let samples, let hash, _) = state else { return }
+    if !samples.decode(page: page, { hash.update($0) }) { state = .unknown }
+  }
+
+  private static func decode(_ page: Page, _ samples: FLACSamples, _ hash: MD5) -> Bool {
+    page.packets.allSatisfy { samples.decode($0) { hash.update($0) } }
+  }
+
+  /// Removes the last pages, `count` of them; the sum is unknown if they are more than were held.
+  mutating func cut(_ count: Int) {
+    guard case .counting(let samples, let hash, let held) = state else { return }
+    state = held.count >= count ? .counting(samples, hash, held: held.dropLast(count)) : .unknown
   }
 
   /// Forgets the sum: the file does not hold what was added.
@@ -34,8 +68,8 @@ struct FLACSum {
 
   /// Returns the sum of all packets, 16 bytes; nil if it is unknown, which it is afterwards.
   mutating func finish() -> [UInt8]? {
-    guard case .counting(_, let hash) = state else { return nil }
+    guard case .counting(let samples, let hash, let held) = state else { return nil }
     state = .unknown
-    return hash.finish()
+    return held.allSatisfy { Self.decode($0, samples, hash) } ? hash.finish() : nil
   }
 }

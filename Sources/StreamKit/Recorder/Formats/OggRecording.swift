@@ -59,25 +59,59 @@ enum OggRecording {
   /// the headers have fields for them.
   /// - Parameters:
   ///   - samples: the length in PCM frames.
-  ///   - sum: the MD5; nil for one that is not known, as of a file that was cut or continued.
+  ///   - sum: the MD5; nil for one that is not known.
   static func complete(_ path: String, samples: Int, sum: [UInt8]?) throws(RecordError) {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
-      let from = max(0, length - OggFraming.longestPage)
-      let tail = try FileBytes.read(file, path, at: from, count: length - from)
-      let start = try FileBytes.read(file, path, at: 0, count: 2048)
-      let description = OggFileEnd.description(samples: samples, sum: sum, in: start)
-      for patch in [description, OggFileEnd.mark(tail, at: from)].compactMap({ $0 }) {
-        try FileBytes.write(patch.bytes[...], file, path, at: patch.offset)
-      }
+      try complete(file, path, length: length, (start: 0, samples, sum))
     }
   }
 
-  /// Removes the MD5 from the headers of a file whose end was cut off.
-  static func removeSum(_ path: String) throws(RecordError) {
-    try FileBytes.withFile(path, writable: true) { (file, _) throws(RecordError) in
-      let start = try FileBytes.read(file, path, at: 0, count: 2048)
-      guard let patch = OggFileEnd.description(samples: nil, sum: nil, in: start) else { return }
+  private static func complete(
+    _ file: Int32, _ path: String, length: Int, _ last: (start: Int, samples: Int, sum: [UInt8]?)
+  ) throws(RecordError) {
+    let from = max(0, length - OggFraming.longestPage)
+    let tail = try FileBytes.read(file, path, at: from, count: length - from)
+    let start = try FileBytes.read(file, path, at: last.start, count: 2048)
+    if let patch = OggFileEnd.description(samples: last.samples, sum: last.sum, in: start) {
+      try FileBytes.write(patch.bytes[...], file, path, at: last.start + patch.offset)
+    }
+    if let patch = OggFileEnd.mark(tail, at: from) {
       try FileBytes.write(patch.bytes[...], file, path, at: patch.offset)
+    }
+  }
+
+  /// The limit in bytes of a logical stream whose sound is decoded for its MD5 when its end was cut off: some seconds of
+  /// work.
+  private static let longestSum = 256 << 20
+
+  /// Completes a file whose end was cut off: marks its last page, and states the length and the MD5 of its last logical
+  /// stream anew. A longer one than 256 MiB, and one in which packets are damaged or missing, has no MD5.
+  static func restate(_ path: String) throws(RecordError) {
+    try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
+      let magic = try FileBytes.read(file, path, at: 0, count: ContentSniffer.magicLength)
+      guard ContentSniffer.container(magic[...]) == .ogg else { return }
+      var (framing, position) = (OggFraming(), 0)
+      var last: (start: Int, samples: Int, sum: FLACSum)?
+      while position < length {
+        let bytes = try FileBytes.read(
+          file, path, at: position, count: min(FrameFile.piece, length - position))
+        if bytes.isEmpty { break }
+        position += bytes.count
+        bytes.withUnsafeBytes { framing.feed($0) }
+        while let item = framing.next() {
+          switch item {
+          case .unusable: return
+          case .headers(let headers):
+            last = (framing.start, 0, FLACSum(headers))
+            if length - framing.start > longestSum { last?.sum.discard() }
+          case .page(let page):
+            last?.samples += page.samples
+            _ = framing.withBytes(at: page.offset, count: page.length) { last?.sum.add(page: $0) }
+          }
+        }
+      }
+      guard var last else { return }
+      try complete(file, path, length: length, (last.start, last.samples, last.sum.finish()))
     }
   }
 }

@@ -103,7 +103,7 @@ extension RecordingLibrary {
       let sound = try RecordedSound.read(file.path, codec: entry.codec)
       guard sound.frames > 0 else { return nil }
       (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
-      try OggRecording.complete(file.path, samples: sound.samples, sum: nil)
+      try OggRecording.restate(file.path)
     } else if RecordedSound.isOpaque(entry.codec) {
       entry.bytes = end - start
     } else if let more = try soundAfterRow(entry, file, from: start, to: end) {

@@ -107,7 +107,7 @@ extension RecordingLibrary {
         return nil
       }
       try Self.cutFile(entry.path, to: sound.end)
-      try OggRecording.removeSum(entry.path)
+      try OggRecording.restate(entry.path)
       outcome = .cut(bytes: rest)
     }
     if outcome != nil { sound = try RecordedSound.read(entry.path, codec: entry.codec) }

@@ -61,11 +61,9 @@ struct CutPlanner {
 
   /// Remembers a frame that ends at `end`, for as long as the split may want it.
   mutating func remember(_ frame: StreamFrame, _ bytes: ArraySlice<UInt8>, endingAt end: StreamTime) {
-    guard let split else { return }
-    let reach = max(.zero, split.overlap - split.offset, .zero - split.offset - split.overlap)
-    guard reach > .zero else { return }
+    guard let reach = split?.reach, reach > .zero else { return }
     recent.append(Remembered(time: end - frame.duration, frame: frame, bytes: Array(bytes)))
-    let first = end - StreamTime(reach) - StreamTime(seconds: 1)
+    let first = end - reach
     while let oldest = recent.first, oldest.time < first { recent.removeFirst() }
   }
 

@@ -20,6 +20,13 @@ public struct RecordingOptions: Sendable {
     /// recorded.
     public var minimumLength = Duration.zero
 
+    /// The length of sound that has come and may still move to the next file, or be left off.
+    var reach: StreamTime {
+      let (offset, overlap) = (StreamTime(offset), StreamTime(overlap))
+      let reach = max(.zero, overlap - offset, .zero - offset - overlap)
+      return reach > .zero ? reach + StreamTime(seconds: 1) : .zero
+    }
+
     /// Creates settings that cut where the title changes.
     public init() {}
   }

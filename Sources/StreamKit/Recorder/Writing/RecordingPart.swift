@@ -100,9 +100,11 @@ final class RecordingPart {
     var (writer, sum) = (before, sum)
     var (output, index) = ([UInt8](), bytes.startIndex)
     for frame in frames {
+      var packets: [[UInt8]] = []
       output += bytes[index..<(index + frame.length)].withUnsafeBytes { page in
-        writer.add(page, keeping: limit) { sum?.add($0) }
+        writer.add(page, keeping: limit) { if sum != nil { packets.append($0) } }
       }
+      sum?.add(packets, lasting: frame.duration)
       index += frame.length
     }
     do throws(RecordError) { try file.write(output) } catch {
@@ -120,9 +122,10 @@ final class RecordingPart {
     switch body {
     case .wav: break
     case .pages(let before, var sum):
-      var writer = before
-      sum?.discard()
-      body = .pages(before, sum)
+      var (writer, lost) = (before, sum)
+      lost?.discard()
+      body = .pages(before, lost)
+      sum?.cut(count)
       try file.truncate(to: file.length - writer.cut(count))
       body = .pages(writer, sum)
       (entry.samples, entry.bytes) = (writer.samples, writer.bytes)

@@ -155,9 +155,8 @@ final class RecordingPlan {
     let name = Array("\(file.path) \(entry.start)".utf8)
     let writer = OggWriter(
       headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
-    // Of a file that is continued only the first stream would be checked against it.
-    let isSummed = base == nil && !core.isScratch && headers.codec == .flac
-    return .pages(writer, isSummed ? FLACSum(headers) : nil)
+    guard headers.codec == .flac, !core.isScratch else { return .pages(writer, nil) }
+    return .pages(writer, FLACSum(headers, reach: options.split?.reach ?? .zero))
   }
 
   /// Returns the length of the file that is appended to.
