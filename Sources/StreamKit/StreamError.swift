@@ -43,11 +43,11 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
-  /// A file that is played, or is on this machine.
+  /// A file whose recording began before it was known to be one, or that is on this machine.
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(
-      .unsupported, "\(url) is a file, which can't be recorded while it plays",
-      hint: "stop it, or record with another stream", facts: [.init("url", .string(url))])
+      .unsupported, "\(url) is a file, which can't be recorded by the connection that plays it",
+      hint: "record it once it plays, or with another stream", facts: [.init("url", .string(url))])
   }
 
   /// A file that is recorded as what it is not.

@@ -26,6 +26,7 @@ extension StreamMachineTests {
     case .pauseTimer(let runs): runs ? "pause timer" : "pause timer off"
     case .forgetListener: "forget listener"
     case .playNext: "play next"
+    case .recordNext: "record next"
     case .stop: "stop"
     case .adoptNext: "adopt next"
     case .finishRecordings: "finish recordings"

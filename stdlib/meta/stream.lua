@@ -301,7 +301,16 @@ function Stream:levels() end
 ---
 ---A file of a server (a show to download) is recorded byte for byte, as fast as server and disk allow: after a lost
 ---connection the missing bytes are requested, and the recording ends with the last byte. It can't be split, appended,
----decoded, recorded twice at once or played at the same time (`stream.unsupported`); `duration` and `until` limit it.
+---decoded or recorded twice at once, and not be played on the connection that records it (`stream.unsupported`);
+---`duration` and `until` limit it. A complete list of HLS is a file, too, whose frames are recorded. A file that plays is
+---recorded whole, from its beginning, by a connection of its own: the player's position does not matter to it, and it
+---continues when the player stops.
+---
+---The files of a playlist are recorded in turn, each in a file of its own: `{track}` counts them, and `track` reports
+---them. `duration` and `until` limit all of them together; no file begins behind the end. One that can't be received is
+---left out, and is the error of the recording, which the others end with `recording_stopped`.
+---
+---A recording of Ogg ends within a page: to a sample in Vorbis, Opus and WAV, to a packet in FLAC.
 ---
 ---An existing file is not replaced: `{n}` counts up from 1, or a number is added to the name. The path may contain the
 ---fields `{station}`, `{title}`, `{artist}`, `{track}` (the number of the file in the recording),
@@ -309,7 +318,7 @@ function Stream:levels() end
 ---working folder.
 ---
 ---Raises the errors of `start`; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (`reset` during
----another recording); `stream.unsupported` (a file that plays, or options that a file does not support); `argument`.
+---another recording); `stream.unsupported` (options that a file does not support); `argument`.
 ---@async
 ---@param path? string Path of the file (default: the template of the configuration).
 ---@param options? stream.RecordOptions

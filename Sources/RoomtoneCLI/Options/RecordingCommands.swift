@@ -65,6 +65,9 @@ extension CommandSpec {
       -o the folder and the template of the configuration are used.
       """,
       """
+      The files of a playlist are recorded in turn, each in a file of its own; --for and --until bound all of them.
+      """,
+      """
       With --split the first and the last file, whose titles are cut off, end with '(incomplete)'.
       """,
       """

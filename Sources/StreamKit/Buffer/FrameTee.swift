@@ -73,8 +73,9 @@ final class FrameTee: Sendable {
   /// `true` if there is one recording, and it accepts a file byte for byte.
   var takesFile: Bool { state.withLock { $0.queues.count == 1 && $0.queues.allSatisfy(\.takesFile) } }
 
-  /// Announces to the recordings that the bytes of a file follow, whose name has the given extension.
-  func beginFile(end: String) { state.withLock { for queue in $0.queues { queue.fileEnd = end } } }
+  /// Announces to the recordings that a file begins: its bytes, whose name has the given extension, or its frames for
+  /// nil.
+  func beginFile(end: String?) { receive { $0.beginFile(end: end) } }
 
   /// `true` if all that receives the sound waits for disks: nothing more is to be read meanwhile. A player, or a recording
   /// on another disk, is not stopped by one that has stopped answering.
@@ -224,6 +225,10 @@ extension FrameTee.Delivery {
       isEnough = isEnough || arrival.isEnough
     }
     return (count, isEnough)
+  }
+
+  fileprivate mutating func beginFile(end: String?) {
+    if !queues.isEmpty { incoming.mark(.file(end: end)) }
   }
 
   /// Appends bytes of a file, for recordings only.

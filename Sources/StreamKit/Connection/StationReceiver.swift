@@ -366,8 +366,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       guard tee.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
       guard tee.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
       file = FileCopyReceiver(
-        at: address, head: head, rest: rest, options: options, network: network, tee: tee,
-        report: report)
+        at: address, head: head, options: options, network: network, tee: tee, report: report)
+      if !rest.isEmpty { report(.programme(rest)) }
     } else if let buffer = tee.buffer {
       file = FileReceiver(
         at: address, head: head, options: options, network: network, buffer: buffer, report: report)

@@ -19,7 +19,6 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private let tee: FrameTee
   private var identity: FileIdentity
   private let head: HTTPResponse
-  private let rest: [ListedAddress]
   private var phase = Phase.starting([])
   /// The byte that the transfer brings next, and the one that is wanted next.
   private var position = 0
@@ -28,14 +27,13 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   /// - Parameters:
   ///   - head: the answer that is the file.
-  ///   - rest: the other files of the list that names the file: they are not recorded, which is reported at the end.
   ///   - report: called on the network thread.
   init(
-    at address: StreamAddress, head: HTTPResponse, rest: [ListedAddress], options: ReceiverOptions,
+    at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions,
     network: NetworkThread, tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.address, self.head, self.rest, self.options) = (address, head, rest, options)
+    (self.address, self.head, self.options) = (address, head, options)
     (self.network, self.tee) = (network, tee)
     identity = FileIdentity(head)
     driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: report)
@@ -181,7 +179,6 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     begin(isWhole: true)
     guard !isStopped else { return }
     driver.reportJoin()
-    if !rest.isEmpty { driver.report(.failed(.leftOut(rest))) }
     driver.report(.complete)
     end()
   }

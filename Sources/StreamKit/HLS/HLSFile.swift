@@ -154,8 +154,12 @@ struct HLSFile: Sendable {
 extension HLSReception {
   /// Plays a list that is complete, as a file; one that is recorded, too, is received as a station.
   func beginFile(_ media: HLSMedia) {
+    // Files that a playlist lists are played or recorded in turn.
+    let rest = receiver.machine.candidates
     guard let buffer = receiver.tee.buffer, !receiver.tee.isRecorded else {
-      return receiver.report(.file(FileFacts(duration: media.duration)))
+      receiver.report(.file(FileFacts(duration: media.duration)))
+      if !rest.isEmpty { receiver.report(.programme(rest)) }
+      return
     }
     supply = .file(HLSFile(media))
     let lead = StreamTime(seconds: min(30, 2 * media.targetDuration))
@@ -166,8 +170,6 @@ extension HLSReception {
     }
     buffer.begin(at: .zero, preroll: HLSFile.preroll, generation: 0)
     receiver.report(.file(FileFacts(canSeek: true, duration: media.duration)))
-    // Files that a playlist lists are played in turn.
-    let rest = receiver.machine.candidates
     guard !rest.isEmpty else { return }
     buffer.isFollowed = true
     receiver.report(.programme(rest))

@@ -7,9 +7,9 @@ extension Stream {
   /// Begins to receive.
   /// - Parameters:
   ///   - plays: true to play the sound that comes.
-  ///   - recording: a recording of the sound from its first frame on.
+  ///   - recordings: the recordings of the sound from its first frame on.
   /// - Throws: the error with which no receiver can be made; nothing is received then.
-  func connect(plays: Bool, into recording: Recording? = nil) throws {
+  func connect(plays: Bool, into recordings: [Recording] = []) throws {
     let this = LoopReference(self)
     let (loop, tee) = (loop, FrameTee())
     let (name, nickname) = (stationName, nickname)
@@ -32,7 +32,7 @@ extension Stream {
     if let buffer { play(buffer) }
     // The network thread may deliver a whole burst before `start` returns.
     tee.acceptTitles(feed == nil)
-    if let recording { tee.record(recording.queue, back: .zero) }
+    for recording in recordings { tee.record(recording.queue, back: .zero) }
     receiver.start()
     beginFeed()
   }

@@ -4,15 +4,17 @@ extension Stream {
   /// True if there is a recording of it.
   public var isRecorded: Bool { !recordings.isEmpty }
 
-  /// Records the sound that comes from now on, whatever is heard; a stream that is stopped is received for that only.
-  /// Returns when the first frame is on disk.
+  /// Records the sound that comes from now on, whatever is heard; a stream that is stopped is received for that only. A
+  /// file is recorded whole, also while it plays: then by a connection of its own. Returns when the first frame is on
+  /// disk.
   /// - Parameter made: called with the recording before its first event.
   /// - Throws: the error of the first connection, `RecordError`, `CancellationError`.
   public func record(
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
   ) async throws -> Recording {
     loop.assertOnLoop()
-    guard target.address != nil, file == nil else { throw StreamError.notRecorded(url) }
+    guard target.address != nil else { throw StreamError.notRecorded(url) }
+    if file != nil, receiver != nil { return try await recordBeside(options, by: recorder, made: made) }
     guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
     if options.resets {
       guard recordings.isEmpty else {
@@ -29,7 +31,7 @@ extension Stream {
     if let tee {
       tee.record(recording.queue, back: back(options))
     } else {
-      do { try connect(plays: false, into: recording) } catch {
+      do { try connect(plays: false, into: [recording]) } catch {
         recording.fail(error)
         throw error
       }
@@ -38,6 +40,22 @@ extension Stream {
     perform(machine.restart())
     try await recording.begun()
     return recording
+  }
+
+  /// Records a file that is received for a player, which seeks and waits: another stream receives it for the recording,
+  /// which keeps that.
+  private func recordBeside(
+    _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void
+  ) async throws -> Recording {
+    let other = Stream(target, loop: loop, source: source)
+    other.onEvent = { [weak self] event in if case .failed = event { self?.onEvent(event) } }
+    return try await other.record(options, by: recorder, made: made)
+  }
+
+  /// Records the next file of a list, in a file of its own.
+  func recordNext() {
+    for recording in recordings { recording.queue.beginFile() }
+    do { try connect(plays: false, into: recordings) } catch { endRecordings { $0.fail(error) } }
   }
 
   /// Returns the length of the buffer's sound with which a recording begins, nil for all of it: the connection of a

@@ -99,7 +99,7 @@ public final class Stream {
     self.init(StreamTarget(origin: .file(path), options: options), loop: loop, source: source)
   }
 
-  private init(_ target: StreamTarget, loop: EventLoop, source: StreamSource) {
+  init(_ target: StreamTarget, loop: EventLoop, source: StreamSource) {
     (self.target, self.loop, self.source) = (target, loop, source)
     sound = SoundControls(loop)
     sound.onUse = { [unowned self] in soundIsUsed() }
@@ -246,6 +246,7 @@ public final class Stream {
       case .pauseTimer(let runs): setPauseTimer(runs: runs)
       case .forgetListener: listener = .none
       case .playNext: perform(machine.playNext())
+      case .recordNext: recordNext()
       case .stop: stop()
       case .adoptNext: adoptNext()
       case .finishRecordings: endRecordings { $0.finish() }

@@ -18,9 +18,11 @@ struct StreamContent {
   }
 }
 
-/// The files of a list, of which one is played.
+/// The files of a list, of which one is played or recorded.
 struct FileList {
-  /// The file that is played; nil for the first, to which the address led.
+  /// The file that is received; nil for the first, to which the address led.
   var current: ListedAddress?
   var rest: [ListedAddress]
+  /// The failure of the first file that could not be recorded.
+  var failure: StreamError?
 }

@@ -83,6 +83,8 @@ struct StreamMachine {
     /// Ends the session that listens.
     case forgetListener
     case playNext
+    /// Makes a receiver of the next file of the list, for the recordings that the last one had.
+    case recordNext
     case stop
 
     // Others.
@@ -201,7 +203,9 @@ struct StreamMachine {
 
   /// Ends the reception of a stream that is no longer recorded, unless it plays.
   mutating func recordingsEnded() -> [Action] {
-    phase == .stopped ? disconnect() + [.adoptNext] : []
+    guard phase == .stopped else { return [] }
+    files = nil
+    return disconnect() + [.adoptNext]
   }
 
   /// Ends playing, and receiving unless it is recorded.
@@ -274,7 +278,7 @@ struct StreamMachine {
 
   /// The URL is a list of files, of which the first is received.
   mutating func received(_ rest: [ListedAddress]) -> [Action] {
-    files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
+    files = FileList(current: files?.current, rest: rest + (files?.rest ?? []), failure: files?.failure)
     return [.followBuffer]
   }
 
@@ -312,14 +316,36 @@ struct StreamMachine {
     return phase != .paused && !isSuspended || isRecorded ? restart() : []
   }
 
-  /// Completes a live stream that has turned out to be a file.
+  /// Completes a live stream that has turned out to be a file, or a file that is recorded: the next one of its list is
+  /// recorded then, unless the stream plays.
   mutating func complete() -> [Action] {
-    [.finishRecordings] + (phase == .stopped ? disconnect() : [.completeSound])
+    guard phase == .stopped else {
+      let left = files.flatMap { $0.rest.isEmpty ? nil : Action.emit(.failed(.leftOut($0.rest))) }
+      return [left, .finishRecordings, .completeSound].compactMap(\.self)
+    }
+    if let next = recordNext() { return next }
+    return [files?.failure.map { .failRecordings($0) } ?? .finishRecordings] + disconnect()
+  }
+
+  /// Records the next file of the list.
+  /// - Returns: nil if there is none.
+  private mutating func recordNext() -> [Action]? {
+    guard phase == .stopped, let old = files, let next = old.rest.first else { return nil }
+    files = FileList(current: next, rest: Array(old.rest.dropFirst()), failure: old.failure)
+    return disconnect() + [.recordNext]
   }
 
   /// The first connection failed, or the reception can't continue.
   mutating func gaveUp(_ error: StreamError) -> [Action] {
-    let next = playNext()
+    var error = error
+    if phase == .stopped, let old = files {
+      // The others of the list are recorded, and the first failure ends the recording.
+      let first = old.failure ?? error
+      files?.failure = first
+      if let next = recordNext() { return next }
+      error = first
+    }
+    let next = phase == .stopped ? [] : playNext()
     guard next.isEmpty else { return next }
     let stopped: [Action] = phase == .stopped ? [] : [.emit(.stopped)]
     let waiters = takeWaiters()

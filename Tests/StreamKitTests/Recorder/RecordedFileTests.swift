@@ -57,20 +57,81 @@ struct RecordedFileTests {
     #expect(server != .ranges || visits[1]["Range"] == "bytes=150001-")
   }
 
-  @Test("is the first of a list, and the files that are left out are reported")
-  func list() throws {
-    let bytes = try Self.sound.get()
+  @Test("each file of a list is recorded in turn, in a file of its own with a row", arguments: [false, true])
+  func list(isPlayed: Bool) throws {
+    let (one, two) = (try Self.sound.get(), try tagged())
+    let three = try readBytes(Fixtures.path("base-24bit.wav"))
     let station = try Station()
     station.answer("/live", with: .page("#EXTM3U\n/one\n/two\n/three\n", type: "audio/x-mpegurl"))
-    station.answer("/one", with: .file(bytes, type: "audio/mpeg"))
+    station.answer("/one", with: .file(one, type: "audio/mpeg"))
+    station.answer(
+      "/two", with: .file(two, type: "audio/mpeg").dropping(at: 150_001, by: .reset),
+      .file(two, type: "audio/mpeg"))
+    station.answer("/three", with: .file(three, type: "audio/wav"))
     try RecordingHarness.run(station) { harness in
-      var failures: [StreamError] = []
-      harness.stream.onEvent = { if case .failed(let error) = $0 { failures.append(error) } }
+      if isPlayed { try await harness.stream.start() }
+      let recording = try await harness.record("{track} show.{ext}")
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(harness.reported == ["track 02 show.mp3 -", "track 03 show.wav -", "finished"])
+      #expect(recording.state == .finished)
+      let files = ["01 show.mp3", "02 show.mp3", "03 show.wav"]
+      #expect(recording.paths == files.map { harness.path($0) })
+      for (name, bytes) in zip(files, [one, two, three]) {
+        #expect(try readBytes(harness.path(name)) == bytes)
+      }
+      let entries = try await harness.entries().sorted { $0.path < $1.path }
+      #expect(entries.map(\.state) == [.finished, .finished, .finished])
+      #expect(abs(recording.seconds - entries.reduce(0) { $0 + $1.seconds }) < 0.001)
+      for entry in entries {
+        let verdict = try await harness.recorder.withLibrary { try $0.verify(entry.path) }
+        #expect(verdict.agrees == true, "\(verdict.differences)")
+      }
+      #expect(harness.stream.isRecorded == false && isPlayed == (harness.stream.status != .stopped))
+    }
+  }
+
+  @Test("a file of a list that is not there is left out, and is the failure of the recording at its end")
+  func missing() throws {
+    let (one, three) = (try Self.sound.get(), try tagged())
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n/one\n/gone\n/three\n", type: "audio/x-mpegurl"))
+    station.answer("/one", with: .file(one, type: "audio/mpeg"))
+    station.answer("/three", with: .file(three, type: "audio/mpeg"))
+    try RecordingHarness.run(station) { harness in
+      harness.stream.onEvent = harness.report
+      let recording = try await harness.record("show.{ext}")
+      try await harness.wait { recording.state == .failed }
+      #expect(
+        harness.reported == ["failed stream.not_found", "track show (2).mp3 -", "stopped stream.not_found"])
+      #expect(try readBytes(harness.path("show.mp3")) == one)
+      #expect(try readBytes(harness.path("show (2).mp3")) == three)
+      #expect(harness.stream.receiver == nil && harness.stream.machine.files == nil)
+    }
+  }
+
+  @Test("the length of a recording bounds the whole list") func boundedList() throws {
+    let one = try Self.sound.get()
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n/one\n/two\n", type: "audio/x-mpegurl"))
+    for path in ["/one", "/two"] { station.answer(path, with: .file(one, type: "audio/mpeg")) }
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}") { $0.duration = .seconds(50) }
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(try recording.paths == [harness.path("show.mp3")] && readBytes(recording.path) == one)
+      #expect(try await harness.entries().count == 1)
+    }
+  }
+
+  @Test("a list of more files than formats may change is recorded to its end") func manyFiles() throws {
+    let one = Array(try Self.sound.get().prefix(20_000))
+    let station = try Station()
+    let names = (0..<40).map { "/f\($0)" }
+    station.answer("/live", with: .page("#EXTM3U\n" + names.joined(separator: "\n"), type: "audio/x-mpegurl"))
+    for name in names { station.answer(name, with: .file(one, type: "audio/mpeg")) }
+    try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("show.{ext}")
       try await harness.wait { harness.reported.contains("finished") }
-      #expect(try readBytes(recording.path) == bytes)
-      let text = "the list has 2 more files, which are not recorded: \(station.url("/two"))"
-      #expect(failures.map(\.message) == [text])
+      #expect(recording.paths.count == 40)
     }
   }
 

@@ -7,6 +7,8 @@ final class RecordingQueue: Sendable {
     case title(StreamTitle)
     /// A gap of about so many seconds.
     case gap(seconds: Double)
+    /// A file of a server begins: its bytes, which go into a file with this extension, or its frames for nil.
+    case file(end: String?)
   }
 
   /// A batch of received frames and marks, in order.
@@ -79,8 +81,6 @@ final class RecordingQueue: Sendable {
     var limit = RecordingQueue.byteLimit
     var isOpen = true
     var beginning = StreamTime.zero
-    /// The extension of the files whose bytes are queued; nil for the frames of a station.
-    var fileEnd: String?
     /// `true` from the moment that the queue exceeds `behindLimit` until it is drained.
     var isBehind = false
     var onRoom: (@Sendable () -> Void)?
@@ -107,12 +107,6 @@ final class RecordingQueue: Sendable {
     (self.takesFile, self.whenFull) = (takesFile, whenFull)
   }
 
-  /// The extension of the files whose bytes are queued; nil for the frames of a station.
-  var fileEnd: String? {
-    get { state.withLock { $0.fileEnd } }
-    set { state.withLock { $0.fileEnd = newValue } }
-  }
-
   /// Appends a batch, or the mark of an overrun when the queue is full; does nothing once it is closed.
   func append(_ batch: Batch) {
     guard !batch.isEmpty else { return }
@@ -134,6 +128,13 @@ final class RecordingQueue: Sendable {
       return state.bytes <= Batch.limit && state.bytes + size > Batch.limit
     }
     if isFull { whenFull() }
+  }
+
+  /// Announces that another file begins, whose kind is not known yet.
+  func beginFile() {
+    var batch = Batch()
+    batch.mark(.file(end: nil))
+    append(batch)
   }
 
   /// Ends the beginning of the recording: the batches queued by now do not count towards the limit.

@@ -8,7 +8,10 @@ extension RecordingWriter {
   ) throws(RecordError) {
     try plan.close(part, isCutOff: isCutOff, isLast: isLast)
     if sound.fileEnd != nil {
-      let seconds = part.entry.seconds
+      // Bytes have no length until all of them are there.
+      ledger.receive(StreamTime(samples: part.entry.samples, sampleRate: part.entry.sampleRate))
+      ledger.write()
+      let seconds = ledger.time.seconds
       progress.update { $0.seconds = seconds }
     }
     let path = part.entry.part == nil && plan.lastPath == part.entry.path ? part.entry.path : nil
@@ -60,6 +63,7 @@ extension RecordingWriter {
   func lose() {
     for batch in waiting {
       ledger.lose(batch)
+      for case .file(let end) in batch.marks.map(\.mark) { apply(.file(end: end)) }
       // They are needed for the sound that comes when there is room.
       var start = 0
       for frame in batch.frames {

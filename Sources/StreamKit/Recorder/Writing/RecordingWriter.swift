@@ -48,8 +48,15 @@ final class RecordingWriter {
     var hasFrames = true
     /// The headers of pages of Ogg; nil for other frames.
     var headers: OggHeaders?
-    /// True if the next frame begins a file, as headers have come.
-    var isChained = false
+    /// The reason for which the next frame begins a file; nil if it continues the open ones.
+    var beginning: Beginning?
+
+    enum Beginning {
+      /// The headers of a logical stream have come.
+      case chain
+      /// A file of the server begins, whose extension is this one; nil for frames.
+      case file(end: String?)
+    }
   }
 
   /// The first sound of a recording.
@@ -229,7 +236,7 @@ final class RecordingWriter {
         apply(mark.mark)
       }
       // What is missing at the end belongs to the recording, and the sound behind it does not.
-      if count > 0, isComplete(length, frame) {
+      if count > 0, isComplete(length, frame.format) {
         try put(&run, of: batch)
         return close()
       }
@@ -240,9 +247,10 @@ final class RecordingWriter {
         chain(batch.bytes[start..<(start + frame.length)])
         continue
       }
-      if frame.format != sound.format || sound.isChained {
+      if frame.format != sound.format || sound.beginning != nil {
         try put(&run, of: batch)
         try change(to: frame.format, marks: marks + following.flatMap(\.marks), wall)
+        if hasEnded { return }
       }
       if !planner.isEmpty || parts.count > 1 {
         try put(&run, of: batch)
@@ -256,7 +264,7 @@ final class RecordingWriter {
         let rest = length.map { $0 - ledger.time - ledger.missing + frame.duration }
         try put(&run, of: batch, keeping: rest)
       }
-      if isComplete(length, frame) {
+      if isComplete(length, frame.format) {
         try put(&run, of: batch)
         return close()
       }
@@ -265,11 +273,11 @@ final class RecordingWriter {
     for mark in marks { apply(mark.mark) }
   }
 
-  /// Returns true if no sample of the length is left, of frames like `frame`.
-  private func isComplete(_ length: StreamTime?, _ frame: StreamFrame) -> Bool {
+  /// Returns true if no sample of the length is left, of frames in a format.
+  private func isComplete(_ length: StreamTime?, _ format: StreamFormat) -> Bool {
     guard let length else { return false }
     let rest = length - ledger.time - ledger.missing
-    return rest <= .zero || sound.headers != nil && rest.samples(at: frame.sampleRate) == 0
+    return rest <= .zero || sound.headers != nil && rest.samples(at: format.sampleRate) == 0
   }
 
   /// Writes the frames of a run into all open files.
@@ -329,6 +337,7 @@ final class RecordingWriter {
       let gap = RecordingEntry.Gap(at: ledger.time.seconds, seconds: seconds)
       progress.update { $0.gaps.append(gap) }
       for part in parts { part.note(gapOf: seconds) }
+    case .file(let end): sound.beginning = .file(end: end)
     case .title(let new):
       guard new != title else { return }
       // A station may change the address that goes with a title: the song is the same.
@@ -343,16 +352,19 @@ final class RecordingWriter {
   private func change(
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingQueue.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
-    try spendFile()
+    var fileEnd = sound.fileEnd
+    // A list has as many files as it has.
+    if case .file(let end) = sound.beginning { fileEnd = end } else { try spendFile() }
     let next = planner.reset()
     // A title that comes with headers begins with them.
-    let isWhole = sound.isChained && next != nil
+    let isWhole = sound.beginning != nil && next != nil
     for part in parts {
-      if sound.isChained { part.dropTitlesAtEnd() }
+      if sound.beginning != nil { part.dropTitlesAtEnd() }
       try close(part, isCutOff: part.ends == nil && !isWhole)
     }
     parts = []
-    let fileEnd = queue.fileEnd
+    // The length of a file is known at its end.
+    if count > 0, sound.fileEnd != nil, isComplete(length.map { StreamTime($0) }, new) { return close() }
     sound = Sound(
       format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil,
       headers: new.codec.isOgg ? sound.headers : nil)
@@ -368,7 +380,7 @@ final class RecordingWriter {
   /// Reads the headers of the frames that follow, which begin a file.
   func chain(_ bytes: ArraySlice<UInt8>) {
     sound.headers = OggHeaders(pages: Array(bytes))
-    sound.isChained = true
+    sound.beginning = .chain
   }
 
   /// Begins and ends the files whose time has come.
