@@ -118,4 +118,35 @@ struct SimulatedRadioTests {
         && reported.last?.hasSuffix("■ One.mp3 is recorded, 4 s") == true, "\(reported)")
     #expect(try home.run("recordings").lines == ["no recordings"])
   }
+
+  @Test("a station of a master list with encrypted segments sends its sound") func segments() throws {
+    let home = try Home()
+    guard mkdir(home.path("aac"), 0o700) == 0 else { throw TestFailure("can't make a folder") }
+    try home.write((1...16).map { $0 }, to: "aac/key.bin")
+    try home.write(Array("key.bin\n\(home.path("aac/key.bin"))\n".utf8), to: "key.info")
+    try Command.succeed(
+      "ffmpeg",
+      [
+        "-v", "error", "-i", Fixtures.path("music-44k.flac"), "-c:a", "aac", "-f", "hls", "-hls_time", "1",
+        "-hls_playlist_type", "vod", "-hls_key_info_file", home.path("key.info"), home.path("aac/index.m3u8"),
+      ])
+    try home.script(
+      "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=128000,CODECS=\"mp4a.40.2\"\naac/index.m3u8\n", as: "master.m3u8")
+    try home.script(
+      """
+      station("http://radio.example/morning", { file = "master.m3u8", name = "Morning HLS" })
+      """, as: "stations.lua")
+    try home.script(Self.script)
+    let outcome = try home.run(
+      "simulate", "routine.lua", "--stations", "stations.lua", "--render", "out", "--from",
+      "2026-01-05T06:45")
+    #expect(outcome.status == 0 && outcome.errors == "", "\(outcome)")
+    #expect(outcome.output.contains("▶ Morning HLS at volume 50"), "\(outcome)")
+    let heard = try Sound(file: home.path("out/Kitchen.wav"))
+    #expect(heard.frameCount > 20 * heard.sampleRate && heard.peak > 0.1)
+
+    try home.write([UInt8](repeating: 9, count: 16), to: "aac/key.bin")
+    let failed = try home.run("simulate", "routine.lua", "--stations", "stations.lua")
+    #expect(failed.status == 1 && failed.errors.contains("is not deciphered by its key"), "\(failed)")
+  }
 }

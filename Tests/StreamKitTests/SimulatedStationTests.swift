@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -437,6 +438,49 @@ struct SimulatedStationTests {
       #expect(times == ["0 A - One", "20 B - Two", "40 A - One", "60 B - Two"], "\(reported)")
       let came = reported.filter { $0.contains(" came ") }
       #expect(came.count == 4 && ["15", "16"].contains { came[1].hasPrefix($0) }, "\(reported)")
+    }
+  }
+
+  /// Writes a programme of HLS as files: two versions of a master list, of which the better one is `kind`.
+  private func files(_ kind: HLSProgramme.Kind, in folder: TemporaryFolder) throws -> String {
+    let programme = try HLSProgramme.of(kind)
+    for name in ["high", "low"] {
+      guard mkdir(folder.file(name), 0o700) == 0 else { throw TestFailure("can't make a folder") }
+    }
+    var lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:1"] + programme.tags
+    for segment in programme.segments.prefix(20) {
+      _ = try folder.write(segment.bytes, to: "high/\(segment.name)")
+      lines += ["#EXTINF:\(segment.duration),", segment.name]
+    }
+    for (name, bytes) in programme.files { _ = try folder.write(bytes, to: "high/\(name)") }
+    _ = try folder.write(
+      Array((lines + ["#EXT-X-ENDLIST"]).joined(separator: "\n").utf8), to: "high/index.m3u8")
+    let master = """
+      #EXTM3U
+      #EXT-X-STREAM-INF:BANDWIDTH=48000,CODECS="mp4a.40.2"
+      low/index.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=128000,CODECS="mp4a.40.2"
+      high/index.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=640000,CODECS="mp4a.40.2"
+      higher/index.m3u8
+      """
+    return try folder.write(Array(master.utf8), to: "master.m3u8")
+  }
+
+  @Test(
+    "a master list is sent in its best version, and encrypted segments are deciphered",
+    arguments: [HLSProgramme.Kind.encrypted, .fragments])
+  func master(kind: HLSProgramme.Kind) throws {
+    let folder = try TemporaryFolder()
+    let sound = try StationSound(file: try files(kind, in: folder))
+    let frames = (0..<sound.frameCount).map { number in sound.withFrame(number) { [UInt8]($1) } }
+    let numbers = try HLSProgramme.of(kind).numbers(of: frames)
+    #expect(numbers.count > 800 && numbers == Array(0..<numbers.count))
+    guard kind == .encrypted else { return }
+    for (key, word) in [([UInt8](repeating: 1, count: 16), "deciphered"), ([1, 2, 3], "3 bytes")] {
+      _ = try folder.write(key, to: "high/key.bin")
+      let error = #expect(throws: StreamError.self) { try StationSound(file: folder.file("master.m3u8")) }
+      #expect(error?.message.contains(word) == true && error?.message.contains("key.bin") == true)
     }
   }
 

@@ -29,7 +29,8 @@
 --          { status = 204, headers = { ["X-Level"] = "20" } })
 --
 -- The comments of Ogg are titles where the station has none of its own; so are those of a list of HLS (`show.m3u8`, whose
--- segments lie beside it) and of the tags in its segments.
+-- segments lie beside it) and of the tags in its segments. Of a master list the best version of at most 320 kbit/s is
+-- sent. Segments may be encrypted with AES-128: the key is the file that the list names.
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,

@@ -117,7 +117,7 @@ struct HLSSections {
   }
 
   /// Returns the number of a segment as 16 bytes. Source: RFC 8216 §5.2.
-  private static func vector(of sequence: Int) -> [UInt8] {
+  static func vector(of sequence: Int) -> [UInt8] {
     (0..<16).map { $0 < 8 ? 0 : UInt8(truncatingIfNeeded: sequence >> (8 * (15 - $0))) }
   }
 }

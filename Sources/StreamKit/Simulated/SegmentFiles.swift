@@ -1,40 +1,55 @@
 internal import EventLoop
 
-/// The segments of a list of HLS that lie beside it on a disk.
+/// The segments of a list of HLS that lie beside it on a disk, plain or encrypted with AES-128; of a master list those of
+/// the version that a listener without a wish for a bit rate gets.
 struct SegmentFiles {
+  /// Reads a file by its path.
+  typealias Reader = (String) throws(StreamError) -> [UInt8]
+
   private let media: HLSMedia
   private let path: String
+  private let read: Reader
 
-  /// Reads a list.
-  /// - Throws: `stream.content`, `stream.unsupported` for a list of lists.
-  init(list: [UInt8], path: String) throws(StreamError) {
-    guard case .media(let media) = try HLSPlaylist(list, url: path) else {
-      throw StreamError(
-        .unsupported, "a simulated station can't send \(path): found a list of lists",
-        hint: "give it the list of one version")
+  /// Reads a list, and that of a version of a master list.
+  /// - Throws: `stream.content`, `stream.not_found` and the errors of `read`, `stream.unsupported` for a master list that
+  ///   lists another one.
+  init(list: [UInt8], path: String, read: @escaping Reader) throws(StreamError) {
+    var path = path
+    var playlist = try HLSPlaylist(list, url: path)
+    if case .master(let master) = playlist {
+      let rate = ReceiverOptions().maxBitRate * 1000
+      guard let best = master.candidates(limit: rate).first else {
+        throw StreamError(.notFound, "the list \(path) has no version that works here")
+      }
+      path = Self.file(best.reference, of: path)
+      playlist = try HLSPlaylist(try read(path), url: path)
     }
-    (self.media, self.path) = (media, path)
+    guard case .media(let media) = playlist else {
+      throw StreamError(
+        .unsupported, "a simulated station can't send \(path): found a list of lists of lists",
+        hint: "give it a list of segments, or one of such lists")
+    }
+    (self.media, self.path, self.read) = (media, path, read)
   }
 
   /// Returns the frames of all segments, with their titles.
-  /// - Parameter read: reads a file.
-  func frames(read: (String) throws(StreamError) -> [UInt8]) throws(StreamError) -> [HLSFrame] {
+  func frames() throws(StreamError) -> [HLSFrame] {
     var sound = HLSSound()
     var frames: [HLSFrame] = []
     // Segments that are ranges lie in one file.
     var last: (reference: String, bytes: [UInt8])?
     for segment in media.segments where !segment.isAbsent {
-      guard segment.encryption == nil else {
-        throw StreamError(
-          .unsupported, "a simulated station can't send \(path): found encrypted segments",
-          hint: "give it a list of plain ones")
-      }
       var initialization: [UInt8]?
-      if let map = segment.map { initialization = try part(map.range, of: try read(file(map.reference))) }
+      if let map = segment.map {
+        let bytes = try part(map.range, of: try read(file(map.reference)))
+        initialization = try plain(bytes, of: map.reference, map.encryption, segment.sequence)
+      }
       if last?.reference != segment.reference {
         last = (segment.reference, try read(file(segment.reference)))
       }
-      let bytes = try part(segment.range, of: last?.bytes ?? [])
+      let bytes = try plain(
+        try part(segment.range, of: last?.bytes ?? []), of: segment.reference, segment.encryption,
+        segment.sequence)
       do throws(HLSSound.Obstacle) {
         try Self.feed(segment, bytes, initialization, to: &sound, isFirst: frames.isEmpty) {
           frames.append($0)
@@ -47,6 +62,34 @@ struct SegmentFiles {
     }
     sound.finish { Self.receive($0) { frames.append($0) } }
     return frames
+  }
+
+  /// Returns the plain bytes of a resource.
+  private func plain(
+    _ bytes: [UInt8], of reference: String, _ encryption: HLSEncryption?, _ sequence: Int
+  ) throws(StreamError) -> [UInt8] {
+    switch encryption {
+    case nil: return bytes
+    case .foreign(let kind):
+      throw StreamError(
+        .unsupported, "a simulated station can't send \(path): found segments encrypted with \(kind)",
+        hint: "give it a list of plain ones, or with AES-128")
+    case .aes128(let keyReference, let vector):
+      let key = try read(file(keyReference))
+      guard key.count == HLSCipher.keyLength else {
+        throw StreamError(
+          .content, "the key \(file(keyReference)) has \(key.count) bytes",
+          hint: "give it one of \(HLSCipher.keyLength)")
+      }
+      let cipher = HLSCipher(key: key, vector: vector ?? HLSSections.vector(of: sequence))
+      let start = bytes.withUnsafeBytes { cipher.update($0) }
+      guard let end = cipher.finish() else {
+        throw StreamError(
+          .content, "\(file(reference)) is not deciphered by its key \(file(keyReference))",
+          hint: "give it the key with which it was encrypted")
+      }
+      return start + end
+    }
   }
 
   private static func feed(
@@ -75,7 +118,9 @@ struct SegmentFiles {
   }
 
   /// Returns the path of a reference.
-  private func file(_ reference: String) -> String {
+  private func file(_ reference: String) -> String { Self.file(reference, of: path) }
+
+  private static func file(_ reference: String, of path: String) -> String {
     let name = String(reference.prefix { $0 != "?" })
     guard !name.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return name }
     return path[...slash] + name

@@ -62,8 +62,8 @@ public final class StationSound: Sendable {
       places.append(bytes.count)
     }
     if file.starts(with: "#EXTM3U".utf8), HLSPlaylist.isHLS(file) {
-      let segments = try SegmentFiles(list: file, path: name)
-      for item in try segments.frames(read: Self.read) { try add(item.frame, item.bytes, item.title) }
+      let segments = try SegmentFiles(list: file, path: name, read: Self.read)
+      for item in try segments.frames() { try add(item.frame, item.bytes, item.title) }
     } else {
       try Self.parse(file, of: name) { (frame, data) throws(StreamError) in
         let title = frame.isHeaders ? data.withUnsafeBytes { ICYMetadata(headers: $0) } : nil
