@@ -82,7 +82,11 @@ private func write(_ found: Found) {
   for (headers, pages) in found.streams {
     var writer = OggWriter(headers, serial: 9)
     var file: [UInt8] = []
-    for page in pages { file += page.withUnsafeBytes { writer.add($0) } }
+    for (number, page) in pages.enumerated() {
+      // The end of a recording lies within the last page.
+      let limit = number == pages.count - 1 ? Int(page.last ?? 0) * 64 : .max
+      file += page.withUnsafeBytes { writer.add($0, keeping: limit) }
+    }
     guard !file.isEmpty else { continue }
     let length = min(file.count, 65_536)
     if let mark = OggFileEnd.mark(Array(file.suffix(length)), at: file.count - length) {

@@ -31,10 +31,11 @@ struct HLSWindow: Sendable {
     case fetching(HLSPiece, of: Order, failures: Int, StreamError?)
   }
 
-  /// The segments that are requested.
+  /// The segments that are requested, of one copy of the list: a newer one may have dropped some of them meanwhile.
   private struct Order: Sendable {
     var first: Int
     let last: Int
+    let list: Listed
     /// True if the buffer begins behind the last.
     let isAligned: Bool
   }
@@ -49,8 +50,9 @@ struct HLSWindow: Sendable {
   private var delivered: Int?
   /// The marks of the buffer, the oldest first.
   private var marks: [Mark] = []
+  private typealias Listed = (media: HLSMedia, base: StreamAddress, version: StreamAddress)
   /// The list that was read last.
-  private var list: (media: HLSMedia, base: StreamAddress, version: StreamAddress)?
+  private var list: Listed?
 
   /// The number of the segment that is marked last; nil before one is.
   var lastMarked: Int? { marks.last?.number }
@@ -95,9 +97,8 @@ struct HLSWindow: Sendable {
   /// Requests the sound from a time on that is in front of a buffer.
   /// - Parameter start: the time of the oldest frame.
   mutating func request(from time: StreamTime, before start: StreamTime) -> [Action] {
-    guard let front = front(of: start), let media = list?.media else {
-      return [.deliver(isAligned: true, nil)]
-    }
+    guard let front = front(of: start), let list else { return [.deliver(isAligned: true, nil)] }
+    let media = list.media
     let listed = listed(before: front.number)
     var (first, seconds) = (listed.upperBound, 0.0)
     let wanted = (start - time).seconds + Self.margin
@@ -105,22 +106,26 @@ struct HLSWindow: Sendable {
       first -= 1
       seconds += media.segment(first)?.duration ?? 0
     }
-    guard first < listed.upperBound else { return [.deliver(isAligned: true, nil)] }
+    guard first < listed.upperBound else {
+      // What is received by an older copy of the list is not whole yet.
+      if case .fetching = phase { return [] }
+      return [.deliver(isAligned: true, nil)]
+    }
     if case .fetching(_, let order, _, _) = phase, order.first <= first { return [] }
     let isAligned = front.isStart && front.time == start
     let last = isAligned ? front.number - 1 : min(front.number, media.end - 1)
-    return [.discard] + fetch(first, of: Order(first: first, last: last, isAligned: isAligned))
+    return [.discard] + fetch(first, of: Order(first: first, last: last, list: list, isAligned: isAligned))
   }
 
   private mutating func fetch(
     _ number: Int, of order: Order, failures: Int = 0, error: StreamError? = nil
   ) -> [Action] {
-    guard number <= order.last, let list, let segment = list.media.segment(number) else {
+    guard number <= order.last, let segment = order.list.media.segment(number) else {
       (phase, delivered) = (.idle, order.first > order.last ? nil : order.first)
       return [.deliver(isAligned: order.isAligned, error)]
     }
     let piece = HLSPiece(
-      segment: segment, base: list.base, version: list.version,
+      segment: segment, base: order.list.base, version: order.list.version,
       isContinuous: number > order.first && !segment.isDiscontinuous, received: 0)
     phase = .fetching(piece, of: order, failures: failures, error)
     return [.fetch(piece)]
