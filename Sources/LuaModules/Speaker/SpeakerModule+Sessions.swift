@@ -47,7 +47,8 @@ extension SpeakerModule {
     let sound = try interruptionSound(options, call)
     return try call.suspend { [unowned self] in
       // What can't be played interrupts nothing.
-      let work = try await work(of: sound, in: house)
+      // A sound over others waits for its turn, and with it for a session.
+      let work = try await work(of: sound, in: house, inNewSession: duck == nil)
       let devices = members ?? house.speakers(of: house.session)
       if let duck {
         try await house.playOver(
@@ -86,21 +87,21 @@ extension SpeakerModule {
 
   /// Returns the work of an interruption, after a check that something of it can be played.
   private func work(
-    of sound: InterruptionSound, in house: House
+    of sound: InterruptionSound, in house: House, inNewSession: Bool
   ) async throws -> (Session) async throws -> Void {
     switch sound {
     case .function(let function):
       return { [unowned self] session in try await run(function, with: session) }
     case .files(let paths, let isList) where isList || MusicFiles.isCollection(paths[0]):
       let files = try await MusicFiles.find(paths, on: script.loop)
-      try await Self.checkAny(of: files, in: house)
+      try await Self.checkAny(of: files, in: house, inNewSession: inNewSession)
       guard let queue = FileQueue(files, loops: false, seed: nil) else { return { _ in } }
       return { session in
         try await session.play(queue)
         _ = try await session.finish()
       }
     case .files(let paths, _):
-      try await house.check(file: paths[0])
+      try await house.check(file: paths[0], inNewSession: inNewSession)
       return { session in
         try await session.play(paths[0])
         _ = try await session.finish()
@@ -110,10 +111,14 @@ extension SpeakerModule {
 
   /// Checks that one of the files can be played.
   /// - Throws: the error of the first.
-  private static func checkAny(of files: [QueueEntry], in house: House) async throws {
+  private static func checkAny(
+    of files: [QueueEntry], in house: House, inNewSession: Bool
+  ) async throws {
     var first: (any Error)?
     for file in files {
-      do { return try await house.check(file: file.path) } catch let error as CancellationError {
+      do {
+        return try await house.check(file: file.path, inNewSession: inNewSession)
+      } catch let error as CancellationError {
         throw error
       } catch { first = first ?? error }
     }

@@ -21,18 +21,7 @@ extension House {
         .range, "priority \(priority) is below 0", facts: [.init("priority", .int(priority))])
     }
     for device in devices { try check(device, mayGoTo: priority) }
-    guard
-      let id = (1..<max(driver.sessionLimit, 1)).first(where: { id in !sessions.contains { $0.id == id } })
-    else {
-      throw SpeakerError(
-        .noStream, "\(sessions.count) sessions are open, and the house has no room for more",
-        hint: [
-          sessions.count > 1
-            ? "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", ") : nil,
-          driver.moreSessionsHint,
-        ].compactMap { $0 }.joined(separator: "; "),
-        facts: [.init("limit", .int(driver.sessionLimit))])
-    }
+    let id = try freeSessionID()
     let session = Session(
       id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
     session.house = self
@@ -42,6 +31,22 @@ extension House {
     sessions.append(session)
     for device in devices { move(device, to: session) }
     return session
+  }
+
+  /// Returns the lowest identifier that no session has.
+  /// - Throws: `speaker.no_stream` when the driver has no room for one more session.
+  func freeSessionID() throws(SpeakerError) -> SessionID {
+    if let id = (1..<max(driver.sessionLimit, 1)).first(where: { id in !sessions.contains { $0.id == id } }) {
+      return id
+    }
+    throw SpeakerError(
+      .noStream, "\(sessions.count) sessions are open, and the house has no room for more",
+      hint: [
+        sessions.count > 1
+          ? "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", ") : nil,
+        driver.moreSessionsHint,
+      ].compactMap { $0 }.joined(separator: "; "),
+      facts: [.init("limit", .int(driver.sessionLimit))])
   }
 
   /// Requires a capability of the driver.

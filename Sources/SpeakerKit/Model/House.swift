@@ -33,6 +33,8 @@ public final class House {
   public var isInvented: Bool { (driver as? HouseDriver)?.isInvented == true }
 
   let driver: any Driver
+  /// Sources that are being opened.
+  let openings = SourceOpenings()
   /// Interruptions that have not ended.
   var interruptions: [Interruption] = []
   /// Sounds over what speakers play that have not ended.

@@ -77,9 +77,13 @@ extension House {
   }
 
   /// Checks that a file can be played, by opening it.
-  /// - Throws: `audio.not_found`, `audio.unreadable`, `CancellationError`.
-  public func check(file path: String) async throws {
-    driver.discard(try await driver.load(SourceRequest(path: path)))
+  /// - Parameter inNewSession: `true` if a session is made for it: without room for one it is not opened.
+  /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `CancellationError`.
+  public func check(file path: String, inNewSession: Bool = false) async throws {
+    try await openings.perform(on: loop) {
+      if inNewSession { _ = try freeSessionID() }
+      driver.discard(try await driver.load(SourceRequest(path: path)))
+    }
   }
 }
 

@@ -76,7 +76,12 @@ extension Session {
     let request = sound.starting(at: Double(frame) / Double(format.sampleRate))
     loop.start { [self] in
       do {
-        let cue = try await driver.load(request)
+        guard let house else { return }
+        let opened: Cue? = try await house.openings.perform(on: loop) {
+          // A later seek has another target.
+          seekTarget?.number == number ? try await driver.load(request) : nil
+        }
+        guard let cue = opened else { return }
         guard seekTarget?.number == number, let now = machine.current,
           let actions = machine.repositioned(cue, for: request, from: now.cue.id)
         else { return driver.discard(cue) }

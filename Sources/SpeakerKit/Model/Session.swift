@@ -185,7 +185,10 @@ public final class Session {
   ) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
     house?.report(.play(self))
-    let cue = try await driver.load(request)
+    let cue = try await openHouse().openings.perform(on: loop) {
+      try machine.check(ticket, source)
+      return try await driver.load(request)
+    }
     let actions: [SessionMachine.Action]
     do {
       _ = try openHouse()

@@ -34,16 +34,22 @@ struct SessionMachine {
     return Ticket(number: ticketCount)
   }
 
+  /// Checks that no later command has taken the place of `ticket`.
+  /// - Throws: `superseded`.
+  func check(_ ticket: Ticket, _ source: SourceInfo) throws(SpeakerError) {
+    guard ticket.number == ticketCount else {
+      throw SpeakerError(
+        .superseded, "\"\(source.title)\" will not play: another command came while it was opening")
+    }
+  }
+
   /// Installs the opened source of `ticket`.
   /// - Throws: `superseded`, or `noActiveDevice` when the last member has left meanwhile; the cue is then
   ///   unused.
   mutating func opened(
     _ ticket: Ticket, _ opened: Current, hasMembers: Bool, paused: Bool = false
   ) throws(SpeakerError) -> [Action] {
-    guard ticket.number == ticketCount else {
-      throw SpeakerError(
-        .superseded, "\"\(opened.source.title)\" will not play: another command came while it was opening")
-    }
+    try check(ticket, opened.source)
     guard hasMembers else { throw Self.noActiveDevice }
     var actions: [Action] = []
     if let current { actions.append(.reportEnded(current.source, .replaced)) }
