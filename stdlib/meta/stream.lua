@@ -87,7 +87,7 @@ function stream.effect.highpass(hz) end
 ---@field pause_timeout? Duration Longest pause during which the stream is received; then it stops; 0: no limit (default: 5 minutes).
 ---@field buffer_wait? Duration Sound to be buffered before a station plays (default: 1 s if the server begins with a burst, else 2 s; doubled each time the buffer runs dry, up to 10 s).
 ---@field is_file? boolean `true` if the URL leads to a file, `false` if it leads to a station (default: detected).
----@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s).
+---@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s); of a file of this machine half a second at most.
 ---@field throttle_bypass? Duration Sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback (default: 0).
 ---@field metadata_encoding? string Encoding of titles that are not UTF-8 (default: `"latin1"`).
 ---@field auth? string[] User and password for basic authentication; they can't be read back.
@@ -209,7 +209,7 @@ local Stream = {}
 ---
 ---Raises the failure of the first connection: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
 ---`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` (stopped
----before it played); `task.cannot_suspend`.
+---before it played); `script.memory` (too many files of this machine play); `task.cannot_suspend`.
 ---@async
 function Stream:start() end
 

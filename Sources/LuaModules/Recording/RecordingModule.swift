@@ -94,7 +94,7 @@ final class RecordingModule {
       throw call.problem(2, error.message, hint: error.hint)
     }
     return try call.suspend { [unowned self] in
-      streams.keep(stream)
+      try streams.keep(stream)
       var object: ScriptRecording?
       try await service.record(stream.playable, options) { [unowned self] in
         object = adopt($0, of: stream)

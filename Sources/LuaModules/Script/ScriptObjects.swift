@@ -51,6 +51,22 @@ final class ScriptObjects {
     return Held(kind, self)
   }
 
+  /// Checks that there is room within the script's memory limit for what the host keeps for it.
+  /// - Parameters:
+  ///   - bytes: the memory that the host has for such objects with one more.
+  ///   - what: the objects so far, for the message.
+  /// - Throws: `script.memory`, also when what Lua has let go is collected.
+  func checkMemory(_ bytes: Int, of what: String) throws {
+    let limit = state.limits.memory
+    if state.memory.now + bytes > limit { state.collectGarbage() }
+    guard state.memory.now + bytes > limit else { return }
+    throw LuaError(
+      code: "script.memory",
+      message: "the script's memory limit of \(limit >> 20) MB is reached: it has \(what)",
+      hint: "stop some, or raise limits { memory = … } in the configuration",
+      facts: [ErrorFact("limit", .int(limit))])
+  }
+
   private var tooMany: LuaError {
     let kinds = Kind.allCases.compactMap { kind in
       let count = counts[kind] ?? 0

@@ -200,7 +200,7 @@ extension SpeakerModule {
     }
     try session.requireMembers()
     return try call.suspend {
-      streams.keep(stream)
+      try streams.keep(stream)
       try await stream.playable.play(
         on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
       return []

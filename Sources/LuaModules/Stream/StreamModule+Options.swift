@@ -60,7 +60,7 @@ extension StreamModule {
     }
     return try call.suspend { [unowned self] in
       try object.setNext(address, nickname: nickname, options: options)
-      keep(object)
+      try keep(object)
       try await stream.start()
       return []
     }

@@ -115,9 +115,15 @@ final class StreamModule {
   func stream(_ value: LuaValue) -> ScriptStream? { streams.object(of: value) }
 
   /// Keeps a stream that is started until it stops.
-  func keep(_ stream: ScriptStream) {
+  /// - Throws: `script.memory` for a file of this machine when those that play have all memory that the script may use.
+  func keep(_ stream: ScriptStream) throws {
     stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }
+    if stream.stream.isLocalFile, active[ObjectIdentifier(stream)] == nil {
+      let files = active.values.count { $0.stream.isLocalFile }
+      try script.objects.checkMemory(
+        (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
+    }
     active[ObjectIdentifier(stream)] = stream
   }
 
@@ -126,7 +132,7 @@ final class StreamModule {
   private func defineControls() {
     streams.method("start", arity: 0) { [unowned self] object, call in
       try call.suspend { [unowned self] in
-        keep(object)
+        try keep(object)
         try await object.stream.start()
         return []
       }

@@ -10,6 +10,13 @@ internal import Synchronization
 /// owner, otherwise one of its own, since a file system may never answer. The watch and the end of that thread belong to
 /// the owner's loop.
 final class LocalReceiver: StreamReceiver, @unchecked Sendable {
+  /// The most sound decoded ahead of the player: a disk is read at once.
+  private static let lead = StreamTime(seconds: 0.5)
+  /// The size of a buffer for that sound, of two channels at 48 kHz; more sound than fits is not ahead.
+  static let bufferBlocks = 80
+  /// The samples of a piece, which fill a block of the buffer.
+  private static let pieceSamples = PacketBuffer.blockSize / MemoryLayout<Float>.size
+
   private let path: String
   private let options: ReceiverOptions
   private let owner: EventLoop
@@ -131,7 +138,8 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
       if let duration, duration > 0 { station.bitRate = Int((Double(size) / duration / 125).rounded()) }
       report(.answered(station))
       report(.file(FileFacts(canSeek: duration != nil, duration: duration)))
-      buffer.holdBack(above: options.fileLead, wanted: options.fileWait) { [weak self] in
+      buffer.holdBack(above: min(options.fileLead, Self.lead), wanted: min(options.fileWait, Self.lead)) {
+        [weak self] in
         guard let self else { return }
         loop.post { self.resume() }
       }
@@ -163,7 +171,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     }
   }
 
-  /// Decodes about a tenth of a second.
+  /// Decodes about two tenths of a second.
   /// - Returns: true if more is wanted.
   private func decodePieces(of decoder: any Decoder) throws -> Bool {
     for _ in 0..<16 {
@@ -189,9 +197,9 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   private func nextPiece(of decoder: any Decoder) throws -> (StreamFrame, [UInt8])? {
-    var samples = [Float](repeating: 0, count: 1024)
+    var samples = [Float](repeating: 0, count: Self.pieceSamples)
     let channels = max(1, decoder.format.channels)
-    let room = 1024 / channels * channels
+    let room = Self.pieceSamples / channels * channels
     let count = try calls.call {
       try samples.withUnsafeMutableBufferPointer { buffer in
         try decoder.read(into: UnsafeMutableBufferPointer(rebasing: buffer[..<room]))

@@ -53,7 +53,7 @@ extension Stream {
 
   /// Makes a buffer to be played.
   private func makeBuffer() -> StreamBuffer {
-    let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
+    let buffer = StreamBuffer(blocks: bufferBlocks, wait: wait)
     buffer.isFollowed = machine.files?.rest.isEmpty == false
     buffer.keepUnheard(machine.isSuspended, forBurst: true)
     let (this, reference) = (LoopReference(self), LoopReference(buffer))
@@ -64,6 +64,13 @@ extension Stream {
       }
     }
     return buffer
+  }
+
+  /// The size of the buffer in blocks. Of a file of this machine that no session plays, it holds what is decoded ahead: any
+  /// other sound of the file can be read again.
+  var bufferBlocks: Int {
+    if case .session = listener { return options.bufferBlocks }
+    return isLocalFile ? min(options.bufferBlocks, LocalReceiver.bufferBlocks) : options.bufferBlocks
   }
 
   private func play(_ buffer: StreamBuffer) {

@@ -131,7 +131,7 @@ extension Stream {
 
   /// The figures of the buffer for scripts; empty while there is none.
   public var figures: StreamFigures {
-    buffer?.figures(heardAt: position) ?? StreamFigures(size: options.bufferBlocks)
+    buffer?.figures(heardAt: position) ?? StreamFigures(size: bufferBlocks)
   }
 }
 

@@ -117,6 +117,10 @@ public final class Stream {
   /// The URL without user and password, or the path of a file: of the sound that plays, or that the next `start` plays
   /// while the stream is stopped.
   public var url: String { target.url }
+  /// `true` for a file of this machine.
+  public var isLocalFile: Bool { if case .file = target.origin { true } else { false } }
+  /// The memory in bytes that a file of this machine has while it plays to nobody: buffer, decoder and thread.
+  public static let localFileMemory = LocalReceiver.bufferBlocks * PacketBuffer.blockSize + 64 << 10
   /// The options of reception and player; a change takes effect as `StreamOptions` says.
   public var options: StreamOptions {
     get { target.options }
