@@ -31,6 +31,16 @@ public enum ForeignSound {
   /// Returns `true` if a text is the name of such a format.
   public static func isName(_ text: String) -> Bool { magic.contains { $0.name == text } }
 
+  /// The name of an MPEG transport stream, in words.
+  public static let transportStream = "an MPEG transport stream (MPEG-TS)"
+
+  /// Returns `true` if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC
+  /// 13818-1 §2.4.3.2.
+  public static func isTransportStream(_ head: ArraySlice<UInt8>) -> Bool {
+    head.count > 2 * 188
+      && stride(from: head.startIndex, to: head.endIndex, by: 188).allSatisfy { head[$0] == 0x47 }
+  }
+
   private static let inOgg: [(bytes: [UInt8], name: String)] = [
     (Array("Speex   ".utf8), "Speex in Ogg"),
     ([0x80] + Array("theora".utf8), "Theora video in Ogg"),

@@ -80,6 +80,10 @@ enum SourceKind: Equatable {
     if has("caff") || has("fLaC") || has(".snd") || has("riff") { return .soundFile }
     if has("OggS") { return ogg(head[...]) }
     if has("ftyp", at: 4) { return .mp4 }
+    // Some packets identify it: a later one may be damaged.
+    if ForeignSound.isTransportStream(head.prefix(8 * 188)) {
+      return .unsupported(ForeignSound.transportStream)
+    }
     return ForeignSound.name(of: head[...]).map(Self.unsupported)
   }
 

@@ -1,3 +1,4 @@
+internal import Codecs
 public import EventLoop
 internal import HTTP
 
@@ -92,7 +93,7 @@ extension StreamError {
   /// A server that sends something else than sound.
   static func noAudio(_ found: String, from url: String) -> StreamError {
     let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(found))]
-    if found == ContentSniffer.transportStream {
+    if found == ForeignSound.transportStream {
       return StreamError(
         .unsupported, "\(url) can't be played: found \(found)", hint: "look for one in MP3 or AAC",
         facts: facts)

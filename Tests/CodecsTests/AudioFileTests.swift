@@ -82,6 +82,16 @@ import Testing
     #expect(error?.code == "audio.unsupported" && error?.message.contains(name) == true, "\(error as Any)")
   }
 
+  @Test("a transport stream is called by its name, also when a later packet is damaged")
+  func transportStream() throws {
+    var bytes = (0..<400).flatMap { _ in [0x47, 0x40, 0x11, 0x10] + [UInt8](repeating: 0xFF, count: 184) }
+    bytes[100 * 188] = 0
+    let found = try error(bytes)
+    #expect(found?.code == "audio.unsupported")
+    #expect(found?.message.contains("an MPEG transport stream (MPEG-TS)") == true, "\(found as Any)")
+    #expect(try error(Array(bytes.prefix(2 * 188)))?.code == "audio.unreadable")
+  }
+
   @Test(
     "an Ogg file of a codec unknown to libsndfile is reported by the codec's name",
     arguments: [

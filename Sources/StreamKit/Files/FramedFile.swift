@@ -79,7 +79,7 @@ struct FramedFile: FileParser {
         if new != format { found.append(.format(new)) }
         format = new
       case .notAudio(let what):
-        return .unusable(found: what, isUnsupported: what == ContentSniffer.transportStream)
+        return .unusable(found: what, isUnsupported: what == ForeignSound.transportStream)
       case .frame(let frame): framer.withBytes(of: frame) { read(frame, $0) }
       }
     }

@@ -58,9 +58,6 @@ enum ContentSniffer {
     }
   }
 
-  /// The name of an MPEG transport stream, in words.
-  static let transportStream = "an MPEG transport stream (MPEG-TS)"
-
   /// The name of Matroska and WebM, in words.
   static let matroska = "Matroska or WebM"
 
@@ -69,18 +66,11 @@ enum ContentSniffer {
     found == matroska || found.hasSuffix(" in Ogg") || ForeignSound.isName(found)
   }
 
-  /// Returns `true` if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC
-  /// 13818-1 §2.4.3.2.
-  static func isTransportStream(_ head: ArraySlice<UInt8>) -> Bool {
-    head.count > 2 * 188
-      && stride(from: head.startIndex, to: head.endIndex, by: 188).allSatisfy { head[$0] == 0x47 }
-  }
-
   /// Returns a description of unknown bytes, in words.
   static func describe(_ head: ArraySlice<UInt8>) -> String {
     if head.isEmpty { return "nothing" }
     if let name = ForeignSound.name(of: head) { return name }
-    if isTransportStream(head) { return transportStream }
+    if ForeignSound.isTransportStream(head) { return ForeignSound.transportStream }
     let digits = head.prefix(4).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }

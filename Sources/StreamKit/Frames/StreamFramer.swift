@@ -217,8 +217,8 @@ public struct StreamFramer: Sendable {
     if sniffed < ContentSniffer.textLength, head.count >= ContentSniffer.textLength {
       sniffed = ContentSniffer.textLength
       if let found = ContentSniffer.text(head.prefix(ContentSniffer.textLength)) { return refuse(found) }
-      if ContentSniffer.isTransportStream(head.prefix(ContentSniffer.textLength)) {
-        return refuse(ContentSniffer.transportStream)
+      if ForeignSound.isTransportStream(head.prefix(ContentSniffer.textLength)) {
+        return refuse(ForeignSound.transportStream)
       }
     }
     return nil
