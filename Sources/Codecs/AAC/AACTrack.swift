@@ -10,6 +10,9 @@ final class AACTrack {
   /// Output samples per sample of the core: 2 with spectral band replication.
   private(set) var factor: Int
 
+  /// The number of frames that became silence, as they could not be decoded.
+  private(set) var silencedFrames = 0
+
   private let source: any AACPacketSource
   private let decoder: any AACFrameDecoder
   private var configuration: AACConfiguration?
@@ -93,6 +96,7 @@ final class AACTrack {
       let decoded = try decode(packet)
       samplesFormat = AudioFormat(sampleRate: decoded.sampleRate, channels: decoded.channels)
     } catch is AACFailure {
+      silencedFrames += 1
       samples.removeAll(keepingCapacity: true)
       samples += repeatElement(0, count: packet.samples * factor * samplesFormat.channels)
     }

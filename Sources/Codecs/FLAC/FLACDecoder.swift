@@ -86,6 +86,13 @@ final class OggFLACDecoder: Decoder {
 /// Files of FLAC without a container. libsndfile decodes them, but does not report the end of one that was
 /// cut off.
 enum FLACFile {
+  /// Returns `true` for a file that begins with FLAC, behind tags.
+  static func isOne(_ file: borrowing FileDescriptor) -> Bool {
+    var start = 0
+    while let length = StreamTag.id3v2(file.bytes(at: start, count: 10)[...]) { start += length }
+    return file.bytes(at: start, count: 4).elementsEqual("fLaC".utf8)
+  }
+
   /// Returns the number of frames that a file has of the `claimed` ones, more than 0, that its header counts. The end of
   /// a file that was cut off is found by bisection with seeks; only the last part before it is decoded.
   static func frames(of file: consuming FileDescriptor, claimed: Int) throws -> Int {
@@ -118,6 +125,27 @@ enum FLACFile {
     }
     return min(frames, claimed)
   }
+
+  /// Decodes all of a file, and compares its sound with the MD5 in its header, if there is one.
+  /// - Returns: the number of frames that could be decoded, and the damage in words; nil without any.
+  static func check(_ file: consuming FileDescriptor) throws -> (frames: Int, damage: String?) {
+    let source = FLACSource(file)
+    let handle = try FLACHandle(source, isOgg: false, checksSum: true)
+    var frames = 0
+    while FLAC__stream_decoder_process_single(handle.raw) != 0 {
+      frames += source.frameCount
+      source.clear()
+      let state = FLAC__stream_decoder_get_state(handle.raw)
+      if state == FLAC__STREAM_DECODER_END_OF_STREAM || state == FLAC__STREAM_DECODER_ABORTED { break }
+    }
+    let hasSum = FLAC__stream_decoder_finish(handle.raw) != 0
+    guard let info = source.info else { return (0, "FLAC without a header") }
+    if let claimed = info.frames, frames < claimed {
+      return (frames, "\(frames) of the \(claimed) PCM frames in its header")
+    }
+    if source.isDamaged { return (frames, "damaged FLAC") }
+    return (frames, hasSum ? nil : "sound that differs from the MD5 in its header")
+  }
 }
 
 /// A libFLAC decoder, deleted before the source that it reads.
@@ -125,10 +153,11 @@ private struct FLACHandle: ~Copyable {
   let raw: UnsafeMutablePointer<FLAC__StreamDecoder>
   private let source: FLACSource
 
-  init(_ source: FLACSource, isOgg: Bool) throws(AudioError) {
+  init(_ source: FLACSource, isOgg: Bool, checksSum: Bool = false) throws(AudioError) {
     guard let raw = FLAC__stream_decoder_new() else {
       throw AudioError(.unsupported, "cannot start libFLAC: no memory")
     }
+    if checksSum { FLAC__stream_decoder_set_md5_checking(raw, 1) }
     let start = isOgg ? FLAC__stream_decoder_init_ogg_stream : FLAC__stream_decoder_init_stream
     // Unretained: the decoder is deleted before this value releases the source.
     let status = start(

@@ -13,6 +13,8 @@ public final class MP4FileDecoder: Decoder {
   public let frameCount: Int?
   /// The error of a file that was cut off.
   public let shortfall: AudioError?
+  /// The number of frames of AAC that `read` returned as silence, as they could not be decoded.
+  var silencedFrames: Int { track.silencedFrames }
 
   private let source: MP4PacketSource
   private let track: AACTrack
