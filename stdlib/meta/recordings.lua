@@ -52,9 +52,11 @@ local recordings = {}
 ---@field path string Path of the file that was read: the part, while it is recorded.
 ---@field good boolean `true` if the file is whole or open, and agrees with the catalogue.
 ---@field whole boolean `true` if the file is audio from the end of its tag to its last byte.
+---@field checked boolean `false` if no decoder reads its audio, so only its size was compared.
+---@field damage? string Damage of its audio, one line.
 ---@field open boolean `true` while it is being recorded; an open file is not compared with the catalogue.
 ---@field known boolean `true` if the catalogue has an entry for it.
----@field frames integer Whole frames; PCM frames for WAV.
+---@field frames integer Whole frames; PCM frames for WAV, FLAC, MP4, AIFF and CAF.
 ---@field seconds number Length.
 ---@field bytes integer Bytes of audio.
 ---@field junk_bytes integer Bytes that are neither audio nor tag.
@@ -66,7 +68,7 @@ local recordings = {}
 ---@return recordings.Entry[]
 function recordings.list(filter) end
 
----Reads all frames of a file, and compares it with the catalogue. Raises `record.write`, `argument`.
+---Reads all frames of a file, decodes FLAC, MP4, AIFF and CAF, and compares it with the catalogue. Raises `record.write`, `argument`.
 ---@async
 ---@param path string
 ---@return recordings.Verdict

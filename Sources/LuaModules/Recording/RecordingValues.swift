@@ -30,6 +30,7 @@ extension RecordingVerdict {
   var luaValue: LuaValue {
     .record([
       ("path", .string(path)), ("good", .bool(isGood)), ("whole", .bool(isWhole)), ("open", .bool(isOpen)),
+      ("checked", .bool(notChecked == nil)), ("damage", .optional(damage)),
       ("known", .bool(entry != nil)), ("frames", .int(frames)), ("seconds", .number(seconds)),
       ("bytes", .int(bytes)), ("junk_bytes", .int(junkBytes)),
       ("differences", .list(differences.map { .string($0) })),

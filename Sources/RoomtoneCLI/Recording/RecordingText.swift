@@ -69,22 +69,26 @@ extension RecordingText {
         ["bad   \(path.onOneLine)", "      \(error.description.onOneLine)"]
       case .read(let path, let verdict):
         [
-          (verdict.isOpen ? "open  " : verdict.isGood ? "good  " : "bad   ")
-            + "\(RecordingText.clock(verdict.seconds))  \(ByteSize.describe(verdict.bytes))  \(path.onOneLine)"
+          "\(Self.word(verdict))\(Self.length(verdict))  \(ByteSize.describe(verdict.bytes))  \(path.onOneLine)"
             + (verdict.entry == nil ? "  (not in the catalogue)" : "")
         ] + Self.flaws(verdict).map { "      " + $0.onOneLine }
       }
     }
 
+    private static func word(_ verdict: RecordingVerdict) -> String {
+      if verdict.isOpen { return "open  " }
+      if verdict.notChecked != nil, verdict.differences.isEmpty { return "not checked  " }
+      return verdict.isGood ? "good  " : "bad   "
+    }
+
+    private static func length(_ verdict: RecordingVerdict) -> String {
+      verdict.notChecked != nil && verdict.samples == 0 ? "-" : RecordingText.clock(verdict.seconds)
+    }
+
     private static func flaws(_ verdict: RecordingVerdict) -> [String] {
       if verdict.isOpen { return [] }
-      var flaws = verdict.differences
-      if verdict.frames == 0 {
-        flaws.append("there is no frame in it")
-      } else if !verdict.isWhole {
-        flaws.append("\(verdict.junkBytes) bytes are neither frames nor a tag")
-      }
-      return flaws
+      let reason = verdict.notChecked.map { "its sound was not checked: \($0)" }
+      return verdict.differences + [verdict.damage ?? reason].compactMap { $0 }
     }
 
     var json: JSON {
@@ -97,6 +101,7 @@ extension RecordingText {
       case .read(let path, let verdict):
         .object([
           ("path", .string(path)), ("good", .bool(verdict.isGood)), ("whole", .bool(verdict.isWhole)),
+          ("checked", .bool(verdict.notChecked == nil)), ("damage", .optional(verdict.damage)),
           ("open", .bool(verdict.isOpen)), ("catalogued", .bool(verdict.entry != nil)),
           ("frames", .number(verdict.frames)), ("seconds", .decimal(verdict.seconds)),
           ("bytes", .number(verdict.bytes)), ("junk_bytes", .number(verdict.junkBytes)),

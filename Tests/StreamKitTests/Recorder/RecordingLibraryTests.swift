@@ -45,6 +45,57 @@ import Testing
     #expect(try !fixture.library.verify(zeros).isWhole)
   }
 
+  @Test(
+    "a file in a container that the catalogue does not know is decoded",
+    arguments: ["music-44k.flac", "aac-lc-44k.m4a", "base.aiff", "base.caf"])
+  func verifiesContainers(name: String) throws {
+    let fixture = try LibraryFolder()
+    let bytes = try readBytes(Fixtures.path(name))
+    let good = try fixture.library.verify(try fixture.folder.write(bytes, to: name))
+    #expect(good.isGood && good.isWhole && good.seconds > 0.9 && good.damage == nil, "\(good)")
+    let cut = try fixture.folder.write(Array(bytes.dropLast(bytes.count / 3)), to: name)
+    let bad = try fixture.library.verify(cut)
+    #expect(!bad.isGood && !bad.isWhole && bad.damage != nil, "\(bad)")
+  }
+
+  @Test("a file without a decoder is not checked, and good by its length in bytes alone, if that is known")
+  func verifiesNothing() throws {
+    let fixture = try LibraryFolder()
+    let path = try fixture.folder.write(readBytes(Fixtures.path("alac.m4a")), to: "alac.m4a")
+    let unknown = try fixture.library.verify(path)
+    #expect(!unknown.isGood && !unknown.isWhole && unknown.notChecked?.contains("ALAC") == true)
+    var entry = fixture.entry("alac.m4a", state: .finished)
+    (entry.codec, entry.sampleRate, entry.channels, entry.samples) = ("mp4", 0, 0, 0)
+    entry.bytes = try readBytes(path).count
+    try fixture.catalogue.insert(&entry)
+    let known = try fixture.library.verify(path)
+    #expect(known.isGood && !known.isWhole && known.notChecked != nil && known.damage == nil)
+  }
+
+  @Test("the length of a copied file that its row does not have is no difference, and repair enters it")
+  func entersLength() throws {
+    let fixture = try LibraryFolder()
+    let bytes = try readBytes(Fixtures.path("music-44k.flac"))
+    var entry = fixture.entry("show.flac", state: .finished)
+    (entry.codec, entry.sampleRate, entry.channels, entry.samples) = ("flac", 0, 0, 0)
+    (entry.bytes, entry.path) = (bytes.count, try fixture.folder.write(bytes, to: "show.flac"))
+    try fixture.catalogue.insert(&entry)
+    #expect(try fixture.library.verify(entry.path).isGood)
+    #expect(try fixture.library.repair(now: fixture.now).map(\.outcome) == [.corrected])
+    #expect(try fixture.library.list().map(\.seconds) == [1])
+    #expect(try fixture.library.verify(entry.path).isGood && fixture.library.repair(now: fixture.now).isEmpty)
+  }
+
+  @Test("a copied file whose process ended has the length of its sound") func recoversLength() throws {
+    let fixture = try LibraryFolder()
+    let bytes = try readBytes(Fixtures.path("music-44k.flac"))
+    try fixture.left("show.flac", row: 0..<0, part: bytes) {
+      ($0.codec, $0.sampleRate, $0.channels) = ("flac", 0, 0)
+    }
+    #expect(try fixture.library.recover(now: fixture.now).map(\.outcome) == [.named])
+    #expect(try fixture.library.list().map(\.seconds) == [1])
+  }
+
   @Test("a recording that is forgotten stays on the disk") func forgets() throws {
     let fixture = try LibraryFolder()
     let entry = try fixture.finished("show.mp3", 0..<5)

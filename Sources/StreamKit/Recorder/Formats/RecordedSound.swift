@@ -1,10 +1,21 @@
+internal import AudioCore
 internal import Codecs
 
-/// The sound that a recording on the disk holds, found by walking all of it.
+/// The sound that a recording on the disk holds, found by walking all of it, or from the headers of its container.
 struct RecordedSound: Equatable {
-  /// The number of whole frames, of PCM frames in WAV; 0 where there are neither.
+  /// The state of the sound.
+  enum Integrity: Sendable, Equatable {
+    /// Sound from the first byte behind the tag to the last.
+    case whole
+    /// Damaged, with the damage in words.
+    case damaged(String)
+    /// Not read frame by frame, with the reason in words.
+    case unchecked(String)
+  }
+
+  /// The number of whole frames, of PCM frames in WAV and in containers; 0 where there are neither.
   var frames = 0
-  /// The length in PCM frames.
+  /// The length in PCM frames, all of them at `sampleRate`.
   var samples = 0
   /// The bytes of audio.
   var bytes = 0
@@ -12,7 +23,7 @@ struct RecordedSound: Equatable {
   var junkBytes = 0
   /// The length in seconds of sound.
   var seconds = 0.0
-  /// The sample rate in Hz; nil when unknown.
+  /// The sample rate in Hz, in Ogg that of the first stream; nil when unknown.
   var sampleRate: Int?
   /// The number of channels; nil when unknown.
   var channels: Int?
@@ -20,34 +31,91 @@ struct RecordedSound: Equatable {
   var length = 0
   /// The offset of the end of the last whole frame.
   var end = 0
-  /// `true` if there is sound, and nothing else between or behind it.
-  var isWhole = false
+  /// The state of the sound.
+  var integrity = Integrity.damaged("there is no frame in it")
 
-  /// Returns `true` if nothing but the length in bytes is known of sound in a codec.
+  /// `true` if there is sound, and no damage was found in it.
+  var isWhole: Bool { if case .damaged = integrity { false } else { true } }
+
+  /// Returns `true` if a recording in a codec is a copy of bytes that are not walked frame by frame.
   static func isOpaque(_ codec: String) -> Bool { ["ogg", "flac", "mp4", "other"].contains(codec) }
 
-  /// Reads the file at `path`.
-  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown.
+  /// Reads the file at `path`: all of its frames, but of a container its headers alone.
+  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown, and then no container is
+  ///   expected.
   /// - Throws: `record.write` when it can't be read.
   static func read(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
-    var sound = RecordedSound()
-    if let wav = try WAVRecording.read(path) {
-      (sound.frames, sound.samples, sound.isWhole) = (wav.samples, wav.samples, wav.isWhole)
-      (sound.sampleRate, sound.channels, sound.end) = (wav.sampleRate, wav.channels, wav.end)
-      // Recordings are made with 16 bits only.
-      sound.bytes = wav.samples * wav.channels * 2
-      sound.seconds = Double(wav.samples) / Double(wav.sampleRate)
-      sound.length = try FileBytes.withFile(path) { $1 }
+    if let wav = try wav(path) { return wav }
+    if let codec, isOpaque(codec), let sound = try contained(path, ContainedSound.measure(path)) {
+      var sound = sound
+      if case .whole = sound.integrity { sound.integrity = .unchecked("its headers alone were read") }
       return sound
     }
+    return try walked(path, codec: codec)
+  }
+
+  /// Reads all of the file at `path`; the sound in a container is decoded.
+  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown.
+  /// - Throws: `record.write` when it can't be read.
+  static func check(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
+    if let wav = try wav(path) { return wav }
+    if let sound = try contained(path, ContainedSound.check(path)) { return sound }
+    return try walked(path, codec: codec)
+  }
+
+  private static func wav(_ path: String) throws(RecordError) -> RecordedSound? {
+    guard let wav = try WAVRecording.read(path) else { return nil }
+    var sound = RecordedSound()
+    (sound.frames, sound.samples) = (wav.samples, wav.samples)
+    (sound.sampleRate, sound.channels, sound.end) = (wav.sampleRate, wav.channels, wav.end)
+    // Recordings are made with 16 bits only.
+    sound.bytes = wav.samples * wav.channels * 2
+    sound.seconds = Double(wav.samples) / Double(wav.sampleRate)
+    sound.length = try FileBytes.withFile(path) { $1 }
+    if wav.isWhole {
+      sound.integrity = .whole
+    } else if wav.samples > 0 {
+      sound.integrity = .damaged("its header states another length than the file has")
+    }
+    return sound
+  }
+
+  private static func contained(
+    _ path: String, _ finding: ContainedSound.Finding?
+  ) throws(RecordError) -> RecordedSound? {
+    guard let finding else { return nil }
+    var sound = RecordedSound()
+    sound.length = try FileBytes.withFile(path) { $1 }
+    let tag = try FileBytes.withFile(path) { (file, _) throws(RecordError) in
+      AudioFraming.tagLength(try FileBytes.read(file, path, at: 0, count: 10))
+    }
+    (sound.bytes, sound.end) = (max(0, sound.length - tag), sound.length)
+    switch finding {
+    case .unsupported(let words): sound.integrity = .unchecked(words)
+    case .damaged(let words): sound.integrity = .damaged(words)
+    case .sound(let found):
+      (sound.frames, sound.samples) = (found.frames ?? 0, found.frames ?? 0)
+      (sound.sampleRate, sound.channels) = (found.format.sampleRate, found.format.channels)
+      sound.seconds = Double(sound.samples) / Double(found.format.sampleRate)
+      sound.integrity = found.damage.map(Integrity.damaged) ?? .whole
+    }
+    return sound
+  }
+
+  private static func walked(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
+    var sound = RecordedSound()
     let walk = try FrameFile.walk(path)
     (sound.frames, sound.samples, sound.bytes) = (walk.frames, walk.samples, walk.audioBytes)
-    (sound.junkBytes, sound.seconds, sound.isWhole) = (walk.junkBytes, walk.seconds, walk.isWhole)
+    (sound.junkBytes, sound.seconds) = (walk.junkBytes, walk.seconds)
     (sound.length, sound.end) = (walk.length, walk.endOfLastFrame)
     (sound.sampleRate, sound.channels) = (walk.format?.sampleRate, walk.format?.channels)
-    if walk.frames == 0, walk.format == nil, let codec, isOpaque(codec) {
+    if walk.isWhole {
+      sound.integrity = .whole
+    } else if walk.frames > 0 {
+      sound.integrity = .damaged("\(walk.junkBytes) bytes are neither frames nor a tag")
+    } else if walk.format == nil, let codec, isOpaque(codec), walk.length > walk.tagLength {
       (sound.bytes, sound.junkBytes, sound.end) = (walk.length - walk.tagLength, 0, walk.length)
-      sound.isWhole = sound.bytes > 0
+      sound.integrity = .unchecked("no decoder here knows its bytes")
     }
     return sound
   }

@@ -105,7 +105,9 @@ extension RecordingLibrary {
       (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
       try OggRecording.restate(file.path)
     } else if RecordedSound.isOpaque(entry.codec) {
-      entry.bytes = end - start
+      let sound = try RecordedSound.read(file.path, codec: entry.codec)
+      (entry.samples, entry.bytes) = (sound.samples, end - start)
+      (entry.sampleRate, entry.channels) = (sound.sampleRate ?? 0, sound.channels ?? 0)
     } else if let more = try soundAfterRow(entry, file, from: start, to: end) {
       entry.samples += more.samples
       entry.bytes += more.bytes

@@ -116,6 +116,9 @@ extension RecordingLibrary {
     }
     var entry = entry
     (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
+    if entry.sampleRate == 0 {
+      (entry.sampleRate, entry.channels) = (sound.sampleRate ?? 0, sound.channels ?? 0)
+    }
     try catalogue.update([entry])
     return outcome ?? .corrected
   }

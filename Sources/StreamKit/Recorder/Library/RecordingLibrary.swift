@@ -30,14 +30,15 @@ public struct RecordingLibrary {
     return seen
   }
 
-  /// Walks all frames of the recording at `path`, and compares it with its row.
+  /// Walks all frames of the recording at `path`, or decodes what has no frames to be walked, and compares it with its
+  /// row.
   /// - Throws: `record.write` when it can't be read.
   public func verify(_ path: String) throws -> RecordingVerdict {
     let entry = try catalogue.entry(path: path) ?? entry(part: path)
     let isOpen = entry?.part.map(PartFile.isHeld) ?? false
     let file = isOpen ? entry?.part ?? path : path
     return RecordingVerdict(
-      file, try RecordedSound.read(file, codec: entry?.codec), entry: entry, isOpen: isOpen)
+      file, try RecordedSound.check(file, codec: entry?.codec), entry: entry, isOpen: isOpen)
   }
 
   private func entry(part: String) throws -> RecordingEntry? {
