@@ -165,4 +165,17 @@ import Testing
     #expect(try WAVRecording.mend(folder.write([1, 2], to: "short")) == nil)
     #expect(try WAVRecording.mend(folder.write(Array(bytes[..<30]), to: "short")) == nil)
   }
+
+  @Test("a WAV file from a pipe, which states no length, is whole") func pipedWAV() throws {
+    let source = Fixtures.path("music-44k.flac")
+    try Command.succeed(
+      "sh", ["-c", "ffmpeg -v error -i '\(source)' -f wav - | cat > '\(folder.file("piped.wav"))'"])
+    let path = folder.file("piped.wav")
+    let bytes = try readBytes(path)
+    #expect(bytes[4..<8].elementsEqual([0xFF, 0xFF, 0xFF, 0xFF]))
+    let sound = try RecordedSound.read(path, codec: nil)
+    #expect(sound.integrity == .whole && sound.seconds == 1 && sound.samples == 44_100)
+    let odd = try folder.write(bytes + [0], to: "odd.wav")
+    #expect(try !RecordedSound.read(odd, codec: nil).isWhole)
+  }
 }

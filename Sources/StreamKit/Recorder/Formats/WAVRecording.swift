@@ -12,7 +12,7 @@ public struct WAVRecording {
     public let channels: Int
     /// The offset of the end of the last whole PCM frame.
     public let end: Int
-    /// `true` if the header states the actual length.
+    /// `true` if the header states the actual length or, as of a file from a pipe, none.
     public let isWhole: Bool
   }
 
@@ -56,13 +56,20 @@ public struct WAVRecording {
     let start = data.lowerBound
     let samples = (length - start) / width
     let end = start + samples * width
-    let declared = head[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
-    let isWhole = end == length && data.upperBound == end && declared == end - 8
+    func number(_ offset: Int) -> Int { head[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) } }
+    let isWhole =
+      end == length && (data.upperBound == end && number(4) == end - 8 || Self.isUnstated(number(start - 4)))
     return (
       Contents(
         samples: samples, sampleRate: format.sampleRate, channels: format.channels, end: end, isWhole: isWhole
       ),
       start
     )
+  }
+
+  /// Returns `true` if a length of the samples is one that a program leaves when it writes to a pipe and can't go back:
+  /// about 2^31 or 2^32 bytes.
+  private static func isUnstated(_ length: Int) -> Bool {
+    length >= 0xFFFF_FFFF - 36 || (0x7FFF_0000...0x8000_0000).contains(length)
   }
 }
