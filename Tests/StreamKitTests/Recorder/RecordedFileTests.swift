@@ -166,6 +166,25 @@ struct RecordedFileTests {
     }
   }
 
+  @Test("has the seconds of all streams of a chain, each at its own rate") func chain() throws {
+    let bytes =
+      try OggProgramme(.vorbis, seconds: 4, rate: 44_100).bytes
+      + OggProgramme(.vorbis, seconds: 6, rate: 22_050).bytes
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n/chain.ogg\n", type: "audio/x-mpegurl"))
+    station.answer("/chain.ogg", with: .file(bytes, type: "audio/ogg"))
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}")
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(try readBytes(recording.path) == bytes)
+      let path = recording.path
+      let verdict = try await harness.recorder.withLibrary { try $0.verify(path) }
+      let entry = try #require(try await harness.entries().first)
+      #expect(verdict.isGood && abs(verdict.seconds - 10) < 0.1, "\(verdict)")
+      #expect(abs(recording.seconds - 10) < 0.1 && abs(entry.seconds - 10) < 0.1, "\(entry.seconds)")
+    }
+  }
+
   @Test("that changes meanwhile is reported, and the received part is kept") func changed() throws {
     let bytes = try tagged()
     let station = try Station()

@@ -109,6 +109,10 @@ struct RecordedSound: Equatable {
     (sound.junkBytes, sound.seconds) = (walk.junkBytes, walk.seconds)
     (sound.length, sound.end) = (walk.length, walk.endOfLastFrame)
     (sound.sampleRate, sound.channels) = (walk.format?.sampleRate, walk.format?.channels)
+    // A row holds one rate for all of a chain.
+    if walk.formatChanges > 0, let rate = sound.sampleRate {
+      sound.samples = Int((walk.seconds * Double(rate)).rounded())
+    }
     if walk.isWhole {
       sound.integrity = .whole
     } else if walk.frames > 0 {
