@@ -113,6 +113,7 @@ final class SessionPlayback {
     case .paused: session.pause()
     case .started:
       rename()
+      session.soundStarted(sound)
       if session.state == .paused { try? session.resume() }
     case .stopped:
       // The session may play another source by now.
@@ -131,9 +132,9 @@ final class SessionPlayback {
     if isPlayed { phase = .playing }
     switch event {
     // Undone meanwhile: if each followed the other's past, they would never agree.
-    case .state(let state, _) where state != session.state: break
-    case .state(.paused, _): owner.stream.pause()
-    case .state(.playing, _): owner.stream.resumeIfPaused()
+    case .state(let state, _, _) where state != session.state: break
+    case .state(.paused, _, _): owner.stream.pause()
+    case .state(.playing, _, _): owner.stream.resumeIfPaused()
     case .ended(_, _, let reason):
       guard case .playing = phase, !isPlayed else { return }
       if reason == .finished { owner.stream.finish() }

@@ -117,6 +117,30 @@ struct StreamFileTests {
     #expect(lines == ["true\ttrue", "true", "true\ttrue", "true\ttrue\tstream.no_seek", "true"])
   }
 
+  @Test("each file of a list counts its seconds from 1, and the next one begins without a pause")
+  func listTimes() throws {
+    station.answer("/file", with: .page("#EXTM3U\n/a\n/b\n", type: "audio/x-mpegurl"))
+    let tune = try TemporaryFolder()
+    for (name, seconds) in [("a", 3), ("b", 2)] {
+      let samples = (0..<(seconds * 16_000)).map { Float($0 % 20 < 10 ? 0.25 : -0.25) }
+      try Sound(sampleRate: 16_000, channels: [samples]).write(to: tune.file("\(name).wav"))
+      station.answer("/\(name)", with: .file(try readBytes(tune.file("\(name).wav")), type: "audio/wav"))
+    }
+    let lines = try printed(
+      """
+      local files = stream.new(url, { buffer_wait_file = 0.1 })
+      speaker.on("time", function(event) print("time", event.elapsed) end)
+      local last, complete = nil, nil
+      files:on("file_complete", function() complete = task.now() end)
+      files:on("started", function() if complete then last = task.now() - complete end end)
+      speaker.play_stream(files)
+      print(speaker.finish(60))
+      print(last and last < 1.2)
+      """)
+    #expect(lines.prefix(2) == ["time\t1", "time\t2"], "\(lines)")
+    #expect(lines.filter { $0 == "time\t1" }.count == 2 && lines.suffix(1) == ["true"], "\(lines)")
+  }
+
   @Test("a list of files is one programme of a session, which ends with the last of them")
   func list() throws {
     station.answer("/file", with: .page("#EXTM3U\n/a\n/b\n", type: "audio/x-mpegurl"))

@@ -85,6 +85,25 @@ struct TimelineTests {
       ])
   }
 
+  @Test("a resume and a pause are shown with the source that they concern, whatever plays a moment later")
+  func sourceOfState() throws {
+    let lines = try lines(
+      """
+      speaker.open { add_all = false }
+      speaker.device "Kitchen":join()
+      speaker.play "long.wav"
+      speaker.pause() speaker.resume() speaker.stop()
+      speaker.play "tone.wav"
+      speaker.pause() speaker.stop()
+      task.sleep(1)
+      """)
+    #expect(
+      lines.map { $0.drop { !"▶⏸■".contains($0) } }.filter { !$0.isEmpty }.map(String.init) == [
+        "▶ long.wav at volume 22", "⏸ paused", "▶ long.wav at volume 22", "■ long.wav is stopped",
+        "▶ tone.wav at volume 22", "⏸ paused", "■ tone.wav is stopped",
+      ], "\(lines)")
+  }
+
   @Test("a stream's own gain, and its moves back, on and to the newest sound, are lines")
   func streamSound() throws {
     let url = "http://radio.test/live.mp3"

@@ -130,7 +130,7 @@ extension RealTimeTests {
         guard harness.can("play") else { return }
         let session = harness.house.session
         var states: [PlayerState] = []
-        harness.house.events.on(.state) { if case .state(let state, _) = $0 { states.append(state) } }
+        harness.house.events.on(.state) { if case .state(let state, _, _) = $0 { states.append(state) } }
         #expect(await harness.code { try await session.play("/nowhere.wav") } == "audio.not_found")
         try await session.play(try harness.source(seconds: 0.5))
         #expect(session.state == .playing)

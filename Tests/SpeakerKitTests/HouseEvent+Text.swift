@@ -10,7 +10,7 @@ extension HouseEvent {
     case .device(let device, let reason): return "\(mark)\(device.id) \(reason.rawValue)"
     case .volume(let device, let volume, let muted, _, _):
       return "\(mark)\(device.id) \(volume)\(muted ? " muted" : "")"
-    case .state(let state, _): return state.rawValue
+    case .state(let state, _, _): return state.rawValue
     case .ended(_, _, let reason): return "ended \(reason.rawValue)"
     case .error(let code, _, _, _): return "error \(code)"
     }

@@ -72,7 +72,7 @@ final class HouseHarness {
       case .device(let device, let reason): reported.append("device \(device.name) \(reason.rawValue)")
       case .volume(let device, let volume, let muted, let average, _):
         reported.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
-      case .state(let state, _): reported.append("state \(state.rawValue)")
+      case .state(let state, _, _): reported.append("state \(state.rawValue)")
       case .time(let elapsed, _): reported.append("time \(elapsed)")
       case .track(_, let source, let index, let count):
         reported.append("track \(source.title) \(index)/\(count)")

@@ -76,10 +76,10 @@ extension ChangeLog {
     case .volume(let device, let volume, let muted, _, let cause):
       receive(device, volume, muted, cause, house)
     case .device(let device, let reason): receive(device, reason, house)
-    case .state(.playing, let session):
-      add(.play, session, to: .text(session.source?.title ?? ""), emitter ?? origins.play(session))
-    case .state(.paused, let session):
-      add(.pause, session, from: .text(session.source?.title ?? ""), emitter ?? origins.play(session))
+    case .state(.playing, let session, let source):
+      add(.play, session, to: .text(source?.title ?? ""), emitter ?? origins.play(session))
+    case .state(.paused, let session, let source):
+      add(.pause, session, from: .text(source?.title ?? ""), emitter ?? origins.play(session))
     case .ended(let session, let source, let reason):
       guard reason != .replaced else { break }
       add(
@@ -91,7 +91,7 @@ extension ChangeLog {
     case .error(let code, let message, let device, let session):
       origins.failures[session?.id ?? 0] = "\(message) (\(code))"
       delivered = device.flatMap { origins.move($0) }
-    case .state(.stopped, let session): delivered = origins.play(session)
+    case .state(.stopped, let session, _): delivered = origins.play(session)
     case .suspension(.suspending, _, let by): delivered = interruption(by, house)
     case .time, .track: break
     }

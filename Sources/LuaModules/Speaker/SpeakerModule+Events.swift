@@ -156,7 +156,7 @@ extension SpeakerModule {
         ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)),
         ("average", .int(average)), ("cause", .optional(cause?.rawValue)),
       ])
-    case .state(let state, let session):
+    case .state(let state, let session, _):
       .record([("state", .string(state.rawValue)), ("session", sessions(session))])
     case .time(let elapsed, let session):
       .record([("elapsed", .int(elapsed)), ("session", sessions(session))])

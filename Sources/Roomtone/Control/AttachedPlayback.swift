@@ -74,7 +74,7 @@ struct AttachedPlayback {
     ) { session in
       let subscription = house.events.on { event in
         switch event {
-        case .time(_, let other), .track(let other, _, _, _), .state(_, let other):
+        case .time(_, let other), .track(let other, _, _, _), .state(_, let other, _):
           if other === session { report(session, of: house, stream) }
         case .error(let code, let message, _, let other) where other === session:
           if session.queue?.entries.count ?? 1 > 1 {

@@ -152,14 +152,16 @@ public final class Timeline {
       // The first file has the line of the state.
       guard begun[session.id]?.source != source || begun[session.id]?.at != loop.now else { return }
       add(.title("\(source.title), \(index) of \(count)"), room: rooms(of: session))
-    case .state(.playing, let session):
-      begun[session.id] = (session.source, loop.now)
+    case .state(.playing, let session, let source):
+      begun[session.id] = (source, loop.now)
       add(
-        .play(source: title(of: session), level(of: session)), room: rooms(of: session),
+        .play(source: source?.title ?? "nothing", level(of: session)), room: rooms(of: session),
         job: origins.job(playing: session))
-    case .state(.paused, let session):
-      add(.pause(source: title(of: session)), room: rooms(of: session), job: origins.job(playing: session))
-    case .state(.stopped, _): break
+    case .state(.paused, let session, let source):
+      add(
+        .pause(source: source?.title ?? "nothing"), room: rooms(of: session),
+        job: origins.job(playing: session))
+    case .state(.stopped, _, _): break
     case .ended(let session, let source, let reason):
       guard reason != .replaced else { break }
       add(
@@ -219,8 +221,6 @@ public final class Timeline {
       job: job, at: moment, by: changes.delivered)
     publish(lines.removeComplete(at: loop.now))
   }
-
-  private func title(of session: Session) -> String { session.source?.title ?? "nothing" }
 
   private func room(of device: Device) -> TimelineLines.Room {
     guard device.groupName != Group.ungrouped else { return .init(name: device.name, size: 1) }

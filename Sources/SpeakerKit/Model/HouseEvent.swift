@@ -98,8 +98,8 @@ public enum HouseEvent {
   /// A new level, mute or unmute of a speaker; `average` is the house's, see `House.volume`; `cause` is nil for a
   /// command or a fade.
   case volume(Device, volume: Int, muted: Bool, average: Int, cause: LevelCause?)
-  /// A new playback state of a session.
-  case state(PlayerState, Session)
+  /// A new playback state of a session, and the source that it had then: events come later.
+  case state(PlayerState, Session, source: SourceInfo?)
   /// Whole seconds heard of the source, once a second while it plays; counts on over the repetitions of a
   /// looped source.
   case time(elapsed: Int, Session)
@@ -138,7 +138,7 @@ public enum HouseEvent {
   public var session: Session? {
     switch self {
     case .device, .volume: nil
-    case .state(_, let session), .time(_, let session), .ended(let session, _, _): session
+    case .state(_, let session, _), .time(_, let session), .ended(let session, _, _): session
     case .track(let session, _, _, _): session
     case .suspension(_, let session, _): session
     case .error(_, _, _, let session): session

@@ -35,7 +35,7 @@ extension Session {
         seekTarget = nil
         driver.stop(id)
       case .reportState(let state):
-        house?.events.emit(.state(state, self))
+        house?.events.emit(.state(state, self, source: source))
         runningChanged()
       case .reportEnded(let source, let reason):
         house?.events.emit(.ended(self, source: source, reason: reason))
@@ -127,6 +127,14 @@ extension Session {
   func secondsAreWanted() {
     guard isRunning else { return }
     if seekTarget == nil { reportedSeconds = max(reportedSeconds, elapsed / format.sampleRate) }
+    armSeconds()
+  }
+
+  /// Reports seconds from the position on, if that is far in front of those that were reported.
+  func restartSeconds() {
+    guard seekTarget == nil else { return }
+    let seconds = elapsed / format.sampleRate
+    if seconds == 0 || seconds + 1 < reportedSeconds { reportedSeconds = min(seconds, reportedSeconds) }
     armSeconds()
   }
 

@@ -171,6 +171,13 @@ public final class Session {
     return playing === sound
   }
 
+  /// Counts the seconds of the sound from its position on, which is that of the next file of a list. Does nothing when
+  /// `sound` is not the current source.
+  public func soundStarted(_ sound: any SoundSource) {
+    guard plays(sound) else { return }
+    restartSeconds()
+  }
+
   /// Renames the current source. Does nothing when `sound` is not the current source.
   public func soundRenamed(_ sound: any SoundSource, _ source: SourceInfo) {
     guard plays(sound) else { return }

@@ -67,8 +67,10 @@ extension Stream {
       return
     }
     let (position, end) = (position, buffer.range.end)
-    // A player may end a little before the file's own length.
-    if end <= position + StreamTime(seconds: 0.02) || position == heardBefore { return finish() }
+    // A player may end a little before the file's own length, and its position is an estimate that swings then.
+    if end <= position + StreamTime(seconds: 0.02) || heardBefore.map({ position <= $0 }) == true {
+      return finish()
+    }
     let left = max(0.05, (end - position).seconds)
     timers.end = loop.after(Duration(inSeconds: left), keepsAlive: false) { [weak self] in
       self?.awaitEnd(heardBefore: position)

@@ -165,7 +165,7 @@ final class RandomWalk {
       case .device(let device, let reason): note("device \(label(device)) \(reason.rawValue)")
       case .volume(let device, let volume, let muted, let average, _):
         note("volume \(label(device)) \(volume)\(muted ? " muted" : ""), average \(average)")
-      case .state(let state, let session): note("state \(state.rawValue) \(session.name)")
+      case .state(let state, let session, _): note("state \(state.rawValue) \(session.name)")
       case .time(let elapsed, let session):
         let player = sessions.firstIndex { $0 === session } ?? -1
         note("time \(elapsed) \(session.name)", second: (elapsed, player))
