@@ -13,6 +13,18 @@ public enum MusicFiles {
     return Playlist.named(extensionOf: path) != nil
   }
 
+  /// Checks that a text for a path, which may have been meant as a URL, has no password that an error would show.
+  /// - Throws: `audio.not_found` without user and password, if there is no file at the path.
+  public static func refuseCredentials(_ given: String, at path: String) throws {
+    let shown = StreamAddress.redacted(given)
+    guard shown != given, given.contains(":"), RemoteMount.of(path) == nil, access(path, F_OK) != 0 else {
+      return
+    }
+    throw AudioError.notFound(
+      shown, cause: "no such file or directory",
+      hint: "the address of a station begins with http:// or https://")
+  }
+
   /// Returns when the remote mounts that hold the paths have answered: nothing else may be called for them on a loop.
   /// - Throws: `audio.unreadable` when one has not.
   public static func awaitAnswer(of paths: [String], on loop: EventLoop) async throws {

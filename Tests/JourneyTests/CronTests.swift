@@ -81,6 +81,15 @@ struct CronTests {
       ])
   }
 
+  @Test("warn of a password in a URL, which others could read")
+  func password() throws {
+    guard let room = try CronRoom() else { return }
+    let outcome = try room.run("$ROOMTONE cron add @daily record http://joe:sesame@127.0.0.1/a --for 2h")
+    #expect(
+      outcome.status == 0 && outcome.errors.hasPrefix("warn: the password of http://127.0.0.1/a stands"))
+    #expect(!outcome.errors.contains("sesame") && outcome.errors.contains("--password-file"), "\(outcome)")
+  }
+
   @Test("are reported as failed when the crontab has lost a foreign line")
   func lostLine() throws {
     let home = try Home()

@@ -89,6 +89,16 @@ import Testing
     for (words, line) in [
       (["missing.wav"], "cannot open missing.wav: no such file or directory (audio.not_found)"),
       (
+        ["morning"],
+        "cannot open morning: no such file, and no station \"morning\" is configured (audio.not_found); "
+          + "roomtone doctor lists the stations of the configuration"
+      ),
+      (
+        ["http:/me:secret@radio/x"],
+        "cannot open …radio/x: no such file or directory (audio.not_found); "
+          + "the address of a station begins with http:// or https://"
+      ),
+      (
         ["tune.wav", "--on", "kichen"],
         "no room or speaker is called \"kichen\" (speaker.unknown); did you mean \"Kitchen\"?"
       ),

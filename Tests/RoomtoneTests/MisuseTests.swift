@@ -222,6 +222,31 @@ struct MisuseTests {
     #expect(lines[4].hasSuffix("did you mean 'task'?"))
   }
 
+  @Test("no error of a file shows the password of a text that was meant as a URL")
+  func passwordsInPaths() throws {
+    let lines = try EngineHarness.printed(
+      """
+      local stream = require "stream"
+      for _, url in ipairs {
+        "rtsp://user:secret@h/x", "htp://user:secret@h/x", "http://user:secret@[bad/x", "http://user:secret@h:99999/x",
+        "http:/user:secret@h/x", "//user:secret@h/x", "user:secret@127.0.0.1:1/x",
+      } do
+        for _, err in ipairs {
+          failure(speaker.play, url), failure(speaker.play, { url }), failure(speaker.interrupt, { play = url }),
+          failure(function() stream.file(url):start() end),
+        } do print(err.code, err, err.path or err.url) end
+      end
+      print(code(speaker.play, "12:00 me@home.mp3"))
+      print(message(speaker.play, { "tone.wav\0.mp3" }))
+      """)
+    #expect(lines.count == 30 && !lines.contains { $0.contains("secret") }, "\(lines)")
+    #expect(
+      lines.filter { $0.hasPrefix("stream.unsupported\t") && $0.contains("rtsp:// addresses") }.count == 3)
+    #expect(
+      lines.contains { $0.hasPrefix("audio.not_found\t") && $0.contains("…127.0.0.1:1/x: no such file") })
+    #expect(lines.last == "bad argument #1 to 'play' ([1]: the path contains a zero byte)")
+  }
+
   @Test("a position may be text, as every duration")
   func positions() throws {
     let lines = try EngineHarness.printed(

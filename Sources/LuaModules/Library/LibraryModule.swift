@@ -27,8 +27,11 @@ enum LibraryModule {
 
   /// `check_file(path)`: a file to play later, found as `speaker.play` finds it.
   private static func checkFile(_ call: LuaCall, _ script: Script) throws -> LuaReturn {
-    let path = try call.string(1, .path)
-    let found = script.path(of: path)
+    let path = try call.string(1)
+    // The caller names the option, in place of this function.
+    let found = try script.path(ofSound: path) {
+      LuaError(code: "argument", message: $0, hint: $1)
+    }
     if let answer = try script.mounts.await([found], call) { return answer }
     guard access(found, R_OK) == 0 else {
       throw LuaError(code: "audio.not_found", message: "can't open \(path): \(SystemError(errno).text)")

@@ -28,16 +28,23 @@ extension LuaCall {
   }
 }
 
-/// The path of a file, where a URL may have been meant to go.
-/// - Parameter problem: makes the error, of what is wrong and what to do.
-func checkedPath(_ given: String, _ problem: (_ problem: String, _ hint: String?) -> any Error) throws
-  -> String
-{
-  if given.isEmpty { throw problem("the path is empty", nil) }
-  if let address = try? StreamAddress(given) {
-    throw problem("\(address) is a URL, not a file", "streams are played with play_stream")
+extension Script {
+  /// The path of a sound file, folder or playlist, where a URL may have been meant to go.
+  /// - Parameter problem: makes the error of a message and a hint.
+  /// - Throws: that error, also for the URL of a stream; `stream.url`, `stream.unsupported` for a URL that does not work
+  ///   here; `audio.not_found` for a text with a password in it.
+  func path(ofSound given: String, _ problem: (_ problem: String, _ hint: String?) -> any Error) throws
+    -> String
+  {
+    if given.isEmpty { throw problem("the path is empty", nil) }
+    if given.utf8.contains(0) { throw problem("the path contains a zero byte", nil) }
+    if StreamAddress.looksLikeURL(given) {
+      throw problem("\(try StreamAddress(given)) is a URL, not a file", "streams are played with play_stream")
+    }
+    let path = path(of: given)
+    try MusicFiles.refuseCredentials(given, at: path)
+    return path
   }
-  return given
 }
 
 /// True if a text given for a URL looks like the path of a file.

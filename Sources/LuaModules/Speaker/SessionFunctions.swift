@@ -189,7 +189,7 @@ struct SessionFunctions {
     _ given: LuaValue, _ state: LuaState, _ script: Script, problem: (String, String?) -> any Error
   ) throws -> (paths: [String], isList: Bool) {
     if case .string(let path) = given {
-      return ([script.path(of: try checkedPath(path, problem))], false)
+      return ([try script.path(ofSound: path, problem)], false)
     }
     guard let list = state.list(given) else { throw problem("a file or a list of files expected", nil) }
     guard !list.isEmpty else { throw problem("the list has no files", nil) }
@@ -197,7 +197,7 @@ struct SessionFunctions {
       guard case .string(let path) = value else {
         throw problem("[\(index + 1)]: the path of a file expected", nil)
       }
-      return script.path(of: try checkedPath(path) { problem("[\(index + 1)]: \($0)", $1) })
+      return try script.path(ofSound: path) { problem("[\(index + 1)]: \($0)", $1) }
     }
     return (paths, true)
   }

@@ -7,7 +7,9 @@ internal import StreamKit
 extension StreamModule {
   /// `stream.file(path, options)`
   func file(_ call: LuaCall) throws -> LuaReturn {
-    let path = script.path(of: try call.string(1, .path))
+    let given = try call.string(1, .path)
+    let path = script.path(of: given)
+    try MusicFiles.refuseCredentials(given, at: path)
     let (options, _) = try options(call, 2)
     return call.return(streams(try adopt(service.stream(file: path, options: options))))
   }

@@ -34,6 +34,13 @@ enum CronCommand {
       Terminal.log(
         .warn, "\(name) has a password in it and is left out: others could read it in the crontab's job", [])
     }
+    for word in arguments.operands where StreamAddress.looksLikeURL(word) {
+      guard StreamAddress.redacted(word) != word else { continue }
+      Terminal.log(
+        .warn,
+        "the password of \(StreamAddress.redacted(word)) stands in the crontab, and in 'ps' while the job runs: "
+          + "give it with --user and --password-file, or name the station in the configuration", [])
+    }
     var added: Crontab.Job?
     try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
       let name = try name(given ?? job.name, isGiven: given != nil, in: crontab)

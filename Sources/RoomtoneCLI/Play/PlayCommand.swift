@@ -1,4 +1,6 @@
+internal import AudioCore
 internal import EventLoop
+internal import Glibc
 internal import Home
 internal import Roomtone
 internal import SpeakerKit
@@ -61,8 +63,8 @@ enum PlayCommand {
     var silent: [String] = []
     house.events.on { event in
       switch event {
-      case .time(_, let session), .track(let session, _, _, _), .state(.playing, let session),
-        .state(.paused, let session):
+      case .time(_, let session), .track(let session, _, _, _), .state(.playing, let session, _),
+        .state(.paused, let session, _):
         line.show(session)
       case .volume: line.show(session)
       case .error(let code, let message, _, let session) where session?.queue?.entries.count ?? 1 > 1:
@@ -136,6 +138,17 @@ enum PlayCommand {
   }
 
   private static func play(files options: Options, on session: Session, of house: House) async throws {
+    for file in options.files {
+      try MusicFiles.refuseCredentials(file, at: file)
+      // A name without an extension may have been meant as that of a station.
+      guard file.allSatisfy({ $0.isLetter || $0.isNumber || " -_".contains($0) }),
+        RemoteMount.of(file) == nil,
+        access(file, F_OK) != 0
+      else { continue }
+      throw AudioError.notFound(
+        file, cause: "no such file, and no station \(quoted(file)) is configured",
+        hint: "roomtone doctor lists the stations of the configuration")
+    }
     if options.files.count == 1 { try await MusicFiles.awaitAnswer(of: options.files, on: house.loop) }
     if options.files.count == 1, !MusicFiles.isCollection(options.files[0]) {
       return try await session.play(options.files[0], loops: options.loops)
