@@ -61,7 +61,7 @@ public enum StandardLibrary {
 /// The files of the library that are not modules, by paths at which they can be opened: without the disk, so that an
 /// alarm sounds on a full one, too. Confined to the loop.
 final class LibraryFiles {
-  /// The folder of the library; nil for the one inside the program.
+  /// The folder whose files precede those inside the program; nil for none.
   private let folder: String?
   /// Descriptors of files in memory, by their paths in the library.
   private var descriptors: [String: Int32] = [:]
@@ -77,7 +77,7 @@ final class LibraryFiles {
 
   /// Returns the path of a file, valid as long as this object.
   private func path(of name: String) throws -> String {
-    if let folder { return "\(folder)/\(name)" }
+    if let folder, access("\(folder)/\(name)", R_OK) == 0 { return "\(folder)/\(name)" }
     if let known = descriptors[name] { return Self.path(of: known) }
     guard let bytes = StandardLibrary.file(name) else {
       throw LuaError(code: "argument", message: "the library has no file \(name)")

@@ -34,6 +34,18 @@ import Testing
     #expect(lines == ["function\tfunction", "test.lua:2\tdid you mean 'recorder'?"])
   }
 
+  @Test("supplies the files that a folder in its place lacks") func lacking() throws {
+    var harness = try EngineHarness()
+    harness.standardLibrary = "/nowhere"
+    let lines = try harness.printed(
+      """
+      speaker.open()
+      speaker.play(require "roomtone.files".path "sounds/bell.mp3")
+      print(speaker.is_playing())
+      """)
+    #expect(lines == ["true"])
+  }
+
   @Test("supplies the tune of simulated stations without any file") func tune() throws {
     var harness = try EngineHarness()
     harness.standardLibrary = nil
