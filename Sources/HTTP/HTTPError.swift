@@ -48,6 +48,8 @@ extension HTTPError {
   public init(_ kind: Kind, host: String?, _ detail: String = "") {
     let host = host.flatMap { $0.isEmpty ? nil : $0 }
     let phrase = kind.phrase(host ?? "the server")
+    // libcurl's words for it say the same again.
+    let detail = kind == .resolve && detail.hasPrefix("Could not resolve host") ? "" : detail
     self.init(
       kind, detail.isEmpty ? phrase : "\(phrase): \(detail)",
       facts: host.map { [ErrorFact("host", .string($0))] } ?? [])

@@ -19,7 +19,7 @@ public struct RoomActions {
         number <= House.maximumVolume
       else {
         throw SpeakerError(
-          .range, "\"\(text.prefix(40).description.onOneLine)\" is no volume",
+          .range, "\"\(text.prefix(40).description.onOneLine)\" is not a volume",
           hint: "a level from 0 to \(House.maximumVolume), or a change: +5, -5")
       }
       switch text.first {

@@ -21,6 +21,11 @@ struct Stack {
     } else if lua_type(L, index) == LUA_TNONE {
       return "no value"
     }
+    if lua_type(L, index) == LUA_TSTRING, let bytes = bytes(index),
+      String(validating: bytes, as: UTF8.self) == nil
+    {
+      return "a string that is not UTF-8"
+    }
     return String(cString: lua_typename(L, lua_type(L, index)))
   }
 

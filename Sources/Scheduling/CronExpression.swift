@@ -189,6 +189,6 @@ private struct CronField {
   }
 
   private func wrong(_ field: String, _ reason: String, hint: String? = nil) -> ScheduleError {
-    ScheduleError(.syntax, "\(quoted(field)) is no \(what) for cron: \(reason)", hint: hint)
+    ScheduleError(.syntax, "\(quoted(field)) is not a valid \(what) for cron: \(reason)", hint: hint)
   }
 }

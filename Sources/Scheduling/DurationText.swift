@@ -25,12 +25,14 @@ public enum DurationText {
       let hasFraction = reader.skip(".")
       let fraction = hasFraction ? reader.run(where: isDigit) : ""
       if hasFraction && fraction.isEmpty { throw wrong("digits are missing after the point") }
+      let hasBlank = reader.skip(" ")
       let name = reader.run(where: isLetter)
       if name.isEmpty { throw wrong("a unit is missing after \(whole)") }
       guard let unit = units.firstIndex(where: { $0.name == name }) else {
         throw ScheduleError(
           .syntax, "\(quoted(text)) is not a duration: unknown unit \(quoted(name)); use d, h, m, s, ms: 5m")
       }
+      if hasBlank { throw wrong("the unit stands right behind the number: \(whole)\(name)") }
       guard unit >= nextUnit else { throw wrong("units go from large to small, each once") }
       nextUnit = unit + 1
       guard let part = nanoseconds(whole, fraction, units[unit].nanoseconds) else {

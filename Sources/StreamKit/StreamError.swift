@@ -139,7 +139,8 @@ extension StreamError {
     switch kind {
     case .tls: "check the clock of this machine and its certificates (ca-certificates)"
     case .tooManyRedirects: "check the address in a browser"
-    case .refused, .resolve: "check the address, and that the server runs"
+    case .refused: "check the address, and that the server runs"
+    case .resolve: "check the address, and that this machine is online"
     default: nil
     }
   }

@@ -45,6 +45,7 @@ struct TextTests {
       print(message(schedule.at, "06:45", { name = "\\xff" }, print))
       print(message(speaker.play_stream, "http://caf\\xe9.example/"))
       print(message(stream.file, "\\xe4.wav"))
+      print(message(require "task".exec, { "echo", "\\xff" }))
       -- What is only shown may be anything.
       print "caf\\xe9"
       log.info "caf\\xe9"
@@ -55,6 +56,7 @@ struct TextTests {
         "bad argument #1 to 'new' (\(wrong)e9 at 11)", "bad argument #1 to 'device' (\(wrong)e9 at 4)",
         "bad argument #2 to 'at' (option 'name': \(wrong)ff at 1)",
         "bad argument #1 to 'play_stream' (\(wrong)e9 at 11)", "bad argument #1 to 'file' (\(wrong)e4 at 1)",
+        "bad argument #1 to 'exec' (element 2: text in UTF-8 without zero bytes expected, got a string that is not UTF-8)",
         "caf\u{FFFD}",
       ])
   }

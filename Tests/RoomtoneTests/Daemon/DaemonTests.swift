@@ -161,7 +161,7 @@ import Testing
       ("trigger", #"{"name":"a b"}"#, "a name of a trigger expected"),
       ("skip", #"{"job":"x"}"#, "no job is called \"x\""),
       ("volume", #"{"room":"attic"}"#, "no room or speaker is called \"attic\""),
-      ("volume", #"{"room":"kitchen","volume":"51"}"#, "\"51\" is no volume"),
+      ("volume", #"{"room":"kitchen","volume":"51"}"#, "\"51\" is not a volume"),
       ("pause", "{}", "nothing plays"), ("log", #"{"script":"zz"}"#, "no script is called \"zz\""),
       ("eval", #"{"code":"1","script":"zz"}"#, "no script is called \"zz\""),
     ])

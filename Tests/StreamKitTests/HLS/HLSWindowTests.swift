@@ -39,7 +39,8 @@ import Testing
     #expect(HLSWindow().lead == 0)
   }
 
-  @Test("the live position leaves a player what is heard until more comes, or what it waits for") func live() {
+  @Test("the live position leaves a player what is heard until more comes, or what it waits for") func live()
+  {
     let buffer = StreamBuffer(blocks: 100, wait: StreamTime(seconds: 2))
     let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)
     let bytes = [UInt8](repeating: 1, count: 200)
