@@ -90,7 +90,7 @@ import Testing
       (["missing.wav"], "cannot open missing.wav: no such file or directory (audio.not_found)"),
       (
         ["morning"],
-        "cannot open morning: no such file, and no station \"morning\" is configured (audio.not_found); "
+        "cannot open morning: no such file, and no station 'morning' is configured (audio.not_found); "
           + "roomtone doctor lists the stations of the configuration"
       ),
       (
