@@ -28,9 +28,9 @@ struct RecorderCoreTests {
     #expect(fileNames(in: folder.path).contains("old.mp3"))
     // A recording that continues for days.
     let template = try RecordingTemplate(folder.file("new.mp3"))
-    let plan = RecordingPlan(
+    let files = RecordingFiles(
       .init(template: template.text), template, .init(address: "http://radio/", station: StationName()), core)
-    core.add(RecordingWriter(RecordingQueue(), plan, RecordingProgress()) { _ in }, 1)
+    core.add(RecordingWriter(RecordingQueue(), files, RecordingProgress()) { _ in }, 1)
     var hasPassed = false
     let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }
     _ = loop.run(until: { hasPassed })

@@ -50,11 +50,11 @@ final class WriterHarness {
     var options = RecordingOptions(template: self.folder.file(template))
     change(&options)
     core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
-    let plan = RecordingPlan(
+    let files = RecordingFiles(
       options, try RecordingTemplate(options.template),
       .init(address: "http://radio/", station: StationName()),
       core)
-    writer = RecordingWriter(queue, plan, progress) { [unowned self] event in
+    writer = RecordingWriter(queue, files, progress) { [unowned self] event in
       switch event {
       case .began(let path): reported.append("began \(path.split(separator: "/").last ?? "")")
       case .closed(let reported, let path):

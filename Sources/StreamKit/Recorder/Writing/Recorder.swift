@@ -85,10 +85,10 @@ public final class Recorder {
     active[number] = recording
     let this = LoopReference(self)
     let loop = loop
-    let source = RecordingPlan.Source(address: address, station: stream.stationName)
+    let source = RecordingFiles.Source(address: address, station: stream.stationName)
     core.post { core in
-      let plan = RecordingPlan(options, template, source, core)
-      let writer = RecordingWriter(queue, plan, progress) { event in
+      let files = RecordingFiles(options, template, source, core)
+      let writer = RecordingWriter(queue, files, progress) { event in
         loop.post { this.object?.receive(event, number) }
       }
       core.add(writer, number)

@@ -6,7 +6,7 @@ extension RecordingWriter {
   func close(
     _ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false
   ) throws(RecordError) {
-    try plan.close(part, isCutOff: isCutOff, isLast: isLast)
+    try files.close(part, isCutOff: isCutOff, isLast: isLast)
     if sound.fileEnd != nil {
       // Bytes have no length until all of them are there.
       ledger.receive(StreamTime(samples: part.entry.samples, sampleRate: part.entry.sampleRate))
@@ -14,7 +14,7 @@ extension RecordingWriter {
       let seconds = ledger.time.seconds
       progress.update { $0.seconds = seconds }
     }
-    let path = part.entry.part == nil && plan.lastPath == part.entry.path ? part.entry.path : nil
+    let path = part.entry.part == nil && files.lastPath == part.entry.path ? part.entry.path : nil
     if path != part.reportedPath { report(.closed(part.reportedPath, as: path)) }
   }
 
@@ -30,20 +30,20 @@ extension RecordingWriter {
         failure = error
       }
     }
-    let path = plan.lastPath ?? parts.last?.entry.path
+    let path = files.lastPath ?? parts.last?.entry.path
     parts = []
-    plan.writeCueSheet()
+    files.writeCueSheet()
     if let failure { report(.stopped(failure, resumes: false)) } else { report(.finished(path: path)) }
   }
 
   func fail(_ error: RecordError, _ now: Instant) {
-    var resumes = plan.options.resumesWhenSpace && error.kind == .diskFull
+    var resumes = files.options.resumesWhenSpace && error.kind == .diskFull
     if case .waiting = beginning { resumes = false }
     for part in parts {
       part.entry.error = error.description
       part.fails = true
       // The sound that could be written is kept.
-      do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { plan.lost(part, error) }
+      do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { files.lost(part, error) }
     }
     (parts, sound.format) = ([], nil)
     _ = planner.reset()
@@ -54,7 +54,7 @@ extension RecordingWriter {
     } else {
       hasEnded = true
       queue.close()
-      plan.writeCueSheet()
+      files.writeCueSheet()
     }
     report(.stopped(error, resumes: resumes))
   }
@@ -79,7 +79,7 @@ extension RecordingWriter {
   func resume(_ now: Instant) {
     let isRoom: Bool
     do throws(RecordError) {
-      try plan.requireRoom(atLeast: Self.roomToResume)
+      try files.requireRoom(atLeast: Self.roomToResume)
       isRoom = true
     } catch { isRoom = false }
     waitsUntil = isRoom ? nil : now.advanced(by: .seconds(5))

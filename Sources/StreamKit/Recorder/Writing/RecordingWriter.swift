@@ -9,7 +9,7 @@ internal import EventLoop
 /// the sound.
 final class RecordingWriter {
   let queue: RecordingQueue
-  let plan: RecordingPlan
+  let files: RecordingFiles
   let progress: RecordingProgress
   private let onEvent: (WriterEvent) -> Void
 
@@ -82,11 +82,11 @@ final class RecordingWriter {
   }
 
   init(
-    _ queue: RecordingQueue, _ plan: RecordingPlan, _ progress: RecordingProgress,
+    _ queue: RecordingQueue, _ files: RecordingFiles, _ progress: RecordingProgress,
     onEvent: @escaping (WriterEvent) -> Void
   ) {
-    (self.queue, self.plan, self.progress, self.onEvent) = (queue, plan, progress, onEvent)
-    planner = CutPlanner(plan.options.split)
+    (self.queue, self.files, self.progress, self.onEvent) = (queue, files, progress, onEvent)
+    planner = CutPlanner(files.options.split)
   }
 
   func report(_ event: WriterEvent) {
@@ -129,7 +129,7 @@ final class RecordingWriter {
       // Sound from before frames were lost is as good as any.
       if isOverrun { waitsForTitle = false }
       if !waiting.isEmpty, !isWaitingForTitle(now) { try write(wall) }
-      if isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
+      if isOverrun, !hasEnded { throw .tooSlow(files.options.template) }
     } catch { return fail(error, now) }
   }
 
@@ -171,7 +171,7 @@ final class RecordingWriter {
 
   /// The sound that is to be recorded, with the part of the padding before it that there was; nil without an end.
   private var length: Duration? {
-    let options = plan.options
+    let options = files.options
     return options.duration.map { duration in
       let before = queue.beginning - StreamTime(options.back)
       return duration + options.padAfter
@@ -180,7 +180,7 @@ final class RecordingWriter {
   }
 
   private func isDue(_ now: Instant, _ wall: WallTime) -> Bool {
-    if let end = plan.options.end, wall >= end { return true }
+    if let end = files.options.end, wall >= end { return true }
     // Time passes also while no sound comes.
     guard let length, let firstArrival = reserve.first else { return false }
     return firstArrival.duration(to: now) >= length + .seconds(2)
@@ -197,11 +197,11 @@ final class RecordingWriter {
 
   /// Looks every few seconds whether the disk has room.
   private func look(_ now: Instant) throws(RecordError) {
-    guard plan.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
+    guard files.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
       return
     }
     lastLook = now
-    try plan.requireRoom()
+    try files.requireRoom()
   }
 
   // MARK: Writing
@@ -310,8 +310,8 @@ final class RecordingWriter {
       let full = parts[index]
       try spendFile()
       count += 1
-      let next = try plan.open(
-        format, title: title, number: count, start: plan.now, behind: full, headers: sound.headers)
+      let next = try files.open(
+        format, title: title, number: count, start: files.now, behind: full, headers: sound.headers)
       next.ends = full.ends
       bytes += next.entry.bytes
       parts.insert(next, at: index + 1)
@@ -324,7 +324,7 @@ final class RecordingWriter {
   /// Counts a file that begins as the sound of the one before is of another kind, or too long.
   /// - Throws: `record.write` if there are too many of them.
   private func spendFile() throws(RecordError) {
-    guard budget.spend(sound: ledger.time, clock: now) else { throw .formatUnstable(plan.options.template) }
+    guard budget.spend(sound: ledger.time, clock: now) else { throw .formatUnstable(files.options.template) }
   }
 
   func apply(_ mark: RecordingQueue.Mark) {
@@ -407,7 +407,7 @@ final class RecordingWriter {
   private func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
     guard let format = sound.format else { return }
     count += 1
-    let part = try plan.open(
+    let part = try files.open(
       format, title: title, number: count, start: wall, isCutOff: isCutOff, fileEnd: sound.fileEnd,
       headers: sound.headers)
     parts.append(part)
@@ -417,7 +417,7 @@ final class RecordingWriter {
 
   /// Reports that a file has begun; not the first, unless the recording is split.
   private func reportTrack(_ part: RecordingPart, _ title: StreamTitle?) {
-    guard count > 1 || plan.options.split != nil else { return }
+    guard count > 1 || files.options.split != nil else { return }
     report(.track(path: part.entry.path, title: title?.text))
   }
 }

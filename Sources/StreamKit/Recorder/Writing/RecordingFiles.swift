@@ -3,7 +3,7 @@ internal import EventLoop
 internal import Glibc
 
 /// Opens and closes the files of a recording by its options. Confined to the disk thread.
-final class RecordingPlan {
+final class RecordingFiles {
   /// The source of the sound.
   struct Source: Sendable {
     let address: StreamAddress
