@@ -53,7 +53,7 @@ final class SoundHarness {
   /// The samples read since the last change of format.
   private var read: [Float] = []
   private(set) var sounds: [Sound] = []
-  private var decoder: SoundDecoder?
+  private var decoder: ProcessedDecoder?
 
   init(_ pieces: Sound...) {
     controls = SoundControls(loop)
@@ -92,7 +92,8 @@ final class SoundHarness {
   @discardableResult
   func read(_ frames: Int = .max, isThere: Bool = true) throws -> Int {
     let decoder =
-      decoder ?? SoundDecoder(inner, controls.chain, levels, deadline: .init(now: { [unowned self] in now }))
+      decoder
+      ?? ProcessedDecoder(inner, controls.chain, levels, deadline: .init(now: { [unowned self] in now }))
     self.decoder = decoder
     let block = PCMBlock(format: .session, frames: 1000)
     var (done, standstill) = (0, 0)

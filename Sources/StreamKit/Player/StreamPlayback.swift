@@ -83,7 +83,7 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
     }
     let levels = LevelMap()
     levelMap.withLock { $0 = levels }
-    return SoundDecoder(
+    return ProcessedDecoder(
       StreamDecoder(buffer, map: new), chain, levels, deadline: chain.loop.isVirtual ? nil : .init())
   }
 

@@ -7,7 +7,7 @@ internal import EventLoop
 /// A block that does not return in time is delivered unchanged, and so are those behind it, at the pace of
 /// playback, until the loop responds. Where a changed block meets an unchanged one, it fades there into the
 /// unchanged sound.
-final class TapStage: SoundStage {
+final class BlockTapDecoder: TapDecoder {
   /// The time limits for blocks on the loop: a player has decoded 1.5 s ahead, and reads again once half of
   /// that is left.
   struct Deadline {

@@ -1,7 +1,7 @@
 internal import AudioCore
 
 /// A tap between a decoder and its reader, itself a decoder of the changed sound. For one thread at a time.
-protocol SoundStage: LiveDecoder {
+protocol TapDecoder: LiveDecoder {
   /// The number of the tap.
   var number: Int { get }
   /// The decoder that it reads.
@@ -14,7 +14,7 @@ protocol SoundStage: LiveDecoder {
   var isDone: Bool { get }
 }
 
-extension SoundStage {
+extension TapDecoder {
   var frameCount: Int? { upstream.frameCount }
   /// Does nothing: frames are reported by the first decoder.
   func onFrames(_ wake: @escaping @Sendable () -> Void) {}
@@ -26,7 +26,7 @@ extension Decoder {
 }
 
 /// The stage of an effect, which fades in and out over one block of 20 ms.
-final class EffectStage: SoundStage {
+final class EffectTapDecoder: TapDecoder {
   let number: Int
   var upstream: any Decoder
   private(set) var format: AudioFormat

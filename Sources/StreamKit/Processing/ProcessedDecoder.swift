@@ -5,7 +5,7 @@ internal import EventLoop
 ///
 /// The taps are a row of stages, each a decoder that reads the one before. Behind them come the gain, a
 /// limiter where something can exceed full scale, and the meter.
-final class SoundDecoder: LiveDecoder {
+final class ProcessedDecoder: LiveDecoder {
   private(set) var format: AudioFormat
   private(set) var isWaiting = false
   var frameCount: Int? { inner.frameCount }
@@ -14,8 +14,8 @@ final class SoundDecoder: LiveDecoder {
   private let chain: SoundChain
   private let levels: LevelMap
   private let waker = Waker()
-  private let deadline: TapStage.Deadline?
-  private var stages: [any SoundStage] = []
+  private let deadline: BlockTapDecoder.Deadline?
+  private var stages: [any TapDecoder] = []
   private var version: Int?
   private var gain: Float = 1
   private var output: SoundOutput?
@@ -24,7 +24,7 @@ final class SoundDecoder: LiveDecoder {
 
   /// Creates a decoder of the changed sound of `inner`.
   /// - Parameter deadline: the time limits for a script's taps; nil for none, under virtual time.
-  init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, deadline: TapStage.Deadline?) {
+  init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, deadline: BlockTapDecoder.Deadline?) {
     self.inner = inner
     self.chain = chain
     self.levels = levels
@@ -73,12 +73,14 @@ final class SoundDecoder: LiveDecoder {
     }
   }
 
-  private func stage(_ tap: SoundChain.Tap, fadesIn: Bool) -> any SoundStage {
+  private func stage(_ tap: SoundChain.Tap, fadesIn: Bool) -> any TapDecoder {
     let port = TapPort(tap.number, tap.object, loop: chain.loop, waker: waker)
     switch tap.kind {
     case .effect(let effect):
-      return EffectStage(effect, number: tap.number, upstream: last, fadesIn: fadesIn) { port.report($0) }
-    case .blocks: return TapStage(port, upstream: last, deadline: deadline)
+      return EffectTapDecoder(effect, number: tap.number, upstream: last, fadesIn: fadesIn) {
+        port.report($0)
+      }
+    case .blocks: return BlockTapDecoder(port, upstream: last, deadline: deadline)
     }
   }
 
