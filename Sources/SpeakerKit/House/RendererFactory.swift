@@ -103,7 +103,7 @@ struct RendererFactory {
         renderer: waiter
       ) {
         .card(
-          try CardStage(
+          try SteppedCard(
             ALSASink(device: device, format: cardFormat), name: device, role: index == 0 ? .leads : .follows,
             clock: clock, delays: delays))
       }

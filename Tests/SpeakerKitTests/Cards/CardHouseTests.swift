@@ -148,7 +148,7 @@ extension RealTimeTests {
           format: format, frames: index == 0 ? 2_880 : 24_000, policy: .insist, renderer: waiter
         ) {
           .card(
-            try CardStage(
+            try SteppedCard(
               ALSASink(device: "plug \(index)", format: format, open: card.open),
               role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
@@ -205,7 +205,7 @@ extension RealTimeTests {
         try SinkWriter(
           format: format, frames: index == 0 ? 2_880 : 48_000, policy: .insist, renderer: waiter
         ) {
-          .card(try CardStage(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
+          .card(try SteppedCard(card, role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0]))
         }
       }
       let (stage, renderer) = try Self.render(to: writers, clock, waiter, on: loop, format)

@@ -8,7 +8,7 @@ internal import EventLoop
 /// The leader plays its sound untouched and publishes its progress. A follower enters in step, is measured after
 /// each block, and is resampled by some parts per million. A leader that returns to a house that plays enters as
 /// a follower does.
-final class CardStage: CardSink {
+final class SteppedCard: CardSink {
   /// Part of a card in the clock of the house.
   enum Role: Equatable { case leads, follows }
 

@@ -12,7 +12,7 @@ private final class CardPair {
   let time = VirtualTime()
   let clock: HouseClock
   let (leader, follower): (SimulatedCard, SimulatedCard)
-  let (first, second): (CardStage, CardStage)
+  let (first, second): (SteppedCard, SteppedCard)
 
   init(sampleRate: Int, channels: Int = 2, drift: (Double, Double)) throws {
     format = AudioFormat(sampleRate: sampleRate, channels: channels)
@@ -20,8 +20,8 @@ private final class CardPair {
     leader = SimulatedCard(format: format, drift: drift.0, capacity: sampleRate / 10, time: time)
     follower = SimulatedCard(format: format, drift: drift.1, capacity: sampleRate / 4, time: time)
     let none = Array(repeating: 0, count: channels)
-    first = try CardStage(leader, role: .leads, clock: clock, delays: none, time: time)
-    second = try CardStage(follower, role: .follows, clock: clock, delays: none, time: time)
+    first = try SteppedCard(leader, role: .leads, clock: clock, delays: none, time: time)
+    second = try SteppedCard(follower, role: .follows, clock: clock, delays: none, time: time)
   }
 
   /// Plays blocks that `source` returns for their first frame, from the frame `start` of the house on.
@@ -35,7 +35,7 @@ private final class CardPair {
 }
 
 @Suite("Sound cards with clocks of their own")
-struct CardStageTests {
+struct SteppedCardTests {
   /// One second of sound that repeats: a click in the first channel, a sine in the second.
   private func second(_ rate: Int, hertz: Double) -> [Float] {
     (0..<2 * rate).map { index in
@@ -150,7 +150,7 @@ struct CardStageTests {
       }
     }
     let stages = try cards.enumerated().map { index, card in
-      try CardStage(
+      try SteppedCard(
         ALSASink(device: "plug \(index)", format: .session, open: card.open),
         role: index == 0 ? .leads : .follows, clock: clock, delays: [0, 0], time: time)
     }
@@ -251,7 +251,7 @@ struct CardStageTests {
     let pair = try CardPair(sampleRate: 48_000, drift: (100e-6, -50e-6))
     let back = SimulatedCard(format: pair.format, drift: 100e-6, capacity: 4_800, time: pair.time)
     let none = [0, 0]
-    let third = try CardStage(back, role: .leads, clock: pair.clock, delays: none, time: pair.time)
+    let third = try SteppedCard(back, role: .leads, clock: pair.clock, delays: none, time: pair.time)
     var (leader, follower): ([Double], [Double]) = ([], [])
     pair.follower.onWrite = { [unowned pair] samples, frame in
       for index in stride(from: 0, to: samples.count, by: 2) where samples[index] > 0.5 {
@@ -300,7 +300,8 @@ struct CardStageTests {
     let card = SimulatedCard(format: format, drift: 0, capacity: 100_000, time: VirtualTime())
     var written: [Float] = []
     card.onWrite = { samples, _ in written += Array(samples) }
-    let stage = try CardStage(card, role: .leads, clock: nil, delays: [0, 576, 24_000], time: VirtualTime())
+    let stage = try SteppedCard(
+      card, role: .leads, clock: nil, delays: [0, 576, 24_000], time: VirtualTime())
     let noise = Signal.noise(seed: 2, frames: 3 * 4_800)
     try noise.withUnsafeBufferPointer { try stage.write($0) }
     try stage.rest()
