@@ -102,7 +102,7 @@ import Testing
     let harness = try WriterHarness("a.oga")
     record([frames[0]] + frames[(1 + first)..<7] + frames[8..<10] + frames[13...], to: harness)
     let path = harness.folder.file("a.oga")
-    let samples = try FrameFile.walk(path).samples
+    let samples = try RecordedFrames.walk(path).samples
     #expect(try lengths(path, in: harness.folder) == [samples, samples])
     #expect(try stated(readBytes(path)) != Self.unset)
     #expect(try test(path) == "0 ")
@@ -117,7 +117,7 @@ import Testing
     let harness = try WriterHarness("a.oga")
     record(OggProgramme.frames(of: bytes), to: harness)
     let path = harness.folder.file("a.oga")
-    #expect(try FrameFile.walk(path).frames == frames.count - 2)
+    #expect(try RecordedFrames.walk(path).frames == frames.count - 2)
     #expect(try stated(readBytes(path)) != Self.unset)
     #expect(try test(path) == "0 ")
   }
@@ -132,7 +132,7 @@ import Testing
     let harness = try WriterHarness("a.oga")
     record(OggProgramme.frames(of: bytes), to: harness)
     let path = harness.folder.file("a.oga")
-    #expect(try FrameFile.walk(path).frames == frames.count - 1)
+    #expect(try RecordedFrames.walk(path).frames == frames.count - 1)
     #expect(try stated(readBytes(path)) == Self.unset)
   }
 
@@ -153,7 +153,7 @@ import Testing
     harness.end()
     let files = harness.files.filter { $0.hasSuffix(".oga") }.map { harness.folder.file($0) }
     try #require(files.count == 2)
-    let lengths = try files.map { try FrameFile.walk($0).samples }
+    let lengths = try files.map { try RecordedFrames.walk($0).samples }
     let came = frames[1...(frames.count / 2)].reduce(0) { $0 + $1.frame.samples }
     #expect(lengths.reduce(0, +) == 200_000 && lengths[0] < came)
     for file in files {
@@ -183,7 +183,7 @@ import Testing
 
     // The end of the second is cut off, and the first stays as it is.
     try Command.succeed("truncate", ["-s", "-100", path])
-    try RecordingLibrary.cutFile(path, to: try FrameFile.lastFrameEnd(path))
+    try RecordingLibrary.cutFile(path, to: try RecordedFrames.lastFrameEnd(path))
     try OggRecording.restate(path)
     let cut = try readBytes(path)
     #expect(cut.count < bytes.count && cut.starts(with: before))

@@ -107,7 +107,7 @@ import Testing
         _ = frames(&parser, of: bytes, from: 0, limit: 3)
         if let from = parser.seek(to: StreamTime(seconds: 1)) { _ = frames(&parser, of: bytes, from: from) }
         #expect((parser.duration ?? 0) < 4, "\(parser.duration ?? 0) s, page \(index)")
-        #expect(try FrameFile.walk(path).samples <= most)
+        #expect(try RecordedFrames.walk(path).samples <= most)
       }
     }
   }

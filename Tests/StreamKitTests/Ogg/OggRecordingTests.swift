@@ -35,7 +35,7 @@ import Testing
     let source = try harness.folder.write(programme.bytes, to: "source")
     let reference = try Sound(ffmpeg: source, format: .session)
     #expect(try decoded(path, like: reference) == reference)
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     #expect(walk.isWhole && walk.samples == 6 * kind.sampleRate)
     #expect(walk.frames == programme.frames.count - 1)
     let titles = try Command.succeed(
@@ -56,7 +56,7 @@ import Testing
     let reference = try Sound(ffmpeg: source, format: .init(sampleRate: kind.sampleRate, channels: 2))
     let sound = try decoded(path, like: reference)
     let left = reference.frameCount - sound.frameCount
-    #expect(try FrameFile.walk(path).samples == sound.frameCount)
+    #expect(try RecordedFrames.walk(path).samples == sound.frameCount)
     // The first packet of Vorbis alone gives no sound; Opus needs 80 ms to be as it was.
     let expected = frames[1..<6].reduce(0) { $0 + $1.frame.samples }
     #expect((0...(kind == .vorbis ? 2_048 : 0)).contains(left - expected), "\(left) \(expected)")
@@ -77,7 +77,7 @@ import Testing
     come(frames[8...], to: harness)
     harness.end()
     let path = harness.folder.file("a.ogg")
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     #expect(harness.files == ["a.ogg"] && walk.isWhole)
     let format = Sound(sampleRate: kind.sampleRate, channels: [[], []])
     #expect(try decoded(path, like: format).frameCount == walk.samples)
@@ -108,7 +108,7 @@ import Testing
     for (index, stream) in programme.streams.enumerated() {
       let path = harness.folder.file(
         (splits ? [names[0], names[2], names[1]] : [names[2], names[0], names[1]])[index])
-      #expect(try FrameFile.walk(path).samples == 144_000)
+      #expect(try RecordedFrames.walk(path).samples == 144_000)
       let reference = try Sound(ffmpeg: harness.folder.write(stream, to: "source"), format: .session)
       #expect(try decoded(path, like: reference) == reference)
     }
@@ -127,7 +127,7 @@ import Testing
     #expect(try fixture.library.recover(now: fixture.now).map(\.outcome) == [.named])
     let path = fixture.path("show.ogg")
     #expect(try fixture.isGood("show.ogg"))
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     #expect(walk.isWhole && walk.length > part.count - 20_000)
     #expect(
       try decoded(path, like: Sound(sampleRate: 44_100, channels: [[], []])).frameCount == walk.samples)
@@ -137,9 +137,9 @@ import Testing
     let folder = try TemporaryFolder()
     var bytes = try OggProgramme(.flac, seconds: 4).bytes
     let headers = OggProgramme.frames(of: bytes)[1].frame.offset
-    #expect(try !FrameFile.walk(folder.write(Array(bytes[..<headers]), to: "headers")).isWhole)
+    #expect(try !RecordedFrames.walk(folder.write(Array(bytes[..<headers]), to: "headers")).isWhole)
     bytes[bytes.count / 2] ^= 1
-    let walk = try FrameFile.walk(folder.write(bytes, to: "damaged"))
+    let walk = try RecordedFrames.walk(folder.write(bytes, to: "damaged"))
     #expect(walk.junkBytes > 0 && !walk.isWhole)
     #expect(try !RecordedSound.read(folder.file("headers"), codec: "ogg").isWhole)
   }
@@ -189,7 +189,7 @@ import Testing
       harness.pass()
       #expect(harness.reported.last == "finished a.ogg")
       let path = harness.folder.file("a.ogg")
-      let walk = try FrameFile.walk(path)
+      let walk = try RecordedFrames.walk(path)
       let wanted = StreamTime(seconds: seconds).samples(at: kind.sampleRate)
       #expect(kind == .flac ? (wanted..<wanted + 4_608).contains(walk.samples) : walk.samples == wanted)
       let decoded = try decodedLength(path, kind)
@@ -227,7 +227,7 @@ import Testing
     come(frames[8...], to: harness)
     let path = harness.folder.file("a.opus")
     let before = frames[1..<3].reduce(0) { $0 + $1.frame.samples }
-    #expect(try FrameFile.walk(path).samples == before)
+    #expect(try RecordedFrames.walk(path).samples == before)
     #expect(try words(.opus, path) == "0 ")
   }
 }

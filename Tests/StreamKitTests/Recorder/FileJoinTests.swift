@@ -29,7 +29,7 @@ import Testing
       (hasTag ? try RecordingTag(title: "second").make() : []) + long, to: "a.mp3.part")
     try finish(part, path, base: head.count + audio.count)
     #expect(try readBytes(path) == head + audio + long)
-    #expect(try FrameFile.walk(path).isWhole)
+    #expect(try RecordedFrames.walk(path).isWhole)
   }
 
   @Test("is begun again wherever it was left, and harms nothing that was there") func resumes() throws {

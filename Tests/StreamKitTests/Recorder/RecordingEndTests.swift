@@ -88,7 +88,7 @@ struct RecordingEndTests {
       await #expect(throws: StreamError.self) { try await recording.stop() }
       #expect(harness.reported == ["stopped stream.network"])
     }
-    #expect(try FrameFile.walk(harness.path("a.mp3")).isWhole)
+    #expect(try RecordedFrames.walk(harness.path("a.mp3")).isWhole)
   }
 
   // MARK: Formats that change

@@ -35,7 +35,7 @@ import Testing
         "date=2026-03-28T20:30:00",
         "comment=Recorded 2026-03-28 20:30:00 from http://example.org/live",
       ])
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     #expect(walk.isWhole && walk.audioBytes == audio.count)
     #expect(walk.length - audio.count == walk.tagLength)
   }
@@ -87,9 +87,9 @@ import Testing
         "-metadata",
         "title=A title that is longer", "-metadata", "composer=Somebody", path,
       ])
-    let before = try FrameFile.walk(path)
+    let before = try RecordedFrames.walk(path)
     #expect(try RecordingTag(title: "Short").update(path))
-    let after = try FrameFile.walk(path)
+    let after = try RecordedFrames.walk(path)
     #expect(after == before && after.isWhole)
     #expect(try tags(path).isSuperset(of: ["title=Short", "composer=Somebody"]))
   }
@@ -109,6 +109,6 @@ import Testing
     let bytes = try RecordingTag().make()
     #expect(bytes.count == 2058 && bytes.starts(with: "ID3".utf8))
     let path = try folder.write(bytes, to: "a")
-    #expect(try FrameFile.lastFrameEnd(path) == bytes.count)
+    #expect(try RecordedFrames.lastFrameEnd(path) == bytes.count)
   }
 }

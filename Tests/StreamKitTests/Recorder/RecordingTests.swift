@@ -128,7 +128,7 @@ struct RecordingTests {
 
   /// Returns the frames of a file behind its tag.
   private static func sound(_ path: String) throws -> [UInt8] {
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     #expect(walk.isWhole, "\(walk)")
     return Array(try readBytes(path)[walk.tagLength...])
   }
@@ -288,7 +288,7 @@ struct SplitTests {
     #expect(
       names == ["1 The Artist - One (incomplete).mp3", "1 The Artist - Two.mp3", "1 Three (incomplete).mp3"])
     let sounds = try names.map { name -> [UInt8] in
-      let walk = try FrameFile.walk(harness.path(name))
+      let walk = try RecordedFrames.walk(harness.path(name))
       #expect(walk.isWhole, "\(name): \(walk)")
       return Array(try readBytes(harness.path(name))[walk.tagLength...])
     }

@@ -17,7 +17,7 @@ struct RecordingWriterTests {
     harness.come(1)
     harness.pass()
     #expect(harness.reported == ["began a.mp3", "finished a.mp3"])
-    let walk = try FrameFile.walk(harness.folder.file("a.mp3"))
+    let walk = try RecordedFrames.walk(harness.folder.file("a.mp3"))
     #expect(harness.progress.figures.bytes == walk.audioBytes)
     #expect(harness.progress.figures.seconds >= 2 && harness.progress.figures.seconds < 2.03)
   }
@@ -211,7 +211,7 @@ struct RecordingWriterTests {
     #expect(seconds > 8 && count >= 8 && Double(count) <= seconds + 2, "\(count) files, \(seconds) s")
     // The files have no gaps between them.
     let whole = try harness.files.filter { $0.hasSuffix(".mp3") }
-      .map { try FrameFile.walk(harness.folder.file($0)).audioBytes }
+      .map { try RecordedFrames.walk(harness.folder.file($0)).audioBytes }
     #expect(whole.reduce(0, +) == harness.progress.figures.bytes)
   }
 
@@ -246,7 +246,7 @@ struct RecordingWriterTests {
     huge.withUnsafeBytes { harness.queue.append(frame, $0) }
     harness.pass()
     #expect(harness.reported.last == "stopped record.write")
-    let walk = try FrameFile.walk(harness.folder.file("a.mp3"))
+    let walk = try RecordedFrames.walk(harness.folder.file("a.mp3"))
     #expect(
       walk.isWhole && Double(walk.samples) / Double(harness.programme.frames[0].format.sampleRate) >= 27)
   }

@@ -72,7 +72,7 @@ public struct FileJoin: ~Copyable {
   /// - Throws: `record.exists` when codec, rate or channels differ, or there is no readable frame;
   ///   `record.write`.
   public static func check(_ path: String, accepts format: StreamFormat) throws(RecordError) {
-    let there = try FrameFile.format(path)
+    let there = try RecordedFrames.format(path)
     guard there != format else { return }
     let found = there.map(describe) ?? "has no frames"
     throw RecordError(

@@ -8,14 +8,15 @@ enum OggRecording {
   /// - Throws: `record.write` when it can't be read.
   static func walk(
     _ file: Int32, _ path: String, from: Int = 0, length: Int
-  ) throws(RecordError) -> FrameFile.Walk? {
+  ) throws(RecordError) -> RecordedFrames.Walk? {
     let magic = try FileBytes.read(file, path, at: from, count: ContentSniffer.magicLength)
     guard ContentSniffer.container(magic[...]) == .ogg else { return nil }
-    var (walk, framing, position) = (FrameFile.Walk(), OggFraming(offset: from), from)
+    var (walk, framing, position) = (RecordedFrames.Walk(), OggFraming(offset: from), from)
     walk.length = length
     var (format, time) = (StreamFormat?.none, StreamTime.zero)
     while true {
-      let bytes = try FileBytes.read(file, path, at: position, count: min(FrameFile.piece, length - position))
+      let bytes = try FileBytes.read(
+        file, path, at: position, count: min(RecordedFrames.piece, length - position))
       position += bytes.count
       if bytes.isEmpty { framing.end() } else { bytes.withUnsafeBytes { framing.feed($0) } }
       while let item = framing.next() {
@@ -45,7 +46,7 @@ enum OggRecording {
 
   /// Returns the end of the last whole page of a file, of which only the end is read.
   static func lastPageEnd(_ file: Int32, _ path: String, length: Int) throws(RecordError) -> Int {
-    var window = 2 * FrameFile.piece
+    var window = 2 * RecordedFrames.piece
     while true {
       let from = max(0, length - window)
       let end = OggFraming.endOfLastPage(try FileBytes.read(file, path, at: from, count: length - from))
@@ -94,7 +95,7 @@ enum OggRecording {
       var last: (start: Int, samples: Int, sum: FLACSum)?
       while position < length {
         let bytes = try FileBytes.read(
-          file, path, at: position, count: min(FrameFile.piece, length - position))
+          file, path, at: position, count: min(RecordedFrames.piece, length - position))
         if bytes.isEmpty { break }
         position += bytes.count
         bytes.withUnsafeBytes { framing.feed($0) }

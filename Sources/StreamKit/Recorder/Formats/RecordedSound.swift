@@ -104,7 +104,7 @@ struct RecordedSound: Equatable {
 
   private static func walked(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
     var sound = RecordedSound()
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     (sound.frames, sound.samples, sound.bytes) = (walk.frames, walk.samples, walk.audioBytes)
     (sound.junkBytes, sound.seconds) = (walk.junkBytes, walk.seconds)
     (sound.length, sound.end) = (walk.length, walk.endOfLastFrame)

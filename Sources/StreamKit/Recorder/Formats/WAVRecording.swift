@@ -48,7 +48,7 @@ public struct WAVRecording {
     _ file: Int32, _ path: String, _ length: Int
   ) throws(RecordError) -> (contents: Contents, start: Int)? {
     var reader = WAVFile(size: nil)
-    let head = try FileBytes.read(file, path, at: 0, count: min(length, FrameFile.piece))
+    let head = try FileBytes.read(file, path, at: 0, count: min(length, RecordedFrames.piece))
     head.withUnsafeBytes { reader.feed($0) }
     guard case .format(let format) = reader.next(), let data = reader.data, let width = reader.frameLength,
       data.lowerBound <= length

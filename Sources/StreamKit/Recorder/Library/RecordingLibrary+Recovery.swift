@@ -96,10 +96,10 @@ extension RecordingLibrary {
       return entry
     }
     let start = AudioFraming.tagLength(try file.read(at: 0, count: 10))
-    let end = try FrameFile.lastFrameEnd(file.path)
+    let end = try RecordedFrames.lastFrameEnd(file.path)
     guard end > start else { return nil }
     if end < file.length { try file.truncate(to: end) }
-    if try FrameFile.format(file.path)?.codec.isOgg == true {
+    if try RecordedFrames.format(file.path)?.codec.isOgg == true {
       let sound = try RecordedSound.read(file.path, codec: entry.codec)
       guard sound.frames > 0 else { return nil }
       (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
@@ -128,7 +128,7 @@ extension RecordingLibrary {
     let from = start + entry.bytes
     if from == end { return (0, 0) }
     let walk = try FileBytes.withFile(file.path) { (raw, _) throws(RecordError) in
-      try FrameFile.walk(raw, file.path, from: from, length: end)
+      try RecordedFrames.walk(raw, file.path, from: from, length: end)
     }
     return walk.junkBytes == 0 && walk.audioBytes == end - from ? (walk.samples, walk.audioBytes) : nil
   }
@@ -147,7 +147,7 @@ extension RecordingLibrary {
     }
     if entry.state == .recording {
       try file.sync()
-      (entry.state, entry.joinBase) = (.joining, try FrameFile.lastFrameEnd(entry.path))
+      (entry.state, entry.joinBase) = (.joining, try RecordedFrames.lastFrameEnd(entry.path))
       try catalogue.update([entry])
     }
     var copy = try FileJoin(part: file.path, to: entry.path, base: entry.joinBase ?? length)
@@ -196,7 +196,7 @@ extension RecordingLibrary {
       return nil
     case .joining where Self.isThere(entry.path):
       // The part was taken away. The sound that was copied from it stays, up to the last whole frame.
-      try Self.cutFile(entry.path, to: try FrameFile.lastFrameEnd(entry.path))
+      try Self.cutFile(entry.path, to: try RecordedFrames.lastFrameEnd(entry.path))
       let sound = try RecordedSound.read(entry.path, codec: entry.codec)
       entry.state = .recovered
       entry = try catalogue.join(

@@ -155,7 +155,8 @@ extension RecordingLibrary {
     guard sound.frames > 0, let rate = sound.sampleRate, let channels = sound.channels,
       sound.junkBytes <= sound.bytes
     else { return nil }
-    let codec = try WAVRecording.read(part) != nil ? "wav" : try FrameFile.format(part).map { "\($0.codec)" }
+    let codec =
+      try WAVRecording.read(part) != nil ? "wav" : try RecordedFrames.format(part).map { "\($0.codec)" }
     var entry = RecordingEntry(
       path: Self.name(of: part), part: part, url: "",
       start: changed.advanced(by: .seconds(-min(sound.seconds, 1e9))), codec: codec ?? "other",

@@ -214,8 +214,8 @@ final class RecordingFiles {
       // A file that another program extended meanwhile, by a tag for example, is kept whole. A shorter one is
       // another file.
       if let length = RecordingLibrary.length(of: part.entry.path), length > base {
-        base = try FrameFile.lastFrameEnd(part.entry.path)
-        let walk = try FrameFile.walk(part.entry.path)
+        base = try RecordedFrames.lastFrameEnd(part.entry.path)
+        let walk = try RecordedFrames.walk(part.entry.path)
         earlier = (walk.samples, walk.audioBytes)
         part.entry.joinBase = base
       }

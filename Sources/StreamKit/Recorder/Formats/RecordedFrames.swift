@@ -3,7 +3,7 @@ public import EventLoop
 internal import Glibc
 
 /// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, pages of Ogg, or bytes that have no frames.
-public struct FrameFile {
+public struct RecordedFrames {
   /// The result of walking all frames of a file.
   public struct Walk: Sendable, Equatable {
     /// The length of the file in bytes.
@@ -161,14 +161,14 @@ struct WalkedFiles {
 
   /// The most files.
   private static let capacity = 256
-  private var known: [String: (mark: Mark, walk: FrameFile.Walk)] = [:]
+  private var known: [String: (mark: Mark, walk: RecordedFrames.Walk)] = [:]
 
   /// Returns the walk of the file at `path`.
   /// - Throws: `record.write` when it can't be read.
-  mutating func walk(_ path: String) throws(RecordError) -> FrameFile.Walk {
+  mutating func walk(_ path: String) throws(RecordError) -> RecordedFrames.Walk {
     let mark = Mark(path)
     if let mark, let there = known[path], there.mark == mark { return there.walk }
-    let walk = try FrameFile.walk(path)
+    let walk = try RecordedFrames.walk(path)
     keep(walk, of: path, mark)
     return walk
   }
@@ -180,11 +180,11 @@ struct WalkedFiles {
     }
     let mark = Mark(path)
     // What can't be read now is walked when it is needed.
-    guard let walk = try? FrameFile.walk(path, behind: before) else { return }
+    guard let walk = try? RecordedFrames.walk(path, behind: before) else { return }
     keep(walk, of: path, mark)
   }
 
-  private mutating func keep(_ walk: FrameFile.Walk, of path: String, _ mark: Mark?) {
+  private mutating func keep(_ walk: RecordedFrames.Walk, of path: String, _ mark: Mark?) {
     guard let mark, mark.length == walk.length, walk.isOpen else { return }
     if known.count >= Self.capacity { known = [:] }
     known[path] = (mark, walk)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Frames of a file", .waiting) struct FrameFileTests {
+@Suite("Frames of a file", .waiting) struct RecordedFramesTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
@@ -35,7 +35,7 @@ import Testing
   func walks(name: String) throws {
     let bytes = try name == "mp2" ? layer2() : readBytes(Fixtures.path(name))
     let frames = StreamFramer.frames(of: bytes)
-    let walk = try FrameFile.walk(folder.write(tag(2000) + bytes, to: "a"))
+    let walk = try RecordedFrames.walk(folder.write(tag(2000) + bytes, to: "a"))
     #expect(walk.tagLength == 2010 && walk.length == 2010 + bytes.count)
     #expect(walk.frames == frames.count && walk.samples == frames.reduce(0) { $0 + $1.samples })
     #expect(walk.format == frames[0].format && walk.formatChanges == 0)
@@ -51,11 +51,11 @@ import Testing
     let bytes = try readBytes(Fixtures.path(name))
     let path = try folder.write(bytes, to: "a")
     var files = WalkedFiles()
-    #expect(try files.walk(path) == FrameFile.walk(path))
+    #expect(try files.walk(path) == RecordedFrames.walk(path))
     for count in 2...4 {
       _ = try folder.write(Array([[UInt8]](repeating: bytes, count: count).joined()), to: "a")
       files.follow(path, behind: (count - 1) * bytes.count)
-      var (grown, whole) = (try files.walk(path), try FrameFile.walk(path))
+      var (grown, whole) = (try files.walk(path), try RecordedFrames.walk(path))
       #expect(abs(grown.seconds - whole.seconds) < 1e-6)
       (grown.seconds, whole.seconds) = (0, 0)
       #expect(grown == whole && whole.isWhole)
@@ -75,11 +75,11 @@ import Testing
   @Test("bytes that are no frame are counted too") func junk() throws {
     let bytes = try readBytes(Fixtures.path("aac-lc-44k.aac"))
     let zeros = [UInt8](repeating: 0, count: 300_000)
-    let walk = try FrameFile.walk(folder.write(bytes + zeros + bytes + [1, 2, 3], to: "a"))
+    let walk = try RecordedFrames.walk(folder.write(bytes + zeros + bytes + [1, 2, 3], to: "a"))
     #expect(walk.frames == 2 * StreamFramer.frames(of: bytes).count)
     #expect(walk.junkBytes == 300_003 && !walk.isWhole && walk.endOfLastFrame == walk.length - 3)
     let other = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
-    #expect(try FrameFile.walk(folder.write(bytes + other, to: "b")).formatChanges == 1)
+    #expect(try RecordedFrames.walk(folder.write(bytes + other, to: "b")).formatChanges == 1)
   }
 
   @Test(
@@ -100,7 +100,7 @@ import Testing
       let next = frames[count]
       let more = [0, 1, 6, next.length - 1, Int.random(in: 0..<next.length, using: &random)][round % 5]
       let path = try folder.write(head + bytes[..<(next.offset + more)], to: "a")
-      let end = try FrameFile.lastFrameEnd(path)
+      let end = try RecordedFrames.lastFrameEnd(path)
       // A header alone does not distinguish a single frame from the beginning of one.
       #expect(end == head.count + next.offset, "\(count) frames and \(more) bytes")
     }
@@ -112,7 +112,7 @@ import Testing
     var random = SeededRandom(seed: 6)
     for end in [[UInt8](repeating: 0, count: length), random.bytes(length).map { $0 & 0x7F }] {
       let path = try folder.write(tag(100) + bytes + end, to: "a")
-      #expect(try FrameFile.lastFrameEnd(path) == 110 + bytes.count)
+      #expect(try RecordedFrames.lastFrameEnd(path) == 110 + bytes.count)
     }
   }
 
@@ -121,28 +121,28 @@ import Testing
     try Command.succeed(
       "lame", ["--quiet", "--freeformat", "-b", "410", folder.file("t.wav"), folder.file("free.mp3")])
     let bytes = try readBytes(folder.file("free.mp3"))
-    let walk = try FrameFile.walk(folder.file("free.mp3"))
+    let walk = try RecordedFrames.walk(folder.file("free.mp3"))
     #expect(walk.isWhole && walk.frames > 10)
     let frames = StreamFramer.frames(of: bytes)
     let path = try folder.write(Array(bytes[..<(frames[frames.count - 2].offset + 700)]), to: "cut")
-    #expect(try FrameFile.lastFrameEnd(path) == frames[frames.count - 2].offset)
+    #expect(try RecordedFrames.lastFrameEnd(path) == frames[frames.count - 2].offset)
   }
 
   @Test("a file of another kind ends where it ends; a tag alone, or less, is empty") func others() throws {
     let ogg = try readBytes(Fixtures.path("music-44k.ogg"))
-    #expect(try FrameFile.lastFrameEnd(folder.write(ogg, to: "ogg")) == ogg.count)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(ogg, to: "ogg")) == ogg.count)
     // The first page has 58 bytes.
-    #expect(try FrameFile.lastFrameEnd(folder.write(Array(ogg[..<500]), to: "ogg")) == 58)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(Array(ogg[..<500]), to: "ogg")) == 58)
     let flac = try Array(readBytes(Fixtures.path("music-44k.flac"))[..<500])
-    #expect(try FrameFile.lastFrameEnd(folder.write(flac, to: "flac")) == 500)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(flac, to: "flac")) == 500)
     let unknown = [UInt8](repeating: 0x41, count: 70_000)
-    #expect(try FrameFile.lastFrameEnd(folder.write(unknown, to: "unknown")) == 70_000)
-    #expect(try FrameFile.lastFrameEnd(folder.write(tag(300), to: "tag")) == 310)
-    #expect(try FrameFile.lastFrameEnd(folder.write(Array(tag(300)[..<200]), to: "tag")) == 200)
-    #expect(try FrameFile.lastFrameEnd(folder.write([], to: "empty")) == 0)
-    #expect(try FrameFile.walk(folder.write(Array(tag(300)[..<200]), to: "tag")).frames == 0)
-    #expect { try FrameFile.lastFrameEnd(folder.path) } throws: { ($0 as? RecordError)?.kind == .write }
-    #expect { try FrameFile.walk(folder.file("none")) } throws: { ($0 as? RecordError)?.kind == .write }
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(unknown, to: "unknown")) == 70_000)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(tag(300), to: "tag")) == 310)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write(Array(tag(300)[..<200]), to: "tag")) == 200)
+    #expect(try RecordedFrames.lastFrameEnd(folder.write([], to: "empty")) == 0)
+    #expect(try RecordedFrames.walk(folder.write(Array(tag(300)[..<200]), to: "tag")).frames == 0)
+    #expect { try RecordedFrames.lastFrameEnd(folder.path) } throws: { ($0 as? RecordError)?.kind == .write }
+    #expect { try RecordedFrames.walk(folder.file("none")) } throws: { ($0 as? RecordError)?.kind == .write }
   }
 
   @Test("a WAV file that was not closed plays to its last whole sample") func wav() throws {
