@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HeadsetLink
 
 /// The update of a headset's firmware, from the file to the version that the headset reports: performs the
-/// actions of an `UpdatePlan`. Confined to a loop.
+/// actions of an `UpdateMachine`. Confined to a loop.
 ///
 /// The update has the driver for itself. It can be cancelled: written parts stay written, and the next update
 /// with the same file resumes behind them.
@@ -14,7 +14,7 @@ final class FirmwareUpdate {
   private let driver: any HeadsetDriver
   private let loop: EventLoop
   private let trusted: VerifyingKey
-  private var plan: UpdatePlan
+  private var machine: UpdateMachine
 
   /// Creates an update that has not begun.
   /// - Parameters:
@@ -25,10 +25,10 @@ final class FirmwareUpdate {
   init(
     _ file: FirmwareFile, over driver: any HeadsetDriver, trusting trusted: VerifyingKey,
     isForced: Bool = false,
-    timeout: Duration = UpdatePlan.timeout, loop: EventLoop
+    timeout: Duration = UpdateMachine.timeout, loop: EventLoop
   ) {
     (self.file, self.driver, self.trusted, self.loop) = (file, driver, trusted, loop)
-    plan = UpdatePlan(file, name: driver.name, isForced: isForced, timeout: timeout, at: loop.now)
+    machine = UpdateMachine(file, name: driver.name, isForced: isForced, timeout: timeout, at: loop.now)
   }
 
   /// Updates the headset, once.
@@ -37,7 +37,7 @@ final class FirmwareUpdate {
     do { try file.check(trusting: trusted) } catch {
       throw HeadsetError(update: driver.name, at: .check, error.reason, hint: error.hint)
     }
-    var action = plan.begin(isConnected: driver.isConnected)
+    var action = machine.begin(isConnected: driver.isConnected)
     while true {
       try Task.checkCancellation()
       switch action {
@@ -47,7 +47,7 @@ final class FirmwareUpdate {
         throw error
       default:
         let event = try await perform(action)
-        action = plan.receive(event, at: loop.now)
+        action = machine.receive(event, at: loop.now)
         reportProgress()
       }
     }
@@ -55,11 +55,11 @@ final class FirmwareUpdate {
 
   /// A headset that is not updated is to be worn again. What was written stays, so that it can be gone on from.
   private func leaveBootloader() async {
-    guard driver.isConnected, plan.board?.image == .bootloader else { return }
+    guard driver.isConnected, machine.board?.image == .bootloader else { return }
     _ = try? await driver.request(Reboot(target: .application))
   }
 
-  private func perform(_ action: UpdatePlan.Action) async throws -> UpdatePlan.Event {
+  private func perform(_ action: UpdateMachine.Action) async throws -> UpdateMachine.Event {
     switch action {
     case .ask: return await ask(GetInfo()) { .connected($0) }
     case .connect(let delay):
@@ -83,13 +83,13 @@ final class FirmwareUpdate {
     }
   }
 
-  private func connect() async -> UpdatePlan.Event {
+  private func connect() async -> UpdateMachine.Event {
     do throws(HeadsetError) { return .connected(try await driver.connect()) } catch { return .lost(error) }
   }
 
   private func ask<Request: LinkRequest>(
-    _ request: Request, _ event: (Request.Answer) -> UpdatePlan.Event
-  ) async -> UpdatePlan.Event {
+    _ request: Request, _ event: (Request.Answer) -> UpdateMachine.Event
+  ) async -> UpdateMachine.Event {
     do throws(HeadsetError) {
       switch try await driver.begin(request).value() {
       case .done(let answer): return event(answer)
@@ -102,11 +102,12 @@ final class FirmwareUpdate {
 
   /// Writes the image from `offset` on, as many parts at once as the board grants. A cancellation ends it
   /// between two parts.
-  private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdatePlan.Event {
+  private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdateMachine.Event {
     var window = WriteWindow(
-      size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: plan.width(of: transfer))
+      size: file.image.count, start: offset, chunk: machine.chunk(of: transfer),
+      width: machine.width(of: transfer))
     var pending: [(part: Range<Int>, answer: PendingAnswer<LinkReply<NextOffset>>)] = []
-    var failure: UpdatePlan.Event?
+    var failure: UpdateMachine.Event?
     while true {
       let action: WriteWindow.Action =
         failure != nil || Task.isCancelled ? (pending.isEmpty ? .done : .wait) : window.act()
@@ -120,9 +121,9 @@ final class FirmwareUpdate {
         switch await result(of: answer) {
         case .success(.done(let next)):
           window.answered(part, next: Int(next.offset))
-          plan.acknowledged(window.acknowledged, at: loop.now)
+          machine.acknowledged(window.acknowledged, at: loop.now)
           reportProgress()
-          if plan.isStalled(loop.now) {
+          if machine.isStalled(loop.now) {
             failure = failure ?? .stuck("the headset acknowledges less than is written to it")
           }
         case .success(.refused(let refusal)):
@@ -146,6 +147,6 @@ final class FirmwareUpdate {
   }
 
   private func reportProgress() {
-    if let fraction = plan.drainProgress() { onProgress(fraction) }
+    if let fraction = machine.drainProgress() { onProgress(fraction) }
   }
 }

@@ -5,8 +5,8 @@ internal import HeadsetLink
 ///
 /// A lost link is no end: it is made again, and the board's state then determines where to resume. An update
 /// without headway ends: after `stall` with a board that answers, after `timeout` over a link that is lost.
-struct UpdatePlan {
-  /// A step that the owner of the plan performs; its outcome goes to `receive`.
+struct UpdateMachine {
+  /// A step that the owner of the machine performs; its outcome goes to `receive`.
   enum Action: Equatable {
     /// Ask the board that is connected who it is.
     case ask
@@ -153,7 +153,7 @@ struct UpdatePlan {
   var progress: UpdateProgress
 
   init(
-    _ file: FirmwareFile, name: String, isForced: Bool, timeout: Duration = UpdatePlan.timeout,
+    _ file: FirmwareFile, name: String, isForced: Bool, timeout: Duration = UpdateMachine.timeout,
     at now: Instant
   ) {
     (self.name, manifest, image) = (name, file.manifest, file.image)

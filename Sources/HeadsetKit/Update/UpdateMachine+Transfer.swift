@@ -3,7 +3,7 @@ internal import HeadsetLink
 
 // The transfer of the image, from its beginning to its end.
 
-extension UpdatePlan {
+extension UpdateMachine {
   mutating func began(_ plan: TransferPlan, _ now: Instant) -> Action {
     transfer = .running(plan)
     return plan.resumeOffset > 0 ? .status : write(plan, from: 0)
@@ -129,7 +129,7 @@ extension UpdatePlan {
   }
 }
 
-extension UpdatePlan {
+extension UpdateMachine {
   /// The most bytes of a write, by the board's terms and its longest payload.
   func chunk(of transfer: TransferPlan) -> Int {
     let room = Int(board?.longestPayload ?? 0) - (LinkFrame.longestPayload - WriteTransfer.longestData)

@@ -3,7 +3,7 @@ internal import HeadsetLink
 
 // What a board says of itself, and how it comes to its bootloader and back.
 
-extension UpdatePlan {
+extension UpdateMachine {
   /// The next action with a board that has just identified itself.
   mutating func connected(_ board: BoardInfo, _ now: Instant) -> Action {
     guard board.model == manifest.model else {
