@@ -4,8 +4,8 @@ internal import EventLoop
 /// missing.
 ///
 /// ```swift
-/// tee.receive { delivery in
-///   for … { delivery.append(frame, bytes, discontinuity) }
+/// tee.receive { outlets in
+///   for … { outlets.append(frame, bytes, discontinuity) }
 /// }
 /// ```
 /// Frames come on the receiving thread; buffer and recordings come and go on the loop. A recording receives
@@ -13,7 +13,7 @@ internal import EventLoop
 /// missing in the buffer only.
 final class FrameTee: Sendable {
   /// The destinations of the frames, and the frames of the current read.
-  struct Delivery {
+  struct Outlets {
     fileprivate var buffer: StreamBuffer?
     fileprivate var queues: [RecordingQueue] = []
     /// The frames that the recordings have not received yet.
@@ -35,16 +35,16 @@ final class FrameTee: Sendable {
     fileprivate var headers: (frame: StreamFrame, bytes: [UInt8])?
   }
 
-  private let state = Lock(Delivery())
+  private let state = Lock(Outlets())
 
   // MARK: The receiving thread
 
-  /// Passes the delivery to `body`, which appends the frames that have come, and distributes them. `body` must
+  /// Passes the outlets to `body`, which appends the frames that have come, and distributes them. `body` must
   /// not call the tee, which is locked.
-  func receive<Result>(_ body: (inout Delivery) -> Result) -> Result {
-    withFrames { delivery in
-      defer { delivery.handOver() }
-      return body(&delivery)
+  func receive<Result>(_ body: (inout Outlets) -> Result) -> Result {
+    withFrames { outlets in
+      defer { outlets.handOver() }
+      return body(&outlets)
     }
   }
 
@@ -157,8 +157,8 @@ final class FrameTee: Sendable {
     diskHasRoom()
   }
 
-  /// Calls `body` with the delivery, once the buffer has the frames of a reception that rests.
-  private func withFrames<Result>(_ body: (inout sending Delivery) -> sending Result) -> sending Result {
+  /// Calls `body` with the outlets, once the buffer has the frames of a reception that rests.
+  private func withFrames<Result>(_ body: (inout sending Outlets) -> sending Result) -> sending Result {
     buffer?.catchUp()
     return state.withLock(body)
   }
@@ -166,7 +166,7 @@ final class FrameTee: Sendable {
   private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
 }
 
-extension FrameTee.Delivery {
+extension FrameTee.Outlets {
   private static let titleLimit = 256
 
   /// The buffer that is played; nil for none.

@@ -42,9 +42,9 @@ extension StationReceiver {
 
   /// Appends a frame of a file to the buffer.
   func append(
-    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into delivery: inout FrameTee.Delivery
+    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into outlets: inout FrameTee.Outlets
   ) -> StreamBuffer.Arrival {
-    let arrival = delivery.append(
+    let arrival = outlets.append(
       new.frame, bytes, discontinuity, title: new.title.map { StreamTitle($0) }, generation: generation)
     hasDelivered = true
     guard arrival.isAccepted else { return arrival }

@@ -9,7 +9,7 @@ extension StationReceiver {
     var isAccepted = true
     var isNew = false
     var otherwise: String?
-    tee.receive { delivery in
+    tee.receive { outlets in
       sound.consume(bytes) { item in
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
@@ -20,7 +20,7 @@ extension StationReceiver {
           isNew = true
         case .frame(let frame, let bytes, let pending):
           received = received + frame.duration
-          isAccepted = receive(frame, bytes, at: time, pending: pending, into: &delivery)
+          isAccepted = receive(frame, bytes, at: time, pending: pending, into: &outlets)
         case .notAudio(let found): otherwise = found
         }
         return isAccepted && !isStopped && otherwise == nil
@@ -56,10 +56,10 @@ extension StationReceiver {
   func receiveLast() {
     guard case .audio = body else { return }
     let time = seconds
-    tee.receive { delivery in
+    tee.receive { outlets in
       sound.finish { item in
         guard case .frame(let frame, let bytes, let pending) = item else { return true }
-        return receive(frame, bytes, at: time, pending: pending, into: &delivery)
+        return receive(frame, bytes, at: time, pending: pending, into: &outlets)
       }
     }
   }
@@ -84,13 +84,13 @@ extension StationReceiver {
   /// - Returns: false when the buffer is full, which ends the connection.
   private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
-    into delivery: inout FrameTee.Delivery
+    into outlets: inout FrameTee.Outlets
   ) -> Bool {
     soundClock.add(frame, at: time)
     if repetition.add(frame) { return true }
     let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-    if case .pass = action { return deliver(frame, bytes, into: &delivery) }
-    return release(action, into: &delivery)
+    if case .pass = action { return deliver(frame, bytes, into: &outlets) }
+    return release(action, into: &outlets)
   }
 
   func resolve(_ action: Stitcher.Action) {
@@ -98,7 +98,7 @@ extension StationReceiver {
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func release(_ action: Stitcher.Action, into delivery: inout FrameTee.Delivery) -> Bool {
+  private func release(_ action: Stitcher.Action, into outlets: inout FrameTee.Outlets) -> Bool {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
@@ -109,7 +109,7 @@ extension StationReceiver {
     }
     var isAccepted = true
     stitcher.release { frame, bytes in
-      isAccepted = deliver(frame, bytes, into: &delivery)
+      isAccepted = deliver(frame, bytes, into: &outlets)
       return isAccepted
     }
     return isAccepted
@@ -117,10 +117,10 @@ extension StationReceiver {
 
   /// - Returns: false when the buffer is full, which ends the connection.
   private func deliver(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into delivery: inout FrameTee.Delivery
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     let title = titles.next(before: frame.offset + frame.length)
-    let isAccepted = deliver(frame, bytes, title: title, into: &delivery)
+    let isAccepted = deliver(frame, bytes, title: title, into: &outlets)
     // The sound that follows is lost: the next connection reports a gap, and the title.
     if !isAccepted, title != nil { titles.revokeLast() }
     return isAccepted
@@ -129,10 +129,10 @@ extension StationReceiver {
   /// - Returns: false when the buffer is full, which ends the connection.
   func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
-    into delivery: inout FrameTee.Delivery
+    into outlets: inout FrameTee.Outlets
   ) -> Bool {
     guard !isStopped else { return false }
-    let arrival = delivery.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
+    let arrival = outlets.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isAccepted else {

@@ -171,7 +171,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     driver.report(.answered(StationInfo(head)))
     driver.report(.copying)
     tee.beginFile(end: kind.fileEnd)
-    tee.receive { delivery in start.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
+    tee.receive { outlets in start.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
   }
 
   /// Completes the recording: all bytes of the file have come.

@@ -198,17 +198,16 @@ extension HLSReception {
   /// Appends a frame of a file to the buffer, or keeps it until there is room.
   /// - Returns: false if its segment is not received on.
   func append(
-    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, to file: HLSFile, into delivery: inout FrameTee.Delivery
+    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, to file: HLSFile, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     var file = file
     defer { supply = .file(file) }
-    if segment?.isAtStart == true, let number = segment?.piece.segment.sequence, let buffer = delivery.player
-    {
+    if segment?.isAtStart == true, let number = segment?.piece.segment.sequence, let buffer = outlets.player {
       switch file.place(number, new.frame, ticks: segment?.ticks) {
       case .next: break
       case .begins(let time): buffer.begin(at: time, preroll: HLSFile.preroll, generation: file.generation)
       case .other(let number):
-        // Outside of the delivery.
+        // Outside of the lock.
         receiver.loop.after(.zero) { [weak self, generation = file.generation] in
           guard let self, case .file(let now) = supply, now.generation == generation,
             now.target?.number == number
@@ -224,7 +223,7 @@ extension HLSReception {
       file.phase = .heldBack(waiting + [new], then: rest)
       return true
     }
-    let arrival = receiver.append(new, bytes, generation: file.generation, into: &delivery)
+    let arrival = receiver.append(new, bytes, generation: file.generation, into: &outlets)
     if !arrival.isAccepted {
       file.phase = .heldBack([new], then: .more)
     } else if arrival.isHeldBack {
@@ -240,10 +239,10 @@ extension HLSReception {
     else { return }
     var accepted = 0
     var isHeldBack = false
-    receiver.tee.receive { delivery in
+    receiver.tee.receive { outlets in
       for frame in frames where !isHeldBack {
         let arrival = frame.bytes.withUnsafeBytes {
-          receiver.append(frame, $0, generation: file.generation, into: &delivery)
+          receiver.append(frame, $0, generation: file.generation, into: &outlets)
         }
         if arrival.isAccepted { accepted += 1 }
         isHeldBack = arrival.isHeldBack || !arrival.isAccepted

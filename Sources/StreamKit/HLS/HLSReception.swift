@@ -272,7 +272,7 @@ final class HLSReception {
   ) -> HLSSound.Obstacle? {
     var (received, missing) = (StreamTime.zero, 0.0)
     var obstacle: HLSSound.Obstacle?
-    receiver.tee.receive { delivery in
+    receiver.tee.receive { outlets in
       do throws(HLSSound.Obstacle) {
         try feed(&sound) { item in
           switch item {
@@ -293,7 +293,7 @@ final class HLSReception {
             // Of frames that were delivered before it is known.
             if missing > 0, segment?.isNext ?? true { connection.join.lose(missing) }
             missing = 0
-            return deliver(frame, bytes, title, &received, into: &delivery)
+            return deliver(frame, bytes, title, &received, into: &outlets)
           }
         }
       } catch { obstacle = error }
@@ -307,10 +307,10 @@ final class HLSReception {
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,
-    into delivery: inout FrameTee.Delivery
+    into outlets: inout FrameTee.Outlets
   ) -> Bool {
     guard segment?.find(frame) ?? true else { return true }
-    guard case .live = supply else { return pass(frame, bytes, title, &received, into: &delivery) }
+    guard case .live = supply else { return pass(frame, bytes, title, &received, into: &outlets) }
     let result = repetition.receive(frame, bytes, title)
     switch result {
     case .held: return true
@@ -320,17 +320,17 @@ final class HLSReception {
       segment?.deliver(frame)
       return true
     case .new(let held):
-      return pass(held, &received, into: &delivery)
-        && pass(frame, bytes, title, &received, into: &delivery)
+      return pass(held, &received, into: &outlets)
+        && pass(frame, bytes, title, &received, into: &outlets)
     }
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
   private func pass(
-    _ frames: [HLSFrame], _ received: inout StreamTime, into delivery: inout FrameTee.Delivery
+    _ frames: [HLSFrame], _ received: inout StreamTime, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     frames.allSatisfy { held in
-      held.bytes.withUnsafeBytes { pass(held.frame, $0, held.title, &received, into: &delivery) }
+      held.bytes.withUnsafeBytes { pass(held.frame, $0, held.title, &received, into: &outlets) }
     }
   }
 
@@ -338,7 +338,7 @@ final class HLSReception {
   private func pass(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,
-    into delivery: inout FrameTee.Delivery
+    into outlets: inout FrameTee.Outlets
   ) -> Bool {
     if case .rejoined(let missing) = connection.join {
       if missing > 0 { receiver.discontinuity = .gap(seconds: missing) }
@@ -347,10 +347,10 @@ final class HLSReception {
     }
     if case .file(let file) = supply {
       let new = HLSFrame(frame: frame, bytes: Array(bytes), title: title)
-      guard append(new, bytes, to: file, into: &delivery) else { return true }
+      guard append(new, bytes, to: file, into: &outlets) else { return true }
     } else {
-      earlier.note(segment, in: delivery.player)
-      guard receiver.deliver(frame, bytes, title: title, into: &delivery) else { return false }
+      earlier.note(segment, in: outlets.player)
+      guard receiver.deliver(frame, bytes, title: title, into: &outlets) else { return false }
       repetition.add(frame)
     }
     if !hasSound { receiver.segmentsSounded() }

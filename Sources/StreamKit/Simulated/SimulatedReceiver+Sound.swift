@@ -109,16 +109,16 @@ extension SimulatedReceiver {
   /// Delivers pages of Ogg one by one, with the headers that their decoders need in front.
   /// - Returns: false when the buffer is full.
   private func deliverPages(
-    of sound: StationSound, until end: Int, to delivery: inout FrameTee.Delivery
+    of sound: StationSound, until end: Int, to outlets: inout FrameTee.Outlets
   ) -> Bool {
     while next < end {
       if headers == nil || discontinuity != nil, let new = sound.headers(of: next), new != headers {
         headers = new
-        if new < next { _ = sound.withFrame(new) { delivery.append($0, $1, nil) } }
+        if new < next { _ = sound.withFrame(new) { outlets.append($0, $1, nil) } }
       }
       let arrival = sound.withFrame(next) { frame, bytes in
         if frame.isHeaders { headers = next }
-        return delivery.append(frame, bytes, discontinuity)
+        return outlets.append(frame, bytes, discontinuity)
       }
       guard arrival.isAccepted else { return false }
       discontinuity = nil
@@ -148,10 +148,10 @@ extension SimulatedReceiver {
   }
 
   private func append(_ sound: StationSound, until end: Int) -> Bool {
-    let isAccepted = tee.receive { delivery in
+    let isAccepted = tee.receive { outlets in
       guard next < end else { return true }
-      if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &delivery) }
-      let (count, isEnough) = delivery.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
+      if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &outlets) }
+      let (count, isEnough) = outlets.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
       next += count
       if count > 0 { discontinuity = nil }
       if isEnough { report(.buffered) }

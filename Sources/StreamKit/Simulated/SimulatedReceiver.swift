@@ -251,7 +251,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       tee.beginFile(end: kind.fileEnd)
       report(.answered(info))
       report(.copying)
-      tee.receive { delivery in bytes.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
+      tee.receive { outlets in bytes.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
       report(.complete)
       end()
     } catch { driver.giveUp(StreamError(.content, error.message)) }
