@@ -44,15 +44,19 @@ struct RecordedAnswerTests {
     }
   }
 
-  @Test("a file that plays is not recorded, and content that can't be sound is none")
+  @Test(
+    "a file that plays is recorded byte for byte by another connection, and content that can't be sound is none"
+  )
   func file() throws {
     let bytes = Array(try Self.sound.get().prefix(300_000))
     let station = try Station()
     station.answer("/live", with: .file(bytes, type: "audio/mpeg"))
     try RecordingHarness.run(station) { harness in
       try await harness.stream.start()
-      let error = await #expect(throws: StreamError.self) { _ = try await harness.record("a.mp3") }
-      #expect(error?.kind == .unsupported)
+      let recording = try await harness.record("a.mp3")
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(try readBytes(recording.path) == bytes)
+      #expect(harness.stream.status != .stopped && recording.stream !== harness.stream)
     }
     let webm = [0x1A, 0x45, 0xDF, 0xA3] + [UInt8](repeating: 7, count: 3_000)
     let error = try #require(try failure(.file(webm, type: "audio/webm")))
