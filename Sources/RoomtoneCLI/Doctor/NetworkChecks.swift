@@ -80,7 +80,7 @@ enum NetworkChecks {
   }
 
   /// Time in which sound comes for the measurement of a rate.
-  private static let timeToMeasure = Duration.seconds(2)
+  private static let timeToMeasure = Duration.milliseconds(3_500)
 
   /// Returns the facts of a station: `MP3, 44.1 kHz, stereo, 128 kbit/s, with titles`.
   private static func text(_ format: StreamFormat, bitRate: Int?, hasTitles: Bool) -> String {
