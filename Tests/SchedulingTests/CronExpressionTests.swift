@@ -90,7 +90,7 @@ struct CronExpressionTests {
     arguments: [
       ("", "0 fields, not five"), ("30 20 * *", "4 fields"), ("30 20 * * 6 roomtone", "6 fields"),
       ("@dayly", "@daily"), ("@daily now", "not a time for cron"), ("61 * * * *", "0 to 59 expected"),
-      ("* 24 * * *", "no hour"), ("* * 0 * *", "no day of the month"),
+      ("* 24 * * *", "not a valid hour"), ("* * 0 * *", "not a valid day of the month"),
       ("* * * 13 *", "1 to 12, or jan to dec,"),
       ("* * * * 8", "0 to 7, or sun to sat,"), ("* * * * monday", "\"monday\""),
       ("5/15 * * * *", "write 5-59/15"), ("*/0 * * * *", "a step of 1 to 59"),

@@ -161,7 +161,8 @@ function speaker.play_stream(url_or_stream, options) end
 ---
 ---Raises `speaker.no_active_device` before it opens a file; `audio.not_found` (also a folder or playlist without sound
 ---files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
----source continues; `speaker.range` (`start` past the end);
+---source continues; `stream.url`, `stream.unsupported` (a URL that does not work here either); `speaker.range` (`start`
+---past the end);
 ---`speaker.superseded` (a `stop`, another `play` or the leave of the last speaker while the file was opening);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -318,8 +319,8 @@ function speaker.session(options) end
 ---same speaker wait for each other.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
----`audio.not_found`, `audio.unreadable`, `audio.unsupported`, `argument`, `task.cannot_suspend`, and the errors of the
----function.
+---`audio.not_found`, `audio.unreadable`, `audio.unsupported`, `stream.url`, `stream.unsupported`, `argument`,
+---`task.cannot_suspend`, and the errors of the function.
 ---@async
 ---@param options speaker.InterruptOptions
 function speaker.interrupt(options) end

@@ -132,7 +132,8 @@ function stream.stations() end
 ---@field url string Address of the XML, http or https.
 
 ---Creates a stream of a sound file of this machine, in any format that `speaker.play` reads. Nothing is opened: `start`
----raises `stream.not_found`, `stream.content`, `stream.unsupported`. Works under `simulate` too. Raises `argument`.
+---raises `stream.not_found`, `stream.content`, `stream.unsupported`. Works under `simulate` too. Raises `argument`,
+---`audio.not_found` (a text with a password in it and no such file).
 ---@param path string Path of the file: relative to the working folder, else to the script's folder, or `~/…`.
 ---@param options? stream.Options
 ---@return stream.Stream

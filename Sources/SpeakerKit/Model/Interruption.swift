@@ -78,8 +78,9 @@ extension House {
 
   /// Checks that a file can be played, by opening it.
   /// - Parameter inNewSession: `true` if a session is made for it: without room for one it is not opened.
-  /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `CancellationError`.
+  /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `speaker.unsupported`, `CancellationError`.
   public func check(file path: String, inNewSession: Bool = false) async throws {
+    if inNewSession { try require("interrupt", for: "interruptions") }
     try await openings.perform(on: loop) {
       if inNewSession { _ = try freeSessionID() }
       driver.discard(try await driver.load(SourceRequest(path: path)))

@@ -52,7 +52,7 @@ import Testing
     let fixture = try LibraryFolder()
     let bytes = try readBytes(Fixtures.path(name))
     let good = try fixture.library.verify(try fixture.folder.write(bytes, to: name))
-    #expect(good.isGood && good.isWhole && good.seconds > 0.9 && good.damage == nil, "\(good)")
+    #expect(good.isGood && good.isWhole && good.seconds > 0.5 && good.damage == nil, "\(good)")
     let cut = try fixture.folder.write(Array(bytes.dropLast(bytes.count / 3)), to: name)
     let bad = try fixture.library.verify(cut)
     #expect(!bad.isGood && !bad.isWhole && bad.damage != nil, "\(bad)")
