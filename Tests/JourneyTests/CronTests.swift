@@ -41,10 +41,11 @@ struct CronTests {
     guard let room = try CronRoom() else { return }
     let own = (1...400).map { "# line \($0) of a person who keeps much in the crontab\n" }.joined()
     try room.home.write(Array(own.utf8), to: "crontab")
-    // The thread sanitizer keeps a file of its own in TMPDIR.
+    // The thread sanitizer keeps a file of its own in TMPDIR, and the program itself may be below /tmp.
     let outcome = try room.run(
       """
-      crontab "$HOME/crontab" && mount -t tmpfs none /mnt && mount -t tmpfs -o size=4k none /tmp
+      crontab "$HOME/crontab" && mount -t tmpfs none /mnt && mkdir /mnt/bin
+      mount --bind "${ROOMTONE%/*}" /mnt/bin && mount -t tmpfs -o size=4k none /tmp && ROOMTONE=/mnt/bin/roomtone
       head -c 9000 /dev/zero >/tmp/full 2>/mnt/errors
       export XDG_STATE_HOME=/mnt TMPDIR=/mnt
       $ROOMTONE cron add @daily --name show record http://127.0.0.1/ -o /mnt/show.mp3 --for 1h && crontab -l

@@ -14,7 +14,8 @@ struct HungMountTests {
     let mount = """
       exec 3<>/dev/fuse && mkdir -p nas && ln -sfn nas music &&
       mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 nas:/music nas || exit 77
-      ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$ROOMTONE" \(arguments)
+      export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+      "$ROOMTONE" \(arguments)
       """
     try home.script(mount, as: "mount.sh")
     let outcome = try home.runInShell("unshare -m sh mount.sh")
