@@ -12,11 +12,11 @@ public struct Listeners<Listener> {
   public var count: Int { entries.count - removed }
 
   /// All listeners, in order.
-  public var all: [Listener] { entries.compactMap(\.listener) }
+  public var all: [Listener] { entries.compactMap { $0.listener } }  // a key path would be made anew at each call
 
   /// The listeners that subscribed up to a number, in order: those that were there when it was the last one.
   public func all(upTo number: Int) -> [Listener] {
-    entries.prefix { $0.number <= number }.compactMap(\.listener)
+    entries.prefix { $0.number <= number }.compactMap { $0.listener }
   }
 
   /// Adds a listener behind all others.
