@@ -7,6 +7,27 @@ internal import SpeakerKit
 // `house { … }`: the driver, the speakers, and where they sound.
 
 extension Configuration {
+  /// Names of the drivers, the default one first.
+  public static var driverNames: [String] { drivers.map(\.name) }
+
+  /// Selects a driver in place of the configured one, with its configured settings or else the default ones.
+  /// - Parameter name: one of `driverNames`.
+  /// - Throws: `argument` for a hub without a configured address.
+  public mutating func useDriver(_ name: String) throws {
+    switch name {
+    case "snapcast":
+      snapcast = snapcast ?? .searched
+      hub = nil
+    case "hkwhub":
+      guard hub != nil else {
+        throw LuaError(
+          code: "argument", message: "the configuration names no hub",
+          hint: "write its address there: house { driver = \"hkwhub\", url = \"http://192.0.2.7:8080\" }")
+      }
+    default: (snapcast, hub) = (nil, nil)
+    }
+  }
+
   /// Names of the drivers with their options.
   private static let drivers: [(name: String, options: [String])] = [
     ("house", ["output", "speakers"]),

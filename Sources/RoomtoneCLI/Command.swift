@@ -82,8 +82,8 @@ enum Command {
       RunCommand.Options(
         text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
         arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
-        output: arguments.output(.output), configuration: arguments.text(.config),
-        verbose: arguments.has(.verbose), attachment: try Attachment(arguments, of: "run")))
+        house: try OwnHouse(arguments, of: "run"), verbose: arguments.has(.verbose),
+        attachment: try Attachment(arguments, of: "run")))
   }
 
   private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
@@ -131,8 +131,7 @@ enum Command {
   private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {
     try ReplCommand.run(
       ReplCommand.Options(
-        text: try script(arguments), output: arguments.output(.output),
-        configuration: arguments.text(.config),
+        text: try script(arguments), house: try OwnHouse(arguments, of: "repl"),
         attachment: try Attachment(arguments, of: "repl"), scriptName: arguments.text(.ofScript)))
   }
 
@@ -141,7 +140,7 @@ enum Command {
       PlayCommand.Options(
         files: arguments.operands, shuffles: arguments.has(.shuffle), loops: arguments.has(.loop),
         places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
-        output: arguments.output(.output), configuration: arguments.text(.config),
+        house: try OwnHouse(arguments, of: "play"),
         source: try StationSettings(arguments, of: "play"), charset: arguments.text(.charset),
         attachment: try Attachment(arguments, of: "play")))
   }

@@ -8,19 +8,16 @@ enum RunCommand {
     var text: ScriptText
     var arguments: [String]
     var limit: Duration?
-    var output: Output?
-    var configuration: String?
+    var house: OwnHouse
     var verbose: Bool
     var attachment = Attachment.automatic
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    if let client = try options.attachment.client(
-      hasOwnHouse: options.output != nil || options.configuration != nil)
-    {
+    if let client = try options.attachment.client(hasOwnHouse: options.house.isNamed) {
       return try AttachedRun.run(options, client)
     }
-    let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    let configuration = try options.house.configuration()
     let engineOptions = EngineSetup.ownHouse(configuration, command: "run", script: options.text.name)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
     let script = try engine.load(options.text, arguments: options.arguments)

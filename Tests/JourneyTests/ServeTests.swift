@@ -176,12 +176,14 @@ import Testing
   func install() throws {
     let home = try Home()
     mkdir(home.path("my \"scripts\" 100%"), 0o700)
-    let outcome = try home.run("serve", "--install", "--output", "null", "my \"scripts\" 100%")
+    let outcome = try home.run(
+      "serve", "--install", "--house", "house", "--output", "null", "my \"scripts\" 100%")
     let path = home.path("config/systemd/user/roomtone.service")
     #expect(outcome.status == 0 && outcome.lines.first == path, "\(outcome)")
     #expect(outcome.output.contains("systemctl --user enable --now roomtone.service"))
     #expect(outcome.output.contains("loginctl enable-linger"))
     let text = String(decoding: try readBytes(path), as: UTF8.self)
+    #expect(text.contains("\"serve\" \"--house\" \"house\" \"--output\" \"null\""), "\(text)")
     #expect(text.contains("\"--\" \"\(home.path("my \\\"scripts\\\" 100%%"))\""), "\(text)")
     // For systemd before version 253, which does not send the signal itself.
     #expect(text.contains("ExecReload=kill -HUP $MAINPID"))

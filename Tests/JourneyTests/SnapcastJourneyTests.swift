@@ -99,6 +99,20 @@ import Testing
         "source = tcp://127.0.0.1:4955?name=roomtone-2&mode=server&sampleformat=48000:16:2&codec=flac",
       ])
     #expect(try home.run("snapserver-config", "none").status == 2)
+    let names = "for _, d in ipairs(require 'speaker'.devices()) do print(d.name) end"
+    try home.script("house { driver = 'snapcast', port = 1 }", as: "config.lua")
+    let embedded = try home.run("run", "--config", "config.lua", "--house", "house", "-e", names)
+    #expect(embedded.status == 0 && embedded.lines.contains("Kitchen"), "\(embedded)")
+    let played = try home.run(
+      "play", "--config", "config.lua", "--house=house", Fixtures.path("mp3-cbr128-44k.mp3"), "--on", "Attic")
+    #expect(played.status == 1 && played.errors.contains("Kitchen"), "\(played)")
+    let prompt = try home.run("repl", "--house", "hkwhub", input: .text(names))
+    #expect(prompt.status == 1 && prompt.errors.contains("the configuration names no hub"), "\(prompt)")
+    for words in [
+      ["--house", "hub"], ["--house", "snapcast", "--output", "null"], ["--house", "house", "--attach"],
+    ] {
+      #expect(try home.start(["run"] + words + ["-e", names]).finish().status == 2)
+    }
     for (text, complaint) in [
       ("driver = 'snapcats'", "did you mean 'snapcast'"),
       ("driver = 'snapcast', output = 'null'", "option 'output'"),

@@ -63,6 +63,7 @@ import Testing
     let attached = Self.complete("play", "--on=L")
     #expect(attached.prefix == "--on=" && attached.proposals.map(\.value) == ["Living Room"])
     #expect(Self.values("run", "--nonsense=") == [])
+    #expect(Self.values("run", "--house", "") == ["house", "snapcast", "hkwhub"])
     let output = Self.complete("run", "--output", "")
     #expect(output.proposals.map(\.value) == ["alsa", "null", "alsa:", "wav:"] && output.files == [])
     #expect(output.proposals.map(\.isBeginning) == [false, false, true, true])

@@ -56,6 +56,8 @@ import Testing
           SCRIPT  a Lua file to run before the first prompt
 
         Options:
+              --house DRIVER   the driver in place of the configured one: house,
+                               snapcast, hkwhub
               --output OUTPUT  where the speakers sound: alsa, alsa:DEVICE, wav:DIR or
                                null
               --config FILE    the configuration (default:
@@ -70,8 +72,8 @@ import Testing
 
         While a daemon runs the prompt is inside it: lines run in the state of 'roomtone
         ctl eval', whose variables stay until 'os.exit()', or with --script in that of a
-        script. With --output or --config, and with --no-attach, it has a house of its
-        own, which the daemon keeps from it.
+        script. With --house, --output or --config, and with --no-attach, it has a house
+        of its own, which the daemon keeps from it.
 
         Examples:
           roomtone repl

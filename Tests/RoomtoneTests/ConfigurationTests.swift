@@ -43,6 +43,27 @@ struct ConfigurationTests {
     #expect(try read("").speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
   }
 
+  @Test("a driver selected in its place keeps the settings that the file has for it")
+  func selectedDriver() throws {
+    var configuration = try read("house { output = 'null', speakers = { { name = 'Kitchen' } } }")
+    try configuration.useDriver("snapcast")
+    #expect(configuration.driverName == "snapcast" && configuration.snapcast == .searched)
+    let error = #expect(throws: LuaError.self) { try configuration.useDriver("hkwhub") }
+    #expect(try #require(error).description.contains("names no hub"))
+    try configuration.useDriver("house")
+    #expect(configuration.driverName == "house" && configuration.speakers?.count == 1)
+
+    var server = try read("house { driver = 'snapcast', port = 1799 }")
+    try server.useDriver("snapcast")
+    #expect(server.snapcast?.port == 1799 && server.snapcast?.isSearched == false)
+    var hub = try read("house { driver = 'hkwhub', url = 'http://192.0.2.7:8080' }")
+    try hub.useDriver("hkwhub")
+    #expect(hub.driverName == "hkwhub")
+    try hub.useDriver("snapcast")
+    #expect(hub.driverName == "snapcast")
+    #expect(Configuration.driverNames == ["house", "snapcast", "hkwhub"])
+  }
+
   @Test("sets the folder of recordings, how long they are kept, and how much of the disk they leave")
   func recordings() throws {
     let recordings = try read(

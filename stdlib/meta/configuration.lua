@@ -43,7 +43,8 @@
 -- wireless one, comes too late for that and is refused, unless the first speaker is on it: the others wait for the first.
 -- The speakers of a card that is lost, also one that plays nothing for 2 s, are unavailable until it is back, and the
 -- others play on. `roomtone doctor` opens each card, `roomtone devices` shows which speaker has which. `--output` takes
--- the place of all cards. Without `speakers` there is a demonstration house of six invented ones.
+-- the place of all cards, and `--house DRIVER` that of `driver`, for one command: with the settings written here where
+-- they are of that driver. Without `speakers` there is a demonstration house of six invented ones.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

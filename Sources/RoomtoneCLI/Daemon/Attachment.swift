@@ -22,13 +22,14 @@ enum Attachment {
     case (false, false): self = .automatic
     }
     guard case .required = self else { return }
-    for name in ["output", "config"] where arguments.has(name == "output" ? .output : .config) {
-      throw UsageError(.option, "--\(name) is for a house of its own, and the daemon has one", help: help)
+    for option in [OptionSpec.house, .output, .config] where arguments.has(option) {
+      throw UsageError(
+        .option, "\(option.dashed) is for a house of its own, and the daemon has one", help: help)
     }
   }
 
   /// Returns the connection to the daemon; nil for none.
-  /// - Parameter hasOwnHouse: `true` if the command names an output or a configuration.
+  /// - Parameter hasOwnHouse: `true` if the command names a driver, an output or a configuration.
   /// - Throws: `ctl.none` where a daemon is required; `ctl.socket`.
   func client(hasOwnHouse: Bool) throws -> ControlClient? {
     switch self {

@@ -7,9 +7,9 @@ internal import Roomtone
 enum ServeCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let folder = try folder(arguments.operands.first)
+    let house = try OwnHouse(arguments, of: "serve")
     if arguments.has(.install) { return try ServiceUnit.install(folder, arguments) }
-    var configuration = try EngineSetup.configuration(
-      file: arguments.text(.config), output: arguments.output(.output))
+    var configuration = try house.configuration()
     if arguments.has(.verbose) { configuration.logLevel = .debug }
     var options = DaemonOptions(folder: folder, socket: UserFolders.controlSocket)
     guard options.socket != nil else {

@@ -13,6 +13,7 @@ enum ServiceUnit {
       throw CommandFailure(.unit, "there is no home folder for the unit")
     }
     var words = [try executable(), "serve"]
+    if let driver = arguments.text(.house) { words += ["--house", driver] }
     if let output = arguments.text(.output) { words += ["--output", output] }
     if let file = arguments.text(.config) { words += ["--config", UserFolders.absolute(file)] }
     if arguments.has(.verbose) { words.append("--verbose") }

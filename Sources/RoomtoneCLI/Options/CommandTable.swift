@@ -1,5 +1,6 @@
 internal import Codecs
 internal import Home
+internal import Roomtone
 internal import SpeakerKit
 
 // The one table of commands and options, read by the parser and the help text.
@@ -49,7 +50,7 @@ extension CommandSpec {
     name: "run",
     summary: "runs a script until it has nothing left to do",
     operands: [.script(replacement: "execute"), .scriptArguments],
-    options: [.longest, .output, .execute, .config, .verbose, .attach, .noAttach],
+    options: [.longest, .house, .output, .execute, .config, .verbose, .attach, .noAttach],
     notes: [
       """
       A script has something left to do while a routine runs or waits, a timer or a job is set, or a session plays. \
@@ -172,7 +173,7 @@ extension CommandSpec {
     name: "repl",
     summary: "reads Lua from a prompt and shows results",
     operands: [.firstScript],
-    options: [.output, .config, .attach, .noAttach, .ofScript],
+    options: [.house, .output, .config, .attach, .noAttach, .ofScript],
     notes: [
       """
       Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads standard input to its end, \
@@ -180,7 +181,7 @@ extension CommandSpec {
       """,
       """
       While a daemon runs the prompt is inside it: lines run in the state of 'roomtone ctl eval', whose variables stay \
-      until 'os.exit()', or with --script in that of a script. With --output or --config, and with --no-attach, it has a \
+      until 'os.exit()', or with --script in that of a script. With --house, --output or --config, and with --no-attach, it has a \
       house of its own, which the daemon keeps from it.
       """,
     ],
@@ -195,7 +196,8 @@ extension CommandSpec {
     name: "play",
     summary: "plays files until the last has been heard to its end",
     operands: [.audioFile],
-    options: [.on, .volume, .shuffle, .loop, .output, .config, .attach, .noAttach] + OptionSpec.ofSource,
+    options: [.on, .volume, .shuffle, .loop, .house, .output, .config, .attach, .noAttach]
+      + OptionSpec.ofSource,
     notes: [
       """
       Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
@@ -308,6 +310,9 @@ extension OptionSpec {
   static let version = OptionSpec("version", .flag, "shows the version")
 
   // Of several commands.
+  static let house = OptionSpec(
+    "house", .choice(Configuration.driverNames), valueName: "DRIVER",
+    "the driver in place of the configured one: \(Configuration.driverNames.joined(separator: ", "))")
   static let output = OptionSpec(
     "output", .output, "where the speakers sound: alsa, alsa:DEVICE, wav:DIR or null")
   static let config = OptionSpec(

@@ -8,7 +8,7 @@ extension CommandSpec {
     name: "serve",
     summary: "runs all scripts of a folder, until it is told to end",
     operands: [.scriptFolder],
-    options: [.install, .output, .config, .verbose],
+    options: [.install, .house, .output, .config, .verbose],
     notes: [
       """
       Each file DIR/*.lua is a script with a Lua state of its own; all share one house. Files and folders whose names \

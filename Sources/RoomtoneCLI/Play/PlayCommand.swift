@@ -16,8 +16,7 @@ enum PlayCommand {
     /// Names of rooms and speakers; none for all.
     var places: [String]
     var volume: Int?
-    var output: Output?
-    var configuration: String?
+    var house: OwnHouse
     /// Settings for the reception of a station.
     var source = StationSettings()
     /// The name of its `charset`.
@@ -32,12 +31,10 @@ enum PlayCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    var configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    var configuration = try options.house.configuration()
     configuration.stations.common = options.source
     let station = try station(options, configuration)
-    if let client = try options.attachment.client(
-      hasOwnHouse: options.output != nil || options.configuration != nil)
-    {
+    if let client = try options.attachment.client(hasOwnHouse: options.house.isNamed) {
       return try AttachedPlay.run(options, station, client)
     }
     let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: "play", script: nil))

@@ -11,18 +11,16 @@ enum ReplCommand {
   struct Options {
     /// Script to run before the first line is read; nil for none.
     var text: ScriptText?
-    var output: Output?
-    var configuration: String?
+    var house: OwnHouse
     var attachment = Attachment.automatic
     /// The script of the daemon whose state the lines run in; nil for one of their own.
     var scriptName: String?
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    let client = try options.attachment.client(
-      hasOwnHouse: options.output != nil || options.configuration != nil)
+    let client = try options.attachment.client(hasOwnHouse: options.house.isNamed)
     if client == nil, options.scriptName != nil { _ = try ControlClient.required() }
-    let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    let configuration = try options.house.configuration()
     let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: options.text?.name)
     if let text = options.text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
     let engine = try EngineSetup.engine(engineOptions)

@@ -26,6 +26,13 @@ public struct SnapcastSettings: Sendable, Equatable {
   /// A snapserver on this machine with its default ports.
   public init() {}
 
+  /// The snapserver that the network is searched for, else one on this machine.
+  public static var searched: SnapcastSettings {
+    var settings = SnapcastSettings()
+    settings.isSearched = true
+    return settings
+  }
+
   /// Returns the lines of `snapserver.conf` that declare the streams of so many sessions, and one that stays idle: the
   /// first one, which new clients are put on.
   /// - Parameter ports: the ports on loopback at which the snapserver expects the sound of the streams, one more than

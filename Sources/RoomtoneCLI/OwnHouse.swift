@@ -1,0 +1,35 @@
+internal import Roomtone
+internal import SpeakerKit
+
+/// The house of a command, as its options `--config`, `--house` and `--output` describe it.
+struct OwnHouse {
+  /// The configuration file; nil for the user's own, or the defaults.
+  var file: String?
+  /// The driver in place of the configured one.
+  var driver: String?
+  /// The output of all speakers in place of the configured ones.
+  var output: Output?
+
+  /// Reads the options.
+  /// - Throws: `UsageError` for an output of a driver that has none.
+  init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
+    (file, driver, output) = (arguments.text(.config), arguments.text(.house), arguments.output(.output))
+    if let driver, driver != "house", output != nil {
+      throw UsageError(
+        .option,
+        "--output is for the speakers of --house house; those of \(driver) sound where it plays them",
+        help: "roomtone \(command)")
+    }
+  }
+
+  /// True if an option names a house beside the daemon's.
+  var isNamed: Bool { file != nil || driver != nil || output != nil }
+
+  /// Reads the configuration, and changes it as the options say.
+  /// - Throws: `LuaError`, `ScriptText.Missing`.
+  func configuration() throws -> Configuration {
+    var configuration = try EngineSetup.configuration(file: file, output: output)
+    if let driver { try configuration.useDriver(driver) }
+    return configuration
+  }
+}
