@@ -186,7 +186,7 @@ struct StationReceiverTests {
         usleep(100)
       }
     }
-    func isPaced() -> Bool { ask { reception.pace != nil } }
+    func isPaced() -> Bool { ask { reception.driver.pace != nil } }
     /// Waits until so many bytes of sound have been read.
     func wait(forBytes count: Int) -> Bool {
       for _ in 0..<60_000 {

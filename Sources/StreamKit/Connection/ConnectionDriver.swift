@@ -43,6 +43,8 @@ final class ConnectionDriver {
   var transfer: HTTPTransfer?
   /// The receiver. It sets this itself, as soon as it is made.
   weak var owner: (any ConnectionOwner)?
+  /// The interval at which the transfer is read; nil while it is read as its bytes come.
+  var pace: Duration?
   /// The time at which the bytes under way came, while that is not now.
   var moment: Instant?
   /// True once the receiver has ended; `restart` resets it.
@@ -194,7 +196,8 @@ final class ConnectionDriver {
   /// Sets the timer to the owner's next moment.
   func arm() {
     guard !isStopped, let due = owner?.wakeTime(machine.deadline) else { return disarm() }
-    if mayWakeEarly, let alarm, alarm.due <= due, alarm.due > now { return }
+    // A timer that would fire before the next read is set anew by each, and never fires.
+    if mayWakeEarly, let alarm, alarm.due <= due, alarm.due > now.advanced(by: pace ?? .zero) { return }
     disarm()
     guard let wait = clock.sleep(due, loop) else { return }
     alarm = (loop.after(wait) { [weak self] in self?.wake() }, due)

@@ -94,6 +94,8 @@ public struct StallTest: Sendable {
   /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
   @inline(__always) public var longestLook: Duration? {
     guard isSteady, limit >= Self.leastLimit else { return nil }
+    // A stall of a burst of 3.5 s is noticed 2.4 s after the last sound at the latest, which leaves a second to connect.
+    if burst >= .milliseconds(3500) { return .milliseconds(900) }
     return .milliseconds(burst >= .milliseconds(2500) ? 500 : 250)
   }
 

@@ -31,8 +31,8 @@ extension StationReceiver {
   func keepPace() {
     let isHeard = tee.buffer != nil || stitcher.isJoining
     let wanted = isHeard ? nil : machine.longestLook
-    guard wanted != pace else { return }
-    pace = wanted
+    guard wanted != driver.pace else { return }
+    driver.pace = wanted
     driver.transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
   }
 }

@@ -45,7 +45,7 @@ extension StationReceiver {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
     let burst = machine.burst
-    driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
+    driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
     let isBurst = machine.burst > burst && PlayerWait.isBurst(StreamTime(machine.burst))
     if isBurst, tee.buffer?.burstCame() == true { reportEnough() }
     hasDelivered = false

@@ -27,8 +27,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   let driver: ConnectionDriver
   /// The connection beside a transfer that has stalled.
   var standby: StandbyConnection?
-  /// The time between two reads of the transfer; nil while it is read as its bytes come.
-  var pace: Duration?
   var head: HTTPResponse?
   var body = Body.done
   var sound = ReceivedSound()
@@ -144,7 +142,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   /// Resets what belongs to one connection, as a new one begins.
   func expectAnswer() {
-    (head, pace, hasDelivered) = (nil, nil, false)
+    (head, driver.pace, hasDelivered) = (nil, nil, false)
     body = .unknown([])
   }
 
@@ -188,7 +186,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var lastArrival: Double {
     soundClock.lastArrival(
       readAt: Double(lastByte.nanoseconds) / 1e9, pending: sound.pendingBytes,
-      after: pace.map { StreamTime($0).seconds })
+      after: driver.pace.map { StreamTime($0).seconds })
   }
 
   func end() {
@@ -209,7 +207,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       due = min(due, end > now ? end : soon)
     }
     // Paced receivers round their deadline up to 100 ms, so that one wake-up serves many.
-    if pace != nil { due = due.advanced(by: Self.timerGrain).roundedDown(to: Self.timerGrain) }
+    if driver.pace != nil { due = due.advanced(by: Self.timerGrain).roundedDown(to: Self.timerGrain) }
     return due
   }
 

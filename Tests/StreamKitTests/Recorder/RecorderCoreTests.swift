@@ -39,6 +39,43 @@ struct RecorderCoreTests {
     core.finishAll()
   }
 
+  @Test("what a recording receives is written at once, and at most every half second", arguments: [1, 20])
+  func arrivals(recordings: Int) throws {
+    let folder = try TemporaryFolder()
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+    defer { loop.close() }
+    let core = RecorderCore(loop: loop, settings: .init(), localTime: { LocalTime($0) }, log: { _ in })
+    let programme = try FrameProgramme(.mp3, seconds: 5, seed: 3)
+    let queues = try (1...recordings).map { number in
+      let options = RecordingOptions(template: folder.file("\(number).mp3"))
+      let queue = RecordingQueue { core.sound($0, of: number) }
+      let files = RecordingFiles(
+        options, try RecordingTemplate(options.template),
+        .init(address: "http://radio/", station: StationName()), core)
+      core.add(RecordingWriter(queue, files, RecordingProgress()) { _ in }, number)
+      return queue
+    }
+    /// Appends a frame to each queue, and returns the lengths of the files after some milliseconds.
+    func lengths(of frame: Int, after milliseconds: Int) throws -> Set<Int> {
+      let next = programme.frames[frame]
+      programme.bytes[next.offset..<(next.offset + next.length)].withUnsafeBytes { bytes in
+        for queue in queues { queue.append(next, bytes) }
+      }
+      var hasPassed = false
+      _ = loop.after(.milliseconds(milliseconds)) { hasPassed = true }
+      _ = loop.run(until: { hasPassed })
+      return try Set(queues.indices.map { try readBytes(folder.file("\($0 + 1).mp3.part")).count })
+    }
+    let head = try lengths(of: 0, after: 5_000)
+    #expect(head.count == 1)
+    let first = try lengths(of: 1, after: 30)
+    #expect(first.count == 1 && first != head, "it came five seconds after the last")
+    #expect(try lengths(of: 2, after: 400) == first)
+    let second = try lengths(of: 3, after: 100)
+    #expect(second.count == 1 && second != first, "half a second after the last, with what has come since")
+    core.finishAll()
+  }
+
   @Test(
     "a file that can't be deleted is reported once; a failed catalogue too, and again when it fails again"
   )

@@ -30,22 +30,22 @@ struct RecordingQueueTests {
     return batches
   }
 
-  @Test("a burst calls for the disk once, and comes in batches that are not larger than others")
+  @Test("the first sound calls for the disk, a burst once more, and it comes in batches that are not larger than others")
   func burst() {
-    let calls = Lock(0)
-    let queue = RecordingQueue { calls.withLock { $0 += 1 } }
+    let calls = Lock<[RecordingQueue.Arrival]>([])
+    let queue = RecordingQueue { arrival in calls.withLock { $0.append(arrival) } }
     let tee = FrameTee()
     tee.record(queue, back: .zero)
     come(0..<40, into: tee)
-    #expect(calls.withLock { $0 } == 0)
+    #expect(calls.withLock { $0 } == [.some])
     come(40..<160, into: tee)
-    #expect(calls.withLock { $0 } == 1)
+    #expect(calls.withLock { $0 } == [.some, .burst])
     let batches = drained(from: queue)
     #expect(batches.count == 4 && batches.allSatisfy { $0.bytes.count <= 16_384 })
     #expect(batches.flatMap(\.bytes) == (0..<160).flatMap { [UInt8](repeating: UInt8($0), count: 400) })
     #expect(batches.flatMap(\.frames).map(\.offset) == (0..<160).map { $0 * 400 })
     come(0..<60, into: tee)
-    #expect(calls.withLock { $0 } == 2)
+    #expect(calls.withLock { $0 } == [.some, .burst, .some, .burst])
   }
 
   @Test("a stream is held back for its disks only when nothing else receives its sound")

@@ -2,15 +2,18 @@ internal import Database
 internal import EventLoop
 internal import Glibc
 
-/// The work of a disk thread: writes all recordings of one place, a tick every half second, and keeps the
-/// catalogue.
+/// The work of a disk thread: writes all recordings of one place as their sound comes, and keeps the catalogue.
 ///
 /// Unchecked: confined to its loop, which is that of a disk thread or of the library's, or the engine's under
-/// virtual time; `post` may be called on any thread.
+/// virtual time; `post` and `sound` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
-  /// The interval of writes: sound of this length is lost when the process is killed, beside what the network
-  /// thread has not handed over.
-  static let tick = Duration.milliseconds(500)
+  /// The shortest interval between two writes of a recording: sound of this length is lost when the process is killed,
+  /// where the network thread hands sound over as it arrives. Where it reads at longer intervals, each write follows.
+  static let writeInterval = Duration.milliseconds(500)
+  /// The longest interval between two ticks, in which all recordings are looked at.
+  static let tick = Duration.seconds(1)
+  /// The time in which what many recordings receive is written together, and the number that counts as many.
+  static let (grain, many) = (Duration.milliseconds(25), 8)
   /// The interval at which the rows of growing recordings are updated; recovery after a kill measures the
   /// file anyway.
   static let rowInterval = Duration.seconds(5)
@@ -24,7 +27,11 @@ final class RecorderCore: @unchecked Sendable {
   private let mount: String?
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
-  private var timer: LoopTimer?
+  /// The timer of the next tick, and its moment.
+  private var timer: (timer: LoopTimer, due: Instant)?
+  private var lastTick = Instant.start
+  /// Recordings that have received sound, and are to be written in a moment.
+  private let arrivals = Lock<[Int]>([])
   /// `true` if a recording began since the last sync.
   private var hasNewWriters = false
   private var (lastSync, lastRows) = (Instant.start, Instant.start)
@@ -111,22 +118,64 @@ final class RecorderCore: @unchecked Sendable {
 
   // MARK: Recordings
 
-  /// Adds a writer, which runs with every tick from now on.
+  /// Adds a writer, whose number is higher than those of all before; it is looked at in every tick from now on.
   func add(_ writer: RecordingWriter, _ number: Int) {
     writers.append((number, writer))
     hasNewWriters = true
-    arm()
+    arm(at: loop.now.advanced(by: Self.writeInterval))
     expireIfDue()
   }
 
-  /// Writes what one recording has received, ahead of the next tick.
-  func writeNow(_ number: Int) {
-    writers.first { $0.number == number }?.writer.tick(at: loop.now, loop.wallNow)
+  /// Has the sound written that a recording has received. Any thread.
+  func sound(_ arrival: RecordingQueue.Arrival, of number: Int) {
+    if case .burst = arrival {
+      return post { core in core.index(of: number).map { core.write(core.writers[$0].writer) } }
+    }
+    let isFirst = arrivals.withLock { numbers in
+      defer { numbers.append(number) }
+      return numbers.isEmpty
+    }
+    guard isFirst else { return }
+    // Recordings are read in turns: with many of them the thread would wake for each.
+    post { core in
+      guard core.writers.count > Self.many else { return core.writeArrivals() }
+      core.loop.after(Self.grain) { [weak core] in core?.writeArrivals() }
+    }
+  }
+
+  private func writeArrivals() {
+    let numbers = arrivals.withLock { numbers in
+      defer { numbers = [] }
+      return numbers
+    }
+    // A tick that is due soon comes now, so that the thread wakes once for both.
+    if lastTick.duration(to: loop.now) >= Self.writeInterval { return run() }
+    for number in numbers {
+      guard let index = index(of: number) else { continue }
+      let writer = writers[index].writer
+      let due = writer.lastWrite.advanced(by: Self.writeInterval)
+      if due <= loop.now { write(writer) } else { arm(at: due) }
+    }
+  }
+
+  private func write(_ writer: RecordingWriter) {
+    writer.tick(at: loop.now, loop.wallNow)
+    if writer.hasEnded || writer.hasChanged { arm(at: lastTick.advanced(by: Self.writeInterval)) }
+  }
+
+  /// Returns the place of a recording in `writers`, which are in the order of their numbers.
+  private func index(of number: Int) -> Int? {
+    var (low, high) = (0, writers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if writers[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return low < writers.count && writers[low].number == number ? low : nil
   }
 
   /// Ends the recording of that number.
   func finish(_ number: Int) {
-    guard let index = writers.firstIndex(where: { $0.number == number }) else { return }
+    guard let index = index(of: number) else { return }
     let writer = writers.remove(at: index).writer
     writer.finish(at: loop.now, loop.wallNow)
   }
@@ -135,20 +184,25 @@ final class RecorderCore: @unchecked Sendable {
   func finishAll() {
     for (_, writer) in writers { writer.finish(at: loop.now, loop.wallNow) }
     writers = []
-    timer?.cancel()
+    disarm()
+  }
+
+  /// Sets the next tick to `due`, unless it comes earlier.
+  private func arm(at due: Instant) {
+    guard !writers.isEmpty, timer.map({ $0.due > due }) ?? true else { return }
+    disarm()
+    timer = (loop.after(loop.now.duration(to: due)) { [weak self] in self?.run() }, due)
+  }
+
+  private func disarm() {
+    timer?.timer.cancel()
     timer = nil
   }
 
-  private func arm() {
-    guard timer == nil, !writers.isEmpty else { return }
-    timer = loop.after(Self.tick) { [weak self] in
-      self?.timer = nil
-      self?.run()
-    }
-  }
-
   private func run() {
+    disarm()
     let (now, wall) = (loop.now, loop.wallNow)
+    lastTick = now
     for (_, writer) in writers { writer.tick(at: now, wall) }
     writers.removeAll { $0.writer.hasEnded }
     if lastRows.duration(to: loop.now) >= Self.rowInterval || writers.contains(where: \.writer.hasChanged) {
@@ -156,7 +210,7 @@ final class RecorderCore: @unchecked Sendable {
     }
     if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
     expireIfDue()
-    arm()
+    arm(at: now.advanced(by: Self.tick))
   }
 
   /// Syncs the file systems of all open recordings; under virtual time none, as nothing of it outlives the process.

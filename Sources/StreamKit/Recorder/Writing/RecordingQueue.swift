@@ -96,38 +96,47 @@ final class RecordingQueue: Sendable {
   }
 
   private let state = Lock(State())
-  private let whenFull: @Sendable () -> Void
+  /// The reason to write what is queued.
+  enum Arrival: Sendable {
+    /// Sound has come into an empty queue.
+    case some
+    /// More than a batch is queued: a burst need not wait.
+    case burst
+  }
+
+  private let onArrival: @Sendable (Arrival) -> Void
   /// `true` if a file may be recorded byte for byte.
   let takesFile: Bool
 
   /// Creates an open queue.
-  /// - Parameter whenFull: called on the receiving thread when more than a batch is queued: a burst need not
-  ///   wait for a tick.
-  init(takesFile: Bool = true, whenFull: @escaping @Sendable () -> Void = {}) {
-    (self.takesFile, self.whenFull) = (takesFile, whenFull)
+  /// - Parameter onArrival: called on the receiving thread.
+  init(takesFile: Bool = true, onArrival: @escaping @Sendable (Arrival) -> Void = { _ in }) {
+    (self.takesFile, self.onArrival) = (takesFile, onArrival)
   }
 
   /// Appends a batch, or the mark of an overrun when the queue is full; does nothing once it is closed.
   func append(_ batch: Batch) {
     guard !batch.isEmpty else { return }
     let size = batch.size
-    let isFull = state.withLock { state in
-      guard state.accepts else { return false }
+    let arrival = state.withLock { state -> Arrival? in
+      guard state.accepts else { return nil }
       guard state.bytes + size <= state.limit else {
         var overrun = Batch()
         overrun.isOverrun = true
         state.batches.append(overrun)
-        return true
+        return .burst
       }
+      let wasEmpty = state.batches.isEmpty
       state.batches.append(batch)
       defer {
         state.bytes += size
         if state.bytes > Self.behindLimit { state.isBehind = true }
       }
       // Reported once: a slow disk need not be asked again and again.
-      return state.bytes <= Batch.limit && state.bytes + size > Batch.limit
+      if state.bytes <= Batch.limit && state.bytes + size > Batch.limit { return .burst }
+      return wasEmpty ? .some : nil
     }
-    if isFull { whenFull() }
+    if let arrival { onArrival(arrival) }
   }
 
   /// Announces that another file begins, whose kind is not known yet.

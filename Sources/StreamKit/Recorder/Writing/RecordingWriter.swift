@@ -33,6 +33,8 @@ final class RecordingWriter {
   /// The next look at a disk without room; the sound that comes is lost until there is some.
   var waitsUntil: Instant?
   private var lastLook = Instant.start
+  /// The time of the tick in which sound came last.
+  private(set) var lastWrite = Instant.start
 
   var hasEnded = false
   /// True after an event that only the rows know: a gap, a title.
@@ -149,6 +151,7 @@ final class RecordingWriter {
     queue.drain(into: &waiting)
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
+    lastWrite = now
     // The gaps in front of it are marked in it.
     let gaps = new.reduce(StreamTime.zero) { $0 + $1.gaps }
     let before = waiting[..<known].reduce(ledger.total) { $0 + $1.length + $1.gaps }
