@@ -12,7 +12,10 @@ public struct Listeners<Listener> {
   public var count: Int { entries.count - removed }
 
   /// All listeners, in order.
-  public var all: [Listener] { entries.compactMap { $0.listener } }  // a key path would be made anew at each call
+  public var all: [Listener] {
+    // A key path would be made anew at each call, as the code is generic.
+    entries.compactMap { $0.listener }
+  }
 
   /// The listeners that subscribed up to a number, in order: those that were there when it was the last one.
   public func all(upTo number: Int) -> [Listener] {

@@ -30,7 +30,7 @@ struct RecordingQueueTests {
     return batches
   }
 
-  @Test("the first sound calls for the disk, a burst once more, and it comes in batches that are not larger than others")
+  @Test("the first sound calls for the disk, and a burst once more, in batches of the usual size")
   func burst() {
     let calls = Lock<[RecordingQueue.Arrival]>([])
     let queue = RecordingQueue { arrival in calls.withLock { $0.append(arrival) } }
