@@ -140,7 +140,7 @@ struct StallTestTests {
 
   @Test(
     "a paced stream is read at intervals, the longer the more the burst holds",
-    arguments: [(4.1, 900), (3.2, 500), (1.6, 250), (0.0, 250)])
+    arguments: [(4.1, 900), (2.6, 500), (1.6, 250), (0.0, 250)])
   func looks(burst: Double, expected: Int) {
     #expect(paced(burst: burst, for: 60).0.longestLook == .milliseconds(expected))
     #expect(paced(burst: burst, for: 9).0.longestLook == nil)

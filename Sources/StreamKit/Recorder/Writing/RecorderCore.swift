@@ -160,6 +160,7 @@ final class RecorderCore: @unchecked Sendable {
 
   private func write(_ writer: RecordingWriter) {
     writer.tick(at: loop.now, loop.wallNow)
+    writer.titleDeadline.map { arm(at: $0) }
     if writer.hasEnded || writer.hasChanged { arm(at: lastTick.advanced(by: Self.writeInterval)) }
   }
 
@@ -211,6 +212,7 @@ final class RecorderCore: @unchecked Sendable {
     if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
     expireIfDue()
     arm(at: now.advanced(by: Self.tick))
+    for (_, writer) in writers { writer.titleDeadline.map { arm(at: $0) } }
   }
 
   /// Syncs the file systems of all open recordings; under virtual time none, as nothing of it outlives the process.

@@ -172,6 +172,12 @@ final class RecordingWriter {
     return waitsForTitle
   }
 
+  /// The moment at which it no longer waits for a title; nil while it does not.
+  var titleDeadline: Instant? {
+    guard waitsForTitle, !waiting.isEmpty, waitsUntil == nil, !hasEnded else { return nil }
+    return reserve.first?.advanced(by: Self.titleTimeout)
+  }
+
   /// The sound that is to be recorded, with the part of the padding before it that there was; nil without an end.
   private var length: Duration? {
     let options = files.options
