@@ -22,7 +22,8 @@ public struct ContainedSound: Sendable, Equatable {
   /// The difference from what the header states, or the damage of the sound, in words; nil when none was found.
   public let damage: String?
 
-  /// Reads the headers of the file at `path`; time and memory do not grow with the file.
+  /// Reads the headers of the file at `path`; time and memory do not grow with the file, unless they state no length: then
+  /// all of its frames are decoded.
   /// - Returns: nil for a file of another kind, or one that can't be opened.
   public static func measure(_ path: String) -> Finding? { find(path) { try measured($0, path) } }
 
@@ -48,12 +49,13 @@ public struct ContainedSound: Sendable, Equatable {
     return switch SourceKind(of: file) {
     case .mp4, .unsupported: true
     case .soundFile: !file.bytes(at: 0, count: 4).elementsEqual("OggS".utf8)
-    case .mpeg, .adts, .oggFLAC, .unknown: false
+    case .mpeg, .adts, .oggFLAC, .playlist, .unknown: false
     }
   }
 
   private static func measured(_ decoder: any Decoder, _ path: String) throws -> ContainedSound {
-    ContainedSound(
+    guard decoder.frameCount != nil else { return try checked(decoder, path) }
+    return ContainedSound(
       format: decoder.format, frames: decoder.frameCount, damage: decoder.shortfall.map { words($0, path) })
   }
 

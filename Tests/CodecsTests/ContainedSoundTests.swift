@@ -55,6 +55,17 @@ struct ContainedSoundTests {
     #expect(try sound(ContainedSound.check(folder.write(other, to: "without.flac"))).damage == nil)
   }
 
+  @Test("of FLAC whose header states no length is as long as its frames") func withoutLength() throws {
+    var bytes = try readBytes(Fixtures.path("music-44k.flac"))
+    // The length is the lower 4 bits of byte 21, and the 4 bytes behind. Source: RFC 9639 §8.2.
+    bytes[21] &= 0xF0
+    bytes.replaceSubrange(22..<26, with: [0, 0, 0, 0])
+    let path = try folder.write(bytes, to: "piped.flac")
+    let measured = try sound(ContainedSound.measure(path))
+    #expect(measured.frames == 44_100 && measured.damage == nil, "\(measured)")
+    #expect(try sound(ContainedSound.check(path)) == measured)
+  }
+
   @Test("of AAC is damaged where a frame becomes silence")
   func aac() throws {
     var bytes = try readBytes(Fixtures.path("aac-lc-44k.m4a"))
