@@ -29,6 +29,7 @@ public enum AudioFile {
       if case .oggFLAC = kind { return try OggFLACDecoder(file, path: path) }
       return try SoundFileDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)
+    case .playlist(let isOfSegments): throw AudioError.playlist(path, isOfSegments: isOfSegments)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):
       throw AudioError.unreadable(path, found: found, atByte: byte)
@@ -50,6 +51,21 @@ extension AudioError {
     func seconds(_ frames: Int) -> Double { (Double(frames) / Double(sampleRate) * 10).rounded() / 10 }
     let found = "the end of the file after \(seconds(frames)) of \(seconds(all)) s of sound"
     return .unreadable(path, found: found, atByte: size, hint: "copy or download the file again")
+  }
+
+  /// The error of a list at `path` in place of a sound file.
+  /// - Parameter isOfSegments: `true` for a list of HLS.
+  package static func playlist(_ path: String, isOfSegments: Bool) -> AudioError {
+    let facts = [ErrorFact("path", .string(path))]
+    guard isOfSegments else {
+      return AudioError(
+        .unsupported, "cannot decode \(path): it is a playlist", hint: "play a file that it lists",
+        facts: facts)
+    }
+    return AudioError(
+      .unsupported, "cannot play \(path): a list of HLS on this machine is not supported",
+      hint: "play it by the URL of a server, or make one file of it: ffmpeg -i \(path) -c copy show.m4a",
+      facts: facts)
   }
 
   /// The error of a file at `path` with audio of a kind, in words, that has no decoder here.

@@ -14,6 +14,8 @@ enum SourceKind: Equatable {
   case oggFLAC
   /// Audio of a kind that has no decoder here, in words.
   case unsupported(String)
+  /// A playlist in M3U; `isOfSegments` for one of HLS.
+  case playlist(isOfSegments: Bool)
   /// Unknown content, in words, and the byte where it was found.
   case unknown(found: String, byte: Int)
 
@@ -57,6 +59,7 @@ enum SourceKind: Equatable {
     switch self {
     case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
     case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
+    case .playlist(let isOfSegments): .playlist(path, isOfSegments: isOfSegments)
     case .mpeg, .adts, .mp4, .soundFile, .oggFLAC:
       .unreadable(path, found: "another kind of audio", atByte: 0)
     }
@@ -79,6 +82,11 @@ enum SourceKind: Equatable {
     if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
     if has("caff") || has("fLaC") || has(".snd") || has("riff") { return .soundFile }
     if has("OggS") { return ogg(head[...]) }
+    if has("#EXTM3U") || has("\u{FEFF}#EXTM3U") {
+      // Source: RFC 8216 §4.3: tags that only lists of HLS have.
+      let text = String(decoding: head.prefix(4096), as: UTF8.self)
+      return .playlist(isOfSegments: text.contains("#EXT-X-"))
+    }
     if has("ftyp", at: 4) { return .mp4 }
     // Some packets identify it: a later one may be damaged.
     if ForeignSound.isTransportStream(head.prefix(8 * 188)) {

@@ -22,6 +22,17 @@ import Testing
     #expect(try AudioFile.open(flac) is SoundFileDecoder)
   }
 
+  @Test("a playlist is named, one of HLS with what to do")
+  func playlists() throws {
+    let list = try error(Array("#EXTM3U\nsong.mp3\n".utf8), name: "list.m3u")
+    #expect(list?.kind == .unsupported && list?.message.hasSuffix("list.m3u: it is a playlist") == true)
+    let segments = try error(
+      Array("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\na.ts\n".utf8), name: "show.m3u8")
+    #expect(
+      segments?.kind == .unsupported && segments?.message.contains("a list of HLS on this machine") == true
+        && segments?.hint?.contains("URL") == true)
+  }
+
   @Test("a missing file, a folder, a device and a file without permission have errors of their own")
   func notFound() throws {
     func cause(_ path: String) -> String? {

@@ -67,6 +67,19 @@ struct FilePlaylistTests {
     #expect(error?.message == "the playlist /music/lists/list.m3u lists no file")
   }
 
+  @Test("a list of HLS is refused by name") func segments() throws {
+    let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\na.ts\n"
+    for text in [list, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nb.m3u8\n"] {
+      let error = #expect(throws: AudioError.self) { try read(text) }
+      #expect(
+        error?.kind == .unsupported
+          && error?.message
+            == "cannot play /music/lists/list.m3u: a list of HLS on this machine is not supported"
+      )
+      #expect(error?.hint?.contains("ffmpeg -i /music/lists/list.m3u") == true)
+    }
+  }
+
   @Test("lists of other kinds are none of files")
   func kinds() {
     #expect(FilePlaylist.format(ofPath: "a.asx") == nil)

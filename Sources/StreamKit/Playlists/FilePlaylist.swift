@@ -1,4 +1,5 @@
 public import AudioCore
+internal import Codecs
 public import EventLoop
 
 /// The files of a playlist on this machine, as m3u, pls or xspf.
@@ -33,6 +34,7 @@ public struct FilePlaylist: Sendable, Equatable {
     guard bytes.count <= Playlist.sizeLimit else {
       throw AudioError(.unsupported, "the playlist \(path) has more than 1 MiB", facts: [fact])
     }
+    if format == .m3u, HLSPlaylist.isHLS(bytes) { throw .playlist(path, isOfSegments: true) }
     let references: [Playlist.Reference]
     do { references = try Playlist.references(in: bytes, format: format, name: path) } catch {
       throw AudioError(.unsupported, error.message, facts: [fact])
