@@ -107,17 +107,22 @@ public final class StreamService {
   /// Plays a station on a session, for a command. Returns when it is heard; it ends with the session and with the house.
   /// - Parameters:
   ///   - given: a URL, or the name of a station.
-  ///   - onEvent: receives its events, on the loop. The failure of the first connection is thrown instead.
+  ///   - onEvent: receives its events, on the loop. The failure of the first connection is thrown instead, unless it is
+  ///     that of an entry of a list behind which another one plays.
+  /// - Returns: the stream, which knows what was left out of a list.
   /// - Throws: `StreamError`, `SpeakerError`, `CancellationError`.
+  @discardableResult
   public func play(
     _ given: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
-  ) async throws {
+  ) async throws -> StreamKit.Stream {
     let stream = try stream(given, options: try await named.options(for: given, on: loop))
-    var hasBegun = false
+    // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
+    var (hasBegun, early) = (false, [StreamError]())
     stream.listen { event in
       switch event {
       case .stream(.metadata(let title, isRealtime: false)): onEvent(.title(title.text))
-      case .stream(.failed(let error)): if hasBegun { onEvent(.failed(error)) }
+      case .stream(.failed(let error)) where hasBegun: onEvent(.failed(error))
+      case .stream(.failed(let error)): if error.kind == .unsupported { early.append(error) }
       case .stream(.reconnected(let gap, _, _)): onEvent(.reconnected(gap: gap))
       case .stream, .suspension: break
       }
@@ -126,6 +131,8 @@ public final class StreamService {
     playing = stream
     try await stream.play(on: session, of: house, endsWithSession: true)
     hasBegun = true
+    for error in early { onEvent(.failed(error)) }
+    return stream.stream
   }
 
   /// Ends the thread, and with it all that is received.

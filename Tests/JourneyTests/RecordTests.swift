@@ -318,6 +318,36 @@ struct RecordTests {
     #expect(fileNames(in: home.path("")).contains("a.mp3"))
   }
 
+  @Test("a file of a list that does not work here is named and left out, and is the failure of the command")
+  func foreignEntry() throws {
+    let (station, home) = (try Station(), try Home())
+    let (tune, webm) = (
+      try readBytes(Fixtures.path("base-24bit.wav")),
+      [0x1A, 0x45, 0xDF, 0xA3] + [UInt8](repeating: 7, count: 3_000)
+    )
+    station.answer("/tune.wav", with: .file(tune, type: "audio/wav"))
+    station.answer("/a.webm", with: .file(webm, type: "audio/webm"))
+    for list in ["/tune.wav\n/a.webm\n/tune.wav\n", "/a.webm\n/tune.wav\n"] {
+      station.answer("/list", with: .page("#EXTM3U\n" + list, type: "audio/x-mpegurl"))
+      let count = list.components(of: "tune")
+      let outcomes = try [
+        home.run("record", station.url("/list"), "-o", "{track} \(count).{ext}"),
+        home.run("play", station.url("/list"), "--output", "null"),
+      ]
+      for outcome in outcomes {
+        #expect(outcome.status == 1 && outcome.output == "", "\(outcome)")
+        let lines = outcome.errors.split(separator: "\n")
+        #expect(
+          lines.count == 2 && lines.allSatisfy { $0.contains("\(station.url("/a.webm")) can't be ") },
+          "\(lines)")
+        #expect(lines.first?.hasPrefix("warn: ") == true && lines.last?.hasPrefix("roomtone: ") == true)
+        #expect(lines.allSatisfy { $0.contains("Matroska or WebM") && $0.contains("stream.unsupported") })
+      }
+      let names = fileNames(in: home.path("")).filter { $0.hasSuffix(" \(count).wav") }
+      #expect(names.count == count, "\(names)")
+    }
+  }
+
   @Test("cron runs a recording that was added: the file is there, whole, with its tags, and of its job")
   func cron() throws {
     guard let room = try CronRoom() else { return }

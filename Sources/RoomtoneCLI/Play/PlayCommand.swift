@@ -81,8 +81,9 @@ enum PlayCommand {
     defer { keys?.end() }
     line.showsControls = keys != nil
     if keys != nil, Terminal.showsProgress { Terminal.print(PlayKey.help) }
+    var stream: StreamKit.Stream?
     if let station {
-      try await engine.streams.play(station, on: session, of: house) { event in
+      stream = try await engine.streams.play(station, on: session, of: house) { event in
         switch event {
         case .title(let title):
           line.title = title
@@ -104,6 +105,8 @@ enum PlayCommand {
     case (.ended(.finished), let failure?): engine.onLog(.warn, failure.description, [])
     case (_, let failure?): throw failure
     case (.ended(.finished), nil), (.idle, nil):
+      // As of a recording, the first failure of a list is that of the command.
+      if let error = stream?.leftOut { throw error }
       if !silent.isEmpty { throw ended("was not heard whole on " + silent.joined(separator: ", "), options) }
     case (.ended(.failed), nil): throw ended("has failed", options)
     case (.ended(.noDevices), nil): throw ended("ended early: no speaker is left", options)

@@ -250,6 +250,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       body = .unknown(start)
       if start.count >= 64 {
         let flow = recognise(start, isWhole: false)
+        // What is no sound may have led to the next entry of a list, whose body is not known either.
+        if case .stop = flow { return .stop }
         guard case .unknown = body else { return flow }
       }
     case .playlist(let format, var list):

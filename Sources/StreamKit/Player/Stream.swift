@@ -142,6 +142,9 @@ public final class Stream {
   /// The title that is heard.
   public var title: StreamTitle? { titles.heard }
 
+  /// The failure of the first file of a list that was left out, since the list was opened; nil for none.
+  public var leftOut: StreamError? { machine.leftOut }
+
   var receiver: (any StreamReceiver)? { connection?.receiver }
   var tee: FrameTee? { connection?.tee }
   /// The facts of a file, while one is played.

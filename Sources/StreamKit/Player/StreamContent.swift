@@ -23,6 +23,4 @@ struct FileList {
   /// The file that is received; nil for the first, to which the address led.
   var current: ListedAddress?
   var rest: [ListedAddress]
-  /// The failure of the first file that could not be recorded.
-  var failure: StreamError?
 }

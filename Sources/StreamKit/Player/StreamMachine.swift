@@ -108,6 +108,8 @@ struct StreamMachine {
   private(set) var content = StreamContent()
   /// The files of a list; nil where the stream is none.
   private(set) var files: FileList?
+  /// The failure of the first file of a list that was left out; nil for none since the list was opened.
+  private(set) var leftOut: StreamError?
   /// The calls of `start` that wait.
   private(set) var waiters: [PendingCall<Void>] = []
 
@@ -185,6 +187,7 @@ struct StreamMachine {
   mutating func connect(plays: Bool) {
     reception = .connecting
     if plays { phase = .connecting }
+    if files == nil { leftOut = nil }
   }
 
   /// Sets the facts of the stream that is to be received.
@@ -278,7 +281,7 @@ struct StreamMachine {
 
   /// The URL is a list of files, of which the first is received.
   mutating func received(_ rest: [ListedAddress]) -> [Action] {
-    files = FileList(current: files?.current, rest: rest + (files?.rest ?? []), failure: files?.failure)
+    files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
     return [.followBuffer]
   }
 
@@ -324,26 +327,26 @@ struct StreamMachine {
       return [left, .finishRecordings, .completeSound].compactMap(\.self)
     }
     if let next = recordNext() { return next }
-    return [files?.failure.map { .failRecordings($0) } ?? .finishRecordings] + disconnect()
+    return [leftOut.map { .failRecordings($0) } ?? .finishRecordings] + disconnect()
   }
 
   /// Records the next file of the list.
   /// - Returns: nil if there is none.
   private mutating func recordNext() -> [Action]? {
     guard phase == .stopped, let old = files, let next = old.rest.first else { return nil }
-    files = FileList(current: next, rest: Array(old.rest.dropFirst()), failure: old.failure)
+    files = FileList(current: next, rest: Array(old.rest.dropFirst()))
     return disconnect() + [.recordNext]
   }
 
   /// The first connection failed, or the reception can't continue.
   mutating func gaveUp(_ error: StreamError) -> [Action] {
     var error = error
-    if phase == .stopped, let old = files {
-      // The others of the list are recorded, and the first failure ends the recording.
-      let first = old.failure ?? error
-      files?.failure = first
+    if files != nil {
+      // The others of the list are played or recorded, and the first failure ends a recording.
+      let first = leftOut ?? error
+      leftOut = first
       if let next = recordNext() { return next }
-      error = first
+      if phase == .stopped { error = first }
     }
     let next = phase == .stopped ? [] : playNext()
     guard next.isEmpty else { return next }

@@ -65,6 +65,29 @@ struct RecordedAnswerTests {
     #expect(try failure(.file(noise, type: "application/zip"))?.kind == .content)
   }
 
+  @Test("an entry of a list that turns out to be WebM leads to the next one") func listed() throws {
+    let webm = Answer.live(
+      Live(
+        .init(
+          repeating: [0x1A, 0x45, 0xDF, 0xA3] + [UInt8](repeating: 7, count: 9_000), bytesPerSecond: 16_000)),
+      type: "video/webm")
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n/webm\n/mp3\n", type: "audio/x-mpegurl"))
+    station.answer("/webm", with: webm)
+    station.answer("/mp3", with: try self.station())
+    for isPlayed in [false, true] {
+      try RecordingHarness.run(station) { harness in
+        harness.stream.onEvent = harness.report
+        if isPlayed {
+          try await harness.stream.start()
+        } else {
+          try await harness.record("a{n}.mp3").stop()
+        }
+        #expect(harness.reported.filter { $0.hasPrefix("failed") } == ["failed stream.unsupported"])
+      }
+    }
+  }
+
   @Test("a station is one that could be had in parts, or claims a length that no file has")
   func odd() throws {
     #expect(try failure(station().with("Accept-Ranges", "bytes")) == nil)
