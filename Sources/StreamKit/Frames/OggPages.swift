@@ -104,6 +104,26 @@ struct OggPosition: Sendable {
       && !page.isFirst
   }
 
+  /// `true` if the page states a position.
+  var isTimed: Bool { range != nil }
+
+  /// `true` if pages of the same logical stream are missing between an earlier page and this one.
+  func isBehindGap(after other: OggPosition) -> Bool {
+    page.serial == other.page.serial && page.sequence > other.page.sequence &+ 1 && !page.isFirst
+  }
+
+  /// The limit in seconds of the sound of a page.
+  private static let longestPage = 60.0
+
+  /// Returns the seconds of sound in the pages that are missing between an earlier one with a position and this one; nil
+  /// when this one has no position. Positions that no pages can have count as pages like this one.
+  func missing(after other: OggPosition) -> Double? {
+    guard let range, sampleRate > 0 else { return nil }
+    let count = Double(page.sequence &- other.page.sequence &- 1)
+    if let gap = gap(behind: other), gap <= count * Self.longestPage { return gap }
+    return count * Double(range.end - range.start) / Double(sampleRate)
+  }
+
   /// Returns the seconds of sound between an earlier page and this one; nil when this one is not known to be later.
   func gap(behind other: OggPosition) -> Double? {
     guard page.serial == other.page.serial, page.sequence > other.page.sequence, let range,

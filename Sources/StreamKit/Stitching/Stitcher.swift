@@ -12,8 +12,8 @@
 /// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the
 /// old ones is found among them (Icecast sends the last 64 KiB again, perhaps behind a pre-roll), and join
 /// there: as if nothing had happened. If it is not found they join at a frame border, and the gap is
-/// reported. Times are seconds of any steady clock. Streams without frames pass, and every new connection of
-/// theirs, or behind them, is a gap at once.
+/// reported. So are pages of Ogg that are missing within a connection. Times are seconds of any steady clock.
+/// Streams without frames pass, and every new connection of theirs, or behind them, is a gap at once.
 ///
 /// Memory: 24 KiB of hashes; while it joins 128 KiB more.
 public struct Stitcher: Sendable {
@@ -49,6 +49,8 @@ public struct Stitcher: Sendable {
   private var history = FrameHistory()
   /// The last page of a stream of Ogg, and the hash of its headers.
   private var lastPage: OggPosition?
+  /// The last page that states a position, and the one of them behind which pages are missing whose length is not known yet.
+  private var (lastTimed, missingBehind) = (OggPosition?.none, OggPosition?.none)
   private var lastHeaders: UInt64?
   /// `true` if a piece of a stream without frames has passed.
   private var hasPassedPieces = false
@@ -133,6 +135,11 @@ public struct Stitcher: Sendable {
     precondition(releaseFrom == nil, "release what is held before the next frame")
     guard frame.codec.hasFrames, join == nil || history.count > 0 else { return pass(frame, bytes, at: time) }
     guard var join else {
+      if frame.codec.isOgg, let seconds = missing(before: frame, bytes) {
+        held.append(frame, bytes)
+        releaseFrom = 0
+        return .gap(seconds: seconds)
+      }
       note(frame, bytes)
       return .pass
     }
@@ -184,6 +191,18 @@ public struct Stitcher: Sendable {
     history.append(frame)
     if frame.isHeaders { lastHeaders = frame.hash }
     lastPage = OggPosition(frame, bytes)
+    if frame.isHeaders { (lastTimed, missingBehind) = (nil, nil) }
+    if let lastPage, lastPage.isTimed { lastTimed = lastPage }
+  }
+
+  /// Returns the seconds of sound that are missing in front of a page: of pages that were lost, or damaged, on the way to
+  /// the station's server; nil for none, and while their length is not known.
+  private mutating func missing(before frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) -> Double? {
+    guard let new = OggPosition(frame, bytes) else { return nil }
+    if missingBehind == nil, let lastPage, new.isBehindGap(after: lastPage) { missingBehind = lastTimed }
+    guard let seconds = missingBehind.flatMap({ new.missing(after: $0) }) else { return nil }
+    missingBehind = nil
+    return seconds > 0 ? seconds : nil
   }
 
   /// The tolerance in seconds between the time and a gap that the positions of pages state.

@@ -84,6 +84,27 @@ import Testing
     #expect(harness.progress.figures.gaps.map(\.seconds) == [1.5])
   }
 
+  @Test("pages that a station lost are a gap of the recording, and of the events") func lostPages() throws {
+    let programme = try OggProgramme(.vorbis, seconds: 8)
+    let frames = programme.frames
+    var bytes = programme.bytes
+    bytes.removeSubrange(frames[6].frame.offset..<frames[9].frame.offset)
+    var live = Live(.init(repeating: bytes, bytesPerSecond: bytes.count / 8))
+    live.stationHeaders = [("icy-name", "Lossy")]
+    let station = try Station()
+    station.answer("/live", with: .live(live, type: "application/ogg"))
+    try RecordingHarness.run(station) { harness in
+      harness.stream.onEvent = harness.report
+      let recording = try await harness.record("a.{ext}")
+      try await harness.wait { !recording.gaps.isEmpty }
+      let gap = try #require(recording.gaps.first)
+      let lost = frames[6..<9].reduce(0) { $0 + $1.frame.duration.seconds }
+      #expect(abs(gap.seconds - lost) < 0.05 && gap.at > 2, "\(recording.gaps)")
+      #expect(harness.reported.contains { $0.hasPrefix("reconnected") }, "\(harness.reported)")
+      try await recording.stop()
+    }
+  }
+
   @Test(
     "each stream of a chain is a file; with split it has the name of its title", arguments: [true, false])
   func chain(splits: Bool) throws {

@@ -46,6 +46,32 @@ import Testing
     #expect(line.delivered == frames.map(\.frame.hash))
   }
 
+  @Test(
+    "pages that are missing or damaged within a connection are a gap of their length",
+    arguments: OggProgramme.Kind.allCases, [false, true])
+  func missing(kind: OggProgramme.Kind, isDamaged: Bool) throws {
+    let programme = try OggProgramme(kind, seconds: 6)
+    let frames = programme.frames
+    var bytes = programme.bytes
+    let lost = frames[6].frame.offset..<frames[8].frame.offset
+    if isDamaged {
+      for frame in frames[6..<8] { bytes[frame.frame.offset + 60] ^= 0x55 }
+    } else {
+      bytes.removeSubrange(lost)
+    }
+    var line = Line()
+    let left = OggProgramme.frames(of: bytes, pieces: 5_000)
+    line.receive(left, at: 10)
+    #expect(line.delivered == left.map(\.frame.hash) && line.delivered.count == frames.count - 2)
+    let gap = try #require(line.gap)
+    let sound = left.reduce(0) { $0 + $1.frame.duration.seconds }
+    #expect(abs(sound + gap - 6) < 0.001 && gap > 0.7, "\(sound) + \(gap)")
+    // The number of a page may begin anew with its stream only.
+    var whole = Line()
+    whole.receive(frames, at: 10)
+    #expect(whole.gap == nil)
+  }
+
   @Test("the very next page joins though none came again") func next() throws {
     let frames = try Self.vorbis.get()
     var line = Line()
