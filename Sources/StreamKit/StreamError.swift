@@ -59,6 +59,21 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
+  /// A file that is to be recorded up to a length, and whose sound is not divided into frames here.
+  static func recordedWhole(_ codec: StreamCodec, _ url: String) -> StreamError {
+    let name =
+      switch codec {
+      case .flac: "FLAC"
+      case .mp4: "MP4"
+      case .wav: "WAV"
+      case .ogg: "Ogg of this kind"
+      default: "this kind"
+      }
+    return StreamError(
+      .unsupported, "\(url) can't be cut to a length: a file of \(name) is recorded whole",
+      hint: "record it without a length", facts: [.init("url", .string(url))])
+  }
+
   /// A file that is being recorded: its bytes come as fast as they can.
   static func copied(_ url: String) -> StreamError {
     StreamError(

@@ -303,15 +303,17 @@ function Stream:levels() end
 ---A file of a server (a show to download) is recorded byte for byte, as fast as server and disk allow: after a lost
 ---connection the missing bytes are requested, and the recording ends with the last byte. It can't be split, appended,
 ---decoded or recorded twice at once, and not be played on the connection that records it (`stream.unsupported`);
----`duration` and `until` limit it. A complete list of HLS is a file, too, whose frames are recorded. A file that plays is
----recorded whole, from its beginning, by a connection of its own: the player's position does not matter to it, and it
----continues when the player stops.
+---`until` limits it. With a `duration` the frames of MP3, AAC and Ogg are recorded up to it, without the tags of the file;
+---other kinds are recorded whole only, and refused (`stream.unsupported`). A complete list of HLS is a file, too, whose
+---frames are recorded. A file that plays is recorded from its beginning, by a connection of its own: the player's position
+---does not matter to it, and it continues when the player stops.
 ---
 ---The files of a playlist are recorded in turn, each in a file of its own: `{track}` counts them, and `track` reports
 ---them. `duration` and `until` limit all of them together; no file begins behind the end. One that can't be received is
 ---left out, and is the error of the recording, which the others end with `recording_stopped`.
 ---
----A recording of Ogg ends within a page: to a sample in Vorbis, Opus and WAV, to a packet in FLAC.
+---A recording of Ogg ends within a page: to a sample in Vorbis, Opus and WAV, to a packet in FLAC. A station that changes
+---its format less than a second before the end begins no further file: the rest is a gap.
 ---
 ---An existing file is not replaced: `{n}` counts up from 1, or a number is added to the name. The path may contain the
 ---fields `{station}`, `{title}`, `{artist}`, `{track}` (the number of the file in the recording),

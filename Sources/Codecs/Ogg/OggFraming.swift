@@ -26,6 +26,9 @@ public struct OggFraming: Sendable {
     public let end: Int?
   }
 
+  /// The name of content that is not known.
+  public static let unknownContent = "Ogg with unknown content"
+
   /// The number of bytes of pages without headers after which a stream is given up.
   private static let longestStart = 256 * 1024
 
@@ -148,7 +151,7 @@ public struct OggFraming: Sendable {
       (state, serial, isBegun) = (.reading(OggHeaderReader(headers)), page.serial, false)
       start = found.offset
     } else if !isInGroup {
-      state = .foreign(found: ForeignSound.name(ofOgg: packet[...]) ?? "Ogg with unknown content")
+      state = .foreign(found: ForeignSound.name(ofOgg: packet[...]) ?? Self.unknownContent)
     }
     return nil
   }

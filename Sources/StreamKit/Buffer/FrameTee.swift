@@ -73,6 +73,12 @@ final class FrameTee: Sendable {
   /// `true` if there is one recording, and it accepts a file byte for byte.
   var takesFile: Bool { state.withLock { $0.queues.count == 1 && $0.queues.allSatisfy(\.takesFile) } }
 
+  /// `true` if a recording ends after a certain length of sound: of a file, it receives frames.
+  var endsWithin: Bool { state.withLock { $0.queues.contains(where: \.hasLength) } }
+
+  /// Announces to the recordings that the bytes of the file that has begun are no sound.
+  func discardFile() { receive { $0.discardFile() } }
+
   /// Announces to the recordings that a file begins: its bytes, whose name has the given extension, or its frames for
   /// nil.
   func beginFile(end: String?) { receive { $0.beginFile(end: end) } }
@@ -229,6 +235,10 @@ extension FrameTee.Outlets {
 
   fileprivate mutating func beginFile(end: String?) {
     if !queues.isEmpty { incoming.mark(.file(end: end)) }
+  }
+
+  fileprivate mutating func discardFile() {
+    if !queues.isEmpty { incoming.mark(.discard) }
   }
 
   /// Appends bytes of a file, for recordings only.

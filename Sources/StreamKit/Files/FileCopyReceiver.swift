@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HTTP
 
-/// Receives one file for a recording, byte for byte: adopts the connection that found it, and requests the rest after a
+/// Receives one file for a recording, byte for byte, or its frames for a recording that ends after a certain length: adopts the connection that found it, and requests the rest after a
 /// loss. From a server that gives no parts it receives the file anew, and skips the bytes that are there.
 ///
 /// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
@@ -9,7 +9,9 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private enum Phase {
     /// Too few bytes have come to recognise the file.
     case starting([UInt8])
-    case copying(CopiedKind)
+    /// The headers of Ogg are searched for meanwhile.
+    case copying(CopiedKind, OggStart?)
+    case framing(FileFrames)
   }
 
   let driver: ConnectionDriver
@@ -144,7 +146,15 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   private func receive(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     switch phase {
-    case .copying(let kind): tee.receive { $0.append(bytes, at: offset, of: kind.format) }
+    case .copying(let kind, var ogg):
+      let damage = ogg?.receive(bytes)
+      phase = .copying(kind, ogg)
+      tee.receive { $0.append(bytes, at: offset, of: kind.format) }
+      if let damage { discard(damage) }
+    case .framing(var frames):
+      let found = frames.receive(bytes, into: tee)
+      phase = .framing(frames)
+      if let found { _ = fail(.noAudio(found, from: shownURL)) }
     case .starting(let start):
       phase = .starting(start + bytes)
       begin(isWhole: false)
@@ -167,16 +177,46 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
       }
       return
     }
-    phase = .copying(kind)
+    let endsWithin = tee.endsWithin
+    guard !endsWithin || kind.format.codec.hasFrames else {
+      _ = fail(.recordedWhole(kind.format.codec, shownURL))
+      return
+    }
     driver.report(.answered(StationInfo(head)))
     driver.report(.copying)
-    tee.beginFile(end: kind.fileEnd)
-    tee.receive { outlets in start.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
+    tee.beginFile(end: endsWithin ? nil : kind.fileEnd)
+    phase =
+      endsWithin
+      ? .framing(FileFrames(kind, contentType: type))
+      : .copying(kind, kind.format.codec == .ogg ? OggStart() : nil)
+    start.withUnsafeBytes { receive($0, at: 0) }
+  }
+
+  /// Ends the reception of a file that turned out to be no sound.
+  private func discard(_ found: String) {
+    tee.discardFile()
+    _ = fail(.noAudio(found, from: shownURL))
+  }
+
+  /// Receives the last frames of a file, and the end of its headers.
+  private func endFile() {
+    switch phase {
+    case .starting: break
+    case .copying(let kind, var ogg):
+      let damage = ogg?.end()
+      phase = .copying(kind, ogg)
+      if let damage { discard(damage) }
+    case .framing(var frames):
+      let found = frames.end(into: tee)
+      phase = .framing(frames)
+      if let found { _ = fail(.noAudio(found, from: shownURL)) }
+    }
   }
 
   /// Completes the recording: all bytes of the file have come.
   private func finish() {
     begin(isWhole: true)
+    if !isStopped { endFile() }
     guard !isStopped else { return }
     driver.reportJoin()
     driver.report(.complete)

@@ -1,5 +1,5 @@
 import AudioCore
-import Codecs
+@testable import Codecs
 import EventLoop
 import TestSupport
 import TestTraits
@@ -119,8 +119,78 @@ struct RecordedFileTests {
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("show.{ext}") { $0.duration = .seconds(50) }
       try await harness.wait { harness.reported.contains("finished") }
-      #expect(try recording.paths == [harness.path("show.mp3")] && readBytes(recording.path) == one)
+      // No frame is begun behind the end, and the tag is one of ours.
+      let bytes = try readBytes(recording.path)
+      let start = AudioFraming.tagLength(Array(bytes.prefix(10)))
+      #expect(recording.paths == [harness.path("show.mp3")] && one.starts(with: bytes[start...]))
+      #expect((50...50.03).contains(recording.seconds), "\(recording.seconds)")
       #expect(try await harness.entries().count == 1)
+    }
+  }
+
+  @Test(
+    "up to a length it is cut at a frame, in Ogg of Vorbis and Opus at a sample",
+    arguments: ["mp3", "aac", "vorbis", "opus", "flac"])
+  func length(kind: String) throws {
+    let bytes: [UInt8] =
+      switch kind {
+      case "mp3": try tagged()
+      case "aac": try readBytes(Fixtures.path("aac-lc-44k.aac"))
+      default: try OggProgramme(OggProgramme.Kind(rawValue: kind) ?? .flac, seconds: 6).bytes
+      }
+    let station = try Station()
+    station.answer(
+      "/live", with: .file(bytes, type: kind == "mp3" ? "audio/mpeg" : "application/octet-stream"))
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}") { $0.duration = .milliseconds(2_500) }
+      try await harness.wait { harness.reported.contains("finished") }
+      let path = recording.path
+      let verdict = try await harness.recorder.withLibrary { try $0.verify(path) }
+      #expect(verdict.isGood && recording.gaps.isEmpty, "\(verdict)")
+      let longest = kind == "flac" ? 2.61 : kind == "mp3" || kind == "aac" ? 2.53 : 2.5001
+      #expect((2.4999...longest).contains(recording.seconds), "\(recording.seconds)")
+      #expect(abs(verdict.seconds - recording.seconds) < 0.001)
+    }
+  }
+
+  @Test("a file without frames is not recorded up to a length") func wholeOnly() throws {
+    for name in ["music-44k.flac", "aac-lc-44k.m4a", "base-24bit.wav"] {
+      let station = try Station()
+      station.answer(
+        "/live", with: .file(try readBytes(Fixtures.path(name)), type: "application/octet-stream"))
+      try RecordingHarness.run(station) { harness in
+        let error = await #expect(throws: StreamError.self) {
+          _ = try await harness.record("show.{ext}") { $0.duration = .seconds(2) }
+        }
+        #expect(error?.kind == .unsupported && error?.message.contains("is recorded whole") == true)
+        #expect(fileNames(in: harness.path("")).filter { $0.hasPrefix("show") }.isEmpty)
+      }
+    }
+  }
+
+  @Test("headers of Ogg without an end are no sound: nothing is left of them") func endlessHeaders() throws {
+    let whole = try OggProgramme(.vorbis, seconds: 1).bytes
+    let first = try #require(whole.withUnsafeBytes { OggPage($0) })
+    var bytes = Array(whole.prefix(first.length))
+    var comment: [UInt8] = Array("\u{3}vorbis".utf8) + [4, 0, 0, 0] + Array("test".utf8) + [1, 0, 0, 0]
+    comment += [0, 0, 0, 6] + Array("TITLE=".utf8)
+    let lacing = [UInt8](repeating: 255, count: 255)
+    for number in 1...280 {
+      let page = OggPage(
+        isContinued: number > 1, granule: -1, serial: first.serial, sequence: UInt32(number), lacing: lacing)
+      let content = number > 1 ? [] : comment
+      bytes += page.bytes(content + [UInt8](repeating: 0x78, count: 255 * 255 - content.count))
+    }
+    for isCut in [false, true] {
+      let station = try Station()
+      station.answer("/live", with: .file(isCut ? Array(bytes.prefix(1 << 20)) : bytes, type: "audio/ogg"))
+      try RecordingHarness.run(station) { harness in
+        let recording = try await harness.record("show.{ext}")
+        try await harness.wait { recording.state == .failed }
+        #expect(harness.reported == ["stopped stream.content"], "\(harness.reported)")
+        #expect(fileNames(in: harness.path("")).filter { $0.hasPrefix("show") }.isEmpty)
+        #expect(try await harness.entries().isEmpty)
+      }
     }
   }
 

@@ -27,6 +27,26 @@ struct RecordingEndTests {
     #expect((3.6...4.6).contains(gap.seconds) && harness.progress.figures.gaps.count == 1, "\(gap)")
   }
 
+  @Test(
+    "sound of another kind just before the end begins no file, and is missing; earlier it begins one",
+    arguments: [(9.9, 0.1, 1), (9.5, 0.5, 1), (8.5, 0, 2)])
+  func changeAtTheEnd(seconds: Double, missing: Double, files: Int) throws {
+    let harness = try WriterHarness("a.{ext}") { $0.duration = .seconds(10) }
+    harness.queue.mark(StreamTitle("Title"))
+    harness.come(seconds)
+    let other = try FrameProgramme(.aac, seconds: 3, seed: 5)
+    for frame in other.frames {
+      other.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+        harness.queue.append(frame, $0)
+      }
+    }
+    harness.pass()
+    #expect(harness.writer.hasEnded && harness.files.count == files, "\(harness.files)")
+    let gaps = harness.progress.figures.gaps.map(\.seconds)
+    #expect(gaps.count == (missing > 0 ? 1 : 0) && abs((gaps.first ?? 0) - missing) < 0.03, "\(gaps)")
+    #expect(abs(harness.progress.figures.seconds + (gaps.first ?? 0) - 10) < 0.03)
+  }
+
   @Test("a stream in large pieces has no gap at its end, nor has one that was complete")
   func largePieces() throws {
     let harness = try WriterHarness("a.mp3")

@@ -77,7 +77,9 @@ public final class Recorder {
     if let mount { warnIfSilent(mount) }
     count += 1
     let number = count
-    let queue = RecordingQueue(takesFile: options.takesFile) { core.sound($0, of: number) }
+    let queue = RecordingQueue(takesFile: options.takesFile, hasLength: options.duration != nil) {
+      core.sound($0, of: number)
+    }
     let progress = RecordingProgress()
     let recording = Recording(of: stream, queue, progress, loop: loop, on: mount) {
       core.post { $0.finish(number) }

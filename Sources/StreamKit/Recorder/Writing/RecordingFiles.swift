@@ -201,10 +201,7 @@ final class RecordingFiles {
   ///   - isLast: `true` if no file follows.
   func close(_ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false) throws(RecordError) {
     let isShort = options.split.map { .seconds(part.entry.seconds) < $0.minimumLength } ?? false
-    guard !part.isEmpty, !isShort || isLast && closed.isEmpty else {
-      part.remove()
-      return core.forget(part.entry)
-    }
+    guard !part.isEmpty, !isShort || isLast && closed.isEmpty else { return remove(part) }
     try part.complete()
     if isCutOff, options.split != nil, !part.entry.titles.isEmpty, !part.isIncomplete, part.base == nil {
       part.entry.path = RecordingName.incomplete(part.entry.path)
@@ -233,6 +230,12 @@ final class RecordingFiles {
     core.update(part.entry)
     part.release()
     closed.append(part.entry)
+  }
+
+  /// Removes a file, and its row.
+  func remove(_ part: RecordingPart) {
+    part.remove()
+    core.forget(part.entry)
   }
 
   /// Logs that a file could not be closed; it stays as it is, for the next start.

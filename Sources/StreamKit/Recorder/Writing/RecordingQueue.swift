@@ -9,6 +9,8 @@ final class RecordingQueue: Sendable {
     case gap(seconds: Double)
     /// A file of a server begins: its bytes, which go into a file with this extension, or its frames for nil.
     case file(end: String?)
+    /// The bytes of the file that has begun turned out to be no sound.
+    case discard
   }
 
   /// A batch of received frames and marks, in order.
@@ -107,11 +109,16 @@ final class RecordingQueue: Sendable {
   private let onArrival: @Sendable (Arrival) -> Void
   /// `true` if a file may be recorded byte for byte.
   let takesFile: Bool
+  /// `true` if the recording ends after a certain length of sound.
+  let hasLength: Bool
 
   /// Creates an open queue.
   /// - Parameter onArrival: called on the receiving thread.
-  init(takesFile: Bool = true, onArrival: @escaping @Sendable (Arrival) -> Void = { _ in }) {
-    (self.takesFile, self.onArrival) = (takesFile, onArrival)
+  init(
+    takesFile: Bool = true, hasLength: Bool = false,
+    onArrival: @escaping @Sendable (Arrival) -> Void = { _ in }
+  ) {
+    (self.takesFile, self.hasLength, self.onArrival) = (takesFile, hasLength, onArrival)
   }
 
   /// Appends a batch, or the mark of an overrun when the queue is full; does nothing once it is closed.

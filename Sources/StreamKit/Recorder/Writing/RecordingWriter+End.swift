@@ -36,6 +36,16 @@ extension RecordingWriter {
     if let failure { report(.stopped(failure, resumes: false)) } else { report(.finished(path: path)) }
   }
 
+  /// Removes the file whose bytes are copied, as they are no sound.
+  func discardFile() {
+    guard sound.fileEnd != nil else { return }
+    for part in parts {
+      files.remove(part)
+      report(.closed(part.reportedPath, as: nil))
+    }
+    (parts, sound.format) = ([], nil)
+  }
+
   func fail(_ error: RecordError, _ now: Instant) {
     var resumes = files.options.resumesWhenSpace && error.kind == .diskFull
     if case .waiting = beginning { resumes = false }

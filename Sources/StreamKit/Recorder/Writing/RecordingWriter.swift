@@ -4,7 +4,7 @@ internal import EventLoop
 /// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to the disk
 /// thread.
 ///
-/// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each title,
+/// Without `split` there is one file, unless the format of the sound changes more than a second before the end. With it a file begins with each title,
 /// moved by the offset, and has the overlap of the sound around it: `CutPlanner` decides. `GapLedger` accounts for
 /// the sound.
 final class RecordingWriter {
@@ -157,6 +157,9 @@ final class RecordingWriter {
     let before = waiting[..<known].reduce(ledger.total) { $0 + $1.length + $1.gaps }
     reserve.came(at: now, before: before + gaps)
   }
+
+  /// The sound for which a file is begun before the end of a recording; less is missing at its end, as a gap.
+  private static let shortestEnd = StreamTime(seconds: 1)
 
   /// The longest time in which a title comes that belongs to the first sound.
   private static let titleTimeout = Duration.milliseconds(500)
@@ -347,6 +350,7 @@ final class RecordingWriter {
       progress.update { $0.gaps.append(gap) }
       for part in parts { part.note(gapOf: seconds) }
     case .file(let end): sound.beginning = .file(end: end)
+    case .discard: discardFile()
     case .title(let new):
       guard new != title else { return }
       // A station may change the address that goes with a title: the song is the same.
@@ -367,13 +371,15 @@ final class RecordingWriter {
     let next = planner.reset()
     // A title that comes with headers begins with them.
     let isWhole = sound.beginning != nil && next != nil
+    let rest = count > 0 ? length.map { StreamTime($0) - ledger.time - ledger.missing } : nil
+    let isOver = rest.map { $0 < Self.shortestEnd } ?? false
+    if let rest, isOver, rest > .zero { apply(.gap(seconds: rest.seconds)) }
     for part in parts {
       if sound.beginning != nil { part.dropTitlesAtEnd() }
       try close(part, isCutOff: part.ends == nil && !isWhole)
     }
     parts = []
-    // The length of a file is known at its end.
-    if count > 0, sound.fileEnd != nil, isComplete(length.map { StreamTime($0) }, new) { return close() }
+    if isOver { return close() }
     sound = Sound(
       format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil,
       headers: new.codec.isOgg ? sound.headers : nil)
