@@ -145,6 +145,16 @@ struct SimulatedRadioTests {
     let heard = try Sound(file: home.path("out/Kitchen.wav"))
     #expect(heard.frameCount > 20 * heard.sampleRate && heard.peak > 0.1)
 
+    for (field, words) in [
+      ("is_file = true", "which is simulated as a station only"),
+      ("burst = '5m'", "it is longer than the list of the station"),
+    ] {
+      try home.script(
+        "station('http://radio.example/morning', { file = 'aac/index.m3u8', \(field) })", as: "refused.lua")
+      let refused = try home.run("simulate", "routine.lua", "--stations", "refused.lua")
+      #expect(refused.status == 1 && refused.errors.contains(words), "\(refused)")
+    }
+
     try home.write([UInt8](repeating: 9, count: 16), to: "aac/key.bin")
     let failed = try home.run("simulate", "routine.lua", "--stations", "stations.lua")
     #expect(failed.status == 1 && failed.errors.contains("is not deciphered by its key"), "\(failed)")

@@ -6,53 +6,6 @@ import Testing
 
 @testable import StreamKit
 
-/// A stream from a simulated station, on a loop of its own in virtual time. Used on the thread that calls `run`.
-private final class SimulationHarness {
-  static let url: StreamAddress = "http://radio.example/live.mp3"
-
-  let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
-  let stream: StreamKit.Stream
-  /// The events, each with the seconds since the start.
-  private(set) var reported: [String] = []
-
-  private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
-    stream = StreamKit.Stream(
-      at: Self.url, options: options, loop: loop, source: .simulation(stations))
-    stream.onEvent = { [unowned self] event in reported.append("\(now) \(Self.words(for: event))") }
-  }
-
-  /// Seconds, to tenths.
-  var now: Double { (Double(Instant.start.duration(to: loop.now).nanoseconds) / 1e8).rounded() / 10 }
-
-  @discardableResult
-  static func run(
-    _ stations: SimulatedStations, options: StreamOptions = StreamOptions(),
-    _ body: @escaping (SimulationHarness) async throws -> Void
-  ) throws -> [String] {
-    let harness = try SimulationHarness(stations, options)
-    try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
-    return harness.reported
-  }
-
-  func sleep(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
-
-  private static func words(for event: StreamEvent) -> String {
-    switch event {
-    case .connecting: "connecting"
-    case .buffering: "buffering"
-    case .started: "started"
-    case .paused: "paused"
-    case .stopped: "stopped"
-    case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard") \(title.text)"
-    case .failed(let error): "failed \(error.code)"
-    case .queueExhausted: "queue exhausted"
-    case .fileComplete: "file complete"
-    case .reconnected(let gap, let stitched, let overlap):
-      "reconnected \((gap * 10).rounded() / 10) \(stitched) \(overlap > 0)"
-    }
-  }
-}
-
 @Suite("A simulated station", .waiting)
 struct SimulatedStationTests {
   /// 20 s at 128 kbit/s.
@@ -387,7 +340,7 @@ struct SimulatedStationTests {
   @Test("it sends the frames of the file, over and over")
   func sound() throws {
     let sound = try Self.sound.get()
-    #expect(sound.bitRate == 128 && sound.format.codec == .mp3)
+    #expect(sound.bitRate == 128 && sound.format(of: 0).codec == .mp3)
     let round = sound.count(by: StreamTime(seconds: 20.5))
     let first = sound.withFrame(3) { frame, bytes in (frame, [UInt8](bytes)) }
     var again = first

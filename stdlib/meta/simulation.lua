@@ -28,9 +28,15 @@
 --   answer("http://192.168.1.7/lamp",
 --          { status = 204, headers = { ["X-Level"] = "20" } })
 --
+-- Where the file changes its format (a chain of Ogg, a list of HLS), so does the station.
+--
 -- The comments of Ogg are titles where the station has none of its own; so are those of a list of HLS (`show.m3u8`, whose
 -- segments lie beside it) and of the tags in its segments. Of a master list the best version of at most 320 kbit/s is
 -- sent. Segments may be encrypted with AES-128: the key is the file that the list names.
+--
+-- The list of a station of HLS is as long as that of the file, and goes on during an outage: what the station sent
+-- meanwhile is received behind it, as far as the list goes back. A listener begins three target durations before the end
+-- of the list, or as far as `burst` says.
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
 -- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,

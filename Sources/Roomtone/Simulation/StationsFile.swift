@@ -103,6 +103,11 @@ public enum StationsFile {
       throw given.problem("file", "it is missing: the sound that the station sends")
     }
     let isFile = try given.bool("is_file") ?? false
+    if isFile, StationSound.isList(file: sounds.path(of: file)) {
+      throw given.problem(
+        "is_file", "\(file) is a list of HLS, which is simulated as a station only",
+        hint: "leave out is_file: its segments are sent over and over")
+    }
     var station: SimulatedStation
     do throws(StreamError) {
       station = SimulatedStation(
@@ -112,6 +117,12 @@ public enum StationsFile {
     }
     (station.name, station.genre) = (try given.string("name"), try given.string("genre"))
     (station.page, station.burst) = (try given.string("page"), try given.duration("burst"))
+    if let burst = station.burst, case .programme(let sound) = station.content, let list = sound.listLength,
+      burst > list
+    {
+      throw given.problem(
+        "burst", "it is longer than the list of the station, which has \(Self.seconds(list)) s")
+    }
     station.bitRate = try given.int("bit_rate", in: 1...10_000)
     station.answer = try answer(given) ?? .sound
     if let auth = given["auth"] {
@@ -135,6 +146,9 @@ public enum StationsFile {
     }
     return station
   }
+
+  /// Seconds, to tenths.
+  private static func seconds(_ time: Duration) -> String { "\((time.inSeconds * 10).rounded() / 10)" }
 
   /// The answer to requests: `status`, `refuses`, `silent` or `html`.
   private static func answer(_ given: LuaOptions) throws -> SimulatedStation.Answer? {

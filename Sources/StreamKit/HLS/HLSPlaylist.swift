@@ -87,6 +87,11 @@ struct HLSMedia: Sendable, Equatable {
   /// True if no segment will be added.
   var isEnded = false
 
+  /// Returns the time in which nothing may come, beside that of the options: a list changes once in a target duration.
+  static func silenceLimit(_ targetDuration: Double) -> Duration {
+    Duration(inSeconds: min(60, targetDuration * 2))
+  }
+
   /// The number behind the last segment.
   var end: Int { sequence + segments.count }
 

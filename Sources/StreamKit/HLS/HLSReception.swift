@@ -43,7 +43,7 @@ final class HLSReception {
   /// True while nothing is wanted of the server.
   var isAtRest: Bool { if case .file(let file) = supply { file.isHeldBack } else { false } }
   /// The longest that nothing may come, beside that of the options: a list changes once in a target duration.
-  var silenceLimit: Duration { Duration(inSeconds: min(60, follower.targetDuration * 2)) }
+  var silenceLimit: Duration { HLSMedia.silenceLimit(follower.targetDuration) }
   /// The sound that a live list has at once.
   var lead: StreamTime { StreamTime(seconds: min(60, follower.targetDuration * 4)) }
 

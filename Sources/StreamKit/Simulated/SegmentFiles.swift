@@ -32,6 +32,17 @@ struct SegmentFiles {
     (self.media, self.path, self.read) = (media, path, read)
   }
 
+  /// The list of the segments.
+  var window: StationSound.Window {
+    var list = media
+    // A listener of a station begins near the end of its list, also where the file has an end.
+    list.isEnded = false
+    let lead = list.segments.suffix(list.end - list.start).reduce(0) { $0 + $1.duration }
+    return StationSound.Window(
+      length: StreamTime(seconds: list.duration), lead: StreamTime(seconds: lead),
+      silenceLimit: HLSMedia.silenceLimit(list.targetDuration))
+  }
+
   /// Returns the frames of all segments, with their titles.
   func frames() throws(StreamError) -> [HLSFrame] {
     var sound = HLSSound()

@@ -12,7 +12,7 @@ extension SimulatedReceiver {
     guard case .steps = pace, lastStep == now, let open = connection, open.landing == nil, !open.isFresh,
       driver.machine.phase == .receiving, !tee.isRecorded, let buffer = tee.buffer, buffer.mayRest
     else { return nil }
-    let events = [schedule.next, titleTime(of: open.sound)].compactMap(\.self)
+    let events = [schedule.next, titleTime(of: open.sound), formatTime(of: open.sound)].compactMap(\.self)
     let free = min(Self.longestRest, events.min().map { max(.zero, $0 - now) } ?? Self.longestRest)
     let count = (free.nanoseconds - 1) / Self.step.nanoseconds
     guard free > .zero, count > 1 else { return nil }
@@ -50,7 +50,7 @@ extension SimulatedReceiver {
 
   /// The sound that a new listener gets at once.
   func burst(of sound: StationSound) -> StreamTime {
-    station.burst.map { StreamTime($0) } ?? sound.time(ofBytes: 65_535)
+    station.burst.map { StreamTime($0) } ?? sound.window?.lead ?? sound.time(ofBytes: 65_535)
   }
 
   /// Delivers the sound of the time that has passed.
@@ -61,6 +61,8 @@ extension SimulatedReceiver {
       connection?.landing = nil
       land(at: first, of: open.sound)
     }
+    // A list that came in time may have lost sound in a long silence.
+    let hasLanded = open.sound.window.map { lands(in: $0, of: open.sound) } ?? false
     let isJoined = connection?.landing == nil
     let end = isJoined ? open.sound.count(by: StreamTime(now) + burst(of: open.sound)) : next
     advanceMachine(of: open, isNew: end > next)
@@ -71,7 +73,7 @@ extension SimulatedReceiver {
       if open.isFresh { reportTitle() }
       connection?.isFresh = false
       guard deliver(open.sound, until: end) else { return }
-      if isChange { reportTitle() }
+      if isChange || hasLanded { reportTitle() }
     }
     driver.arm()
   }
@@ -104,6 +106,15 @@ extension SimulatedReceiver {
     next = first
     discontinuity = .gap(seconds: gap)
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
+  }
+
+  /// Begins with the oldest frame of the list of a station of HLS, if the list has lost the next one.
+  /// - Returns: false if the list has the next one.
+  func lands(in window: StationSound.Window, of sound: StationSound) -> Bool {
+    let oldest = sound.count(by: StreamTime(now) + burst(of: sound) - window.length)
+    guard oldest > next else { return false }
+    land(at: oldest, of: sound)
+    return true
   }
 
   /// Delivers pages of Ogg one by one, with the headers that their decoders need in front.
@@ -144,13 +155,32 @@ extension SimulatedReceiver {
     guard station.titles.isEmpty, let mark = sound.title(in: next..<(next + sound.frameCount + 1)) else {
       return nil
     }
-    return Duration(inSeconds: max(0, (sound.start(of: mark.number + 1) - burst(of: sound)).seconds))
+    return arrival(of: mark.number, in: sound)
+  }
+
+  /// The time at which the next format comes with the sound; nil for sound of one format.
+  private func formatTime(of sound: StationSound) -> Duration? {
+    sound.formatEnd(of: next).map { arrival(of: $0, in: sound) }
+  }
+
+  /// The time at which a frame comes.
+  private func arrival(of number: Int, in sound: StationSound) -> Duration {
+    Duration(inSeconds: max(0, (sound.start(of: number + 1) - burst(of: sound)).seconds))
   }
 
   private func append(_ sound: StationSound, until end: Int) -> Bool {
+    while next < end {
+      begin(sound.format(of: next))
+      guard appendFormat(sound, until: min(end, sound.formatEnd(of: next) ?? end)) else { return false }
+    }
+    return true
+  }
+
+  /// Puts frames of one format into the buffer.
+  /// - Returns: false when it is full.
+  private func appendFormat(_ sound: StationSound, until end: Int) -> Bool {
     let isAccepted = tee.receive { outlets in
-      guard next < end else { return true }
-      if sound.format.codec.isOgg { return deliverPages(of: sound, until: end, to: &outlets) }
+      if sound.isOgg { return deliverPages(of: sound, until: end, to: &outlets) }
       let (count, isEnough) = outlets.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
       next += count
       if count > 0 { discontinuity = nil }

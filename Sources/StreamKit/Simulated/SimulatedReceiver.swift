@@ -6,7 +6,8 @@ internal import HTTP
 ///
 /// Frames come about a second at a time; while only a clock follows them the reception rests, see
 /// `StreamBuffer.Rest`, and the time line is the same. Behind a lost connection the station sends its burst again: sound of the
-/// outage that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up.
+/// outage that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up. A
+/// station of HLS continues with the frame after the last one, as long as its list has it; the list grows during an outage too.
 ///
 /// Unchecked: confined to the loop that it is made with.
 final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Sendable {
@@ -35,6 +36,8 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   var next = 0
   private var hasBegun = false
   var discontinuity: PacketBuffer.Discontinuity?
+  /// The format that was reported last.
+  var format: StreamFormat?
   var lastTitle: SimulatedStation.Title?
   /// The receiver in place of this one, once the station has turned out to be a file.
   private var file: LocalReceiver?
@@ -110,7 +113,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       self.catchUp()
       self.options = options
       self.file?.change(options)
-      self.driver.setDataTimeout(options.dataTimeout)
+      self.setSilenceLimit()
     }
   }
 
@@ -199,7 +202,14 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     }
     report(.answered(info))
     var new = Connection(sound: sound, begin: now, received: now)
-    if hasBegun {
+    if let window = sound.window {
+      if hasBegun, !lands(in: window, of: sound) {
+        report(.reconnected(gap: 0, stitched: true, overlap: 0))
+      }
+      hasBegun = true
+      setSilenceLimit()
+      driver.machine.setPaced(false, at: loop.now)
+    } else if hasBegun {
       let first = sound.count(by: StreamTime(now))
       if first < next {
         report(.reconnected(gap: 0, stitched: true, overlap: next - first))
@@ -208,8 +218,8 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       }
     } else {
       hasBegun = true
-      report(.format(sound.format))
     }
+    begin(sound.format(of: next))
     link = .open(new)
     // Changes while nobody was connected are over.
     _ = schedule.advance(to: now)
@@ -217,6 +227,23 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = driver.machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
+  }
+
+  /// Applies the longest time in which nothing may come.
+  private func setSilenceLimit() {
+    var limit = options.dataTimeout
+    if hasBegun, case .programme(let sound) = station.content {
+      limit = max(limit, sound.window?.silenceLimit ?? .zero)
+    }
+    driver.setDataTimeout(limit)
+  }
+
+  /// Reports the format of the frames that follow, if it is a new one.
+  func begin(_ new: StreamFormat) {
+    guard new != format else { return }
+    if format != nil { discontinuity = discontinuity ?? .format }
+    format = new
+    report(.format(new))
   }
 
   /// Hands over to a receiver of files of this machine.
@@ -248,10 +275,25 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
         return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
       }
-      tee.beginFile(end: kind.fileEnd)
+      let endsWithin = tee.endsWithin
+      guard !endsWithin || kind.format.codec.hasFrames else {
+        return driver.giveUp(.recordedWhole(kind.format.codec, shownURL))
+      }
+      var ogg = OggStart()
+      if kind.format.codec == .ogg, let damage = bytes.withUnsafeBytes({ ogg.receive($0) }) ?? ogg.end() {
+        return driver.giveUp(.noAudio(damage, from: shownURL))
+      }
+      tee.beginFile(end: endsWithin ? nil : kind.fileEnd)
       report(.answered(info))
       report(.copying)
-      tee.receive { outlets in bytes.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
+      if endsWithin {
+        var frames = FileFrames(kind, contentType: nil)
+        if let found = bytes.withUnsafeBytes({ frames.receive($0, into: tee) }) ?? frames.end(into: tee) {
+          return driver.giveUp(.noAudio(found, from: shownURL))
+        }
+      } else {
+        tee.receive { outlets in bytes.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
+      }
       report(.complete)
       end()
     } catch { driver.giveUp(StreamError(.content, error.message)) }

@@ -19,13 +19,23 @@ struct FrameRun {
 /// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
 /// that only describes the others (Xing, Info, VBRI) is left out. A file of Ogg is a chain: each round begins with its
 /// headers, whose comments are titles. A list of HLS is the sound of its segments, which lie beside it, with the titles of
-/// the list and of the tags in its segments.
+/// the list and of the tags in its segments. The format may change from one frame to the next.
 public final class StationSound: Sendable {
+  /// The list with which a station of HLS sends its sound: as long as that of its file, and ever with the newest segments.
+  struct Window: Sendable {
+    /// The sound in the list.
+    let length: StreamTime
+    /// The sound in front of the end of the list with which a listener begins.
+    let lead: StreamTime
+    /// The time in which nothing may come, beside that of the options: a list changes once in a target duration.
+    let silenceLimit: Duration
+  }
+
   /// Bytes of the largest file.
   static let sizeLimit = 64 << 20
 
-  /// The format of the frames.
-  let format: StreamFormat
+  /// The list of a station of HLS; nil for a station that sends one answer without an end.
+  let window: Window?
   /// kbit/s, on average.
   let bitRate: Int
   private let frames: [StreamFrame]
@@ -35,6 +45,8 @@ public final class StationSound: Sendable {
   private let bytes: [UInt8]
   /// The titles that come with the sound, each with its first frame.
   private let titles: [(number: Int, title: ICYMetadata)]
+  /// The formats of the frames, each with the first frame that has it.
+  private let formats: [(number: Int, format: StreamFormat)]
 
   /// Reads the file at `path`: MP3 and its elder layers, AAC in ADTS, Ogg, or a list of HLS.
   /// - Throws: `stream.not_found`, `stream.unsupported`, `stream.content`, each with the path.
@@ -50,11 +62,10 @@ public final class StationSound: Sendable {
     var bytes: [UInt8] = []
     var (times, places) = ([StreamTime.zero], [0])
     var titles: [(number: Int, title: ICYMetadata)] = []
-    func add(_ frame: StreamFrame, _ data: some Collection<UInt8>, _ title: ICYMetadata?) throws(StreamError)
-    {
-      if let first = frames.first, first.format != frame.format {
-        throw StreamError(.unsupported, "\(name) changes its format, as no station does")
-      }
+    var formats: [(number: Int, format: StreamFormat)] = []
+    var window: Window?
+    func add(_ frame: StreamFrame, _ data: some Collection<UInt8>, _ title: ICYMetadata?) {
+      if formats.last?.format != frame.format { formats.append((frames.count, frame.format)) }
       if let title { titles.append((frames.count, title)) }
       frames.append(frame)
       bytes += data
@@ -63,17 +74,17 @@ public final class StationSound: Sendable {
     }
     if file.starts(with: "#EXTM3U".utf8), HLSPlaylist.isHLS(file) {
       let segments = try SegmentFiles(list: file, path: name, read: Self.read)
-      for item in try segments.frames() { try add(item.frame, item.bytes, item.title) }
+      for item in try segments.frames() { add(item.frame, item.bytes, item.title) }
+      window = segments.window
     } else {
-      try Self.parse(file, of: name) { (frame, data) throws(StreamError) in
-        let title = frame.isHeaders ? data.withUnsafeBytes { ICYMetadata(headers: $0) } : nil
-        try add(frame, data, title)
+      try Self.parse(file, of: name) { frame, data in
+        add(frame, data, frame.isHeaders ? data.withUnsafeBytes { ICYMetadata(headers: $0) } : nil)
       }
     }
-    guard let format = frames.first?.format, let time = times.last, time > .zero else {
+    guard let time = times.last, time > .zero else {
       throw StreamError(.content, "there is no sound in \(name)", hint: Self.hint)
     }
-    self.format = format
+    (self.window, self.formats) = (window, formats)
     self.frames = frames
     self.times = times
     self.places = places
@@ -82,11 +93,17 @@ public final class StationSound: Sendable {
     bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
   }
 
+  /// Returns `true` if the file at `path` is a list of HLS; `false` also for one that can't be read.
+  public static func isList(file path: String) -> Bool {
+    guard let file = try? read(path) else { return false }
+    return file.starts(with: "#EXTM3U".utf8) && HLSPlaylist.isHLS(file)
+  }
+
   private static let hint = "give it an MP3 file, AAC in ADTS, Ogg, or a list of HLS"
 
   /// Parses a file that is no list.
   private static func parse(
-    _ file: [UInt8], of name: String, _ add: (StreamFrame, [UInt8]) throws(StreamError) -> Void
+    _ file: [UInt8], of name: String, _ add: (StreamFrame, [UInt8]) -> Void
   ) throws(StreamError) {
     var parser: any FileParser = FramedFile(contentType: nil, size: file.count)
     // Without a size it asks for no other part of the file.
@@ -98,7 +115,7 @@ public final class StationSound: Sendable {
       if start + pieceSize > file.count { parser.end() }
       while let item = parser.next(), item != .end {
         switch item {
-        case .frame(let frame, let data): try add(frame, Array(data))
+        case .frame(let frame, let data): add(frame, Array(data))
         case .unusable(let found, _):
           throw StreamError(
             .unsupported, "a simulated station can't send \(name): found \(found)", hint: Self.hint)
@@ -125,9 +142,27 @@ public final class StationSound: Sendable {
     return titles.last { $0.number <= index }?.title ?? (number >= frames.count ? titles.last?.title : nil)
   }
 
+  /// The length of the list of a station of HLS; nil for a station that sends one answer without an end.
+  public var listLength: Duration? { window.map { Duration(inSeconds: $0.length.seconds) } }
+
+  /// True if the frames are pages of Ogg.
+  var isOgg: Bool { frames[0].codec.isOgg }
+
+  /// Returns the format of a frame.
+  func format(of number: Int) -> StreamFormat { frames[number % frames.count].format }
+
+  /// Returns the first frame behind `number` that may have another format than that frame: where a format begins; nil
+  /// for sound of one format.
+  func formatEnd(of number: Int) -> Int? {
+    guard formats.count > 1 else { return nil }
+    let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
+    let next = formats.first { $0.number > index }?.number ?? frames.count
+    return rounds * frames.count + next
+  }
+
   /// Returns the number of the frame of headers that decoders need for frame `number`; nil where frames have none.
   func headers(of number: Int) -> Int? {
-    guard format.codec.isOgg else { return nil }
+    guard isOgg else { return nil }
     let index = number % frames.count
     return frames[...index].lastIndex(where: \.isHeaders).map { number - index + $0 }
   }

@@ -126,7 +126,7 @@ import Testing
   @Test("a simulated station sends Ogg, whose headers come with each round") func simulated() throws {
     let path = try folder.write(OggProgramme(.vorbis, seconds: 4).bytes, to: "show.ogg")
     let sound = try StationSound(file: path)
-    #expect(sound.format.codec == .vorbis)
+    #expect(sound.format(of: 0).codec == .vorbis)
     // The headers of the second round come right behind the first.
     let second = sound.count(by: StreamTime(seconds: 4))
     #expect(sound.headers(of: 3) == 0 && sound.headers(of: second + 2) == second - 1)
