@@ -202,7 +202,7 @@ extension CommandSpec {
       """
       Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
       in the order of their names; a playlist (m3u, pls, xspf) for the files that it lists. A file that cannot be read \
-      is reported, and the next one plays.
+      is reported, and the next one plays; so is one of a list of a server, which makes the exit status 1 at the end.
       """,
       """
       A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \

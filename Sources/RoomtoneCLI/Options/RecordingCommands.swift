@@ -65,7 +65,9 @@ extension CommandSpec {
       -o the folder and the template of the configuration are used.
       """,
       """
-      The files of a playlist are recorded in turn, each in a file of its own; --for and --until bound all of them.
+      A file of a server is recorded as it is; with --for its frames up to there, of MP3, AAC and Ogg, while other kinds \
+      are refused. The files of a playlist are recorded in turn, each in a file of its own; --for and --until bound all \
+      of them. One that does not work here is named and left out, and makes the exit status 1.
       """,
       """
       With --split the first and the last file, whose titles are cut off, end with '(incomplete)'.
