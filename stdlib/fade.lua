@@ -10,6 +10,7 @@
 -- and receives the volume of the fade when it is back.
 
 local checks = require "roomtone.misuse"
+local fades = require "roomtone.fades"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
@@ -88,6 +89,9 @@ local function finish(own, is_cancelled)
     if is_cancelled or not part.is_behind then
       release(part)
     end
+    if is_cancelled then
+      fades.cancel(part.device, part.number)
+    end
   end
   if not is_cancelled then
     object.emit(own, "done", { fade = own.object, devices = own.object.devices })
@@ -105,13 +109,24 @@ local function lose(part)
   end
 end
 
+-- Reports what is left of the fade to the house, as its last fade of the speaker.
+local function begin(part)
+  local own = part.own
+  part.number = fades.begin(part.device, own.to, math.max(0, own.started + own.over - task.now()))
+end
+
 -- Sets the volume that the fade has reached; on a speaker that is away or interrupted, once it is back.
 local function set(part, volume)
   part.volume, part.is_behind = volume, part.is_interrupted or not part.device.available
   if not part.is_behind then
-    table.insert(part.sent, volume)
-    if select(2, task.try(part.device.set_volume, part.device, volume)) then
+    local before = part.sent[#part.sent] or not part.device.muted and part.device.volume
+    local is_own, err = task.try(fades.step, part.device, volume, part.number)
+    if err then
       finish(part.own, true) -- the house is closed
+    elseif not is_own then
+      lose(part)
+    elseif before ~= volume then -- else there is no event
+      table.insert(part.sent, volume)
     end
   end
 end
@@ -119,6 +134,7 @@ end
 -- Sets the volume that a speaker has missed, if it can have it now.
 local function catch_up(part)
   if part.volume and not part.is_interrupted then
+    begin(part)
     set(part, part.volume)
     if part.own.is_closed then
       release(part)
@@ -135,6 +151,7 @@ local function control(own, level)
   -- A muted speaker rises from silence. `sent`: the volumes whose events have not arrived yet.
   local part = { own = own, device = device, from = level.muted and 0 or level.volume, sent = {} }
   parts[device.id] = part
+  begin(part)
   part.subscriptions = {
     device:on("volume", function(event)
       if event.cause then
@@ -186,6 +203,7 @@ local function take(step, session)
   local part = step.part
   local is_borrowed = part.is_interrupted or session and session.suspended
   if session and not is_borrowed and not rooms.contains(session.devices, part.device) then
+    fades.cancel(part.device, part.number)
     lose(part)
   elseif not part.is_lost then
     set(part, step.volume)
@@ -224,4 +242,4 @@ function fade.volume(given)
   return result
 end
 
-return checks.sealed("fade", fade)
+return checks.sealed("fade", fade, { volume = OPTIONS })

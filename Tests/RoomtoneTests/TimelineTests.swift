@@ -55,7 +55,7 @@ struct TimelineTests {
     #expect(
       lines == [
         "05 00:00 Kitchen: muted", "05 00:00:10 Kitchen: volume 0 → 10 over 5 s",
-        "05 00:00:16 Kitchen: volume 10 → 5 over 5 s", "05 00:00:20 Kitchen: muted",
+        "05 00:00:15 Kitchen: volume 10 → 5 over 5 s", "05 00:00:20 Kitchen: muted",
         "05 00:00:20 Kitchen: volume 5",
       ])
   }

@@ -5,7 +5,8 @@
 --
 -- `roomtone simulate SCRIPT` prints a line for each event, with time and room: sources and volumes, fades, equalizers,
 -- groups, interruptions, recordings, headsets, each run of a job and each that fails or is skipped, printed lines and
--- those of the log. It warns (`?`) of two routines that change a room within a minute, and counts at the end what ran,
+-- those of the log. A fade is one line, with the moment and the length of its call, or up to what ended it before; small
+-- changes of a volume one after the other are one line that counts them. It warns (`?`) of two routines that change a room within a minute, and counts at the end what ran,
 -- what failed, and what never happened. `--json` prints objects, `--html FILE` a page with a lane for each room, and
 -- `--render DIR` writes a WAV file for each speaker.
 --

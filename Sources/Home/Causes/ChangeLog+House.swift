@@ -131,9 +131,8 @@ extension ChangeLog {
       origins.level(device, at: loop.now)
       ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
     if levelCause != nil {
-      cause = Cause(
-        .interruption, origins.interruptions[id] ?? device.session?.name ?? "",
-        detail: levelCause == .restored ? "restored" : nil, at: loop.wallNow, parent: cause)
+      cause = interruption(
+        origins.interruptions[id] ?? device.session?.name, isRestoring: levelCause == .restored, cause)
     }
     if isMuted, !wasMuted {
       add(.mute, device, from: .number(wasVolume), to: .number(volume), cause)
@@ -142,6 +141,22 @@ extension ChangeLog {
     } else if volume != wasVolume || wasMuted != isMuted {
       add(.volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume), cause)
     }
+  }
+
+  /// Returns the cause of a command for the level of a speaker that is given now.
+  public func cause(ofLevel device: Device, by author: LevelAuthor) -> Cause? {
+    switch author {
+    case .caller, .snapshot: current
+    case .interruption: interruption(device.session?.name, isRestoring: false, current)
+    case .restoration:
+      interruption(
+        origins.interruptions[ObjectIdentifier(device)] ?? device.session?.name, isRestoring: true, current)
+    }
+  }
+
+  private func interruption(_ name: String?, isRestoring: Bool, _ parent: Cause?) -> Cause {
+    Cause(
+      .interruption, name ?? "", detail: isRestoring ? "restored" : nil, at: loop.wallNow, parent: parent)
   }
 
   private func receive(_ device: Device, _ reason: DeviceReason, _ house: House) {
@@ -169,9 +184,12 @@ extension ChangeLog {
   }
 
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
+    // Follows from a change that was recorded.
+    if case .gainEnd = change { return }
     let cause = origins.removePending()
     switch change {
     case .gain(let from, let to, _): add(.gain, session, from: .decimal(from), to: .decimal(to), cause)
+    case .gainEnd: break
     case .equalizer(let gains):
       add(
         .equalizer, session, to: .text(gains.decibels.map { "\(Int($0.rounded()))" }.joined(separator: " ")),

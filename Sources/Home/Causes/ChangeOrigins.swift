@@ -43,7 +43,10 @@ struct ChangeOrigins {
   mutating func keep(_ command: HouseCommand, by cause: Cause?, at now: Instant) {
     let origin = Command(cause: cause, at: now)
     switch command {
-    case .level(let devices, _): for device in devices { levels[ObjectIdentifier(device)] = origin }
+    case .level(let commands, _):
+      for (device, command) in commands where command != .fadeEnd {
+        levels[ObjectIdentifier(device)] = origin
+      }
     case .edit(let device, let reason): edits[reason, default: [:]][ObjectIdentifier(device)] = origin
     case .move(let device): moves[ObjectIdentifier(device)] = origin
     case .play(let session), .stop(let session), .resume(let session):

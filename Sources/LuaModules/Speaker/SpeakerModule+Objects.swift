@@ -80,6 +80,29 @@ extension SpeakerModule {
     events.add(to: devices, deviceEvents())
   }
 
+  /// The functions of `roomtone.fades`, with which the library's own fades report what they do. Not for scripts.
+  func fades() -> [LuaFunction] {
+    [
+      // `begin(device, to, seconds)` → the number of the fade
+      LuaFunction("begin", arity: 3) { [devices] call in
+        let (to, seconds) = (try call.int(2, in: House.volumeRange), try call.number(3))
+        return call.return(
+          .int(try call.object(1, devices).beginFade(LevelFade(to: to, over: .seconds(seconds)))))
+      },
+      // `step(device, volume, number)` → false if a later fade has the speaker
+      LuaFunction("step", arity: 3) { [devices] call in
+        let (volume, number) = (try call.int(2, in: House.volumeRange), try call.int(3))
+        return call.return(.bool(try call.object(1, devices).step(to: volume, ofFade: number)))
+      },
+      // `cancel(device, number)`
+      LuaFunction("cancel", arity: 2) { [devices] call in
+        let number = try call.int(2)
+        try call.object(1, devices).endFade(number)
+        return .none
+      },
+    ]
+  }
+
   /// Fields and methods of a group.
   func defineGroups() {
     groups.field("name") { group, call in call.return(.string(group.name)) }

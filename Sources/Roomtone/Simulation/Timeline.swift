@@ -10,8 +10,8 @@ internal import StreamKit
 
 /// Publishes what happens in a house, an entry each, in order of time: `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
 ///
-/// Speakers of one group that do the same are one room; steps of a volume that belong together are one entry. Confined
-/// to the loop.
+/// Speakers of one group that do the same are one room; a fade is one entry, with the moment and the length of its call.
+/// Confined to the loop.
 public final class Timeline {
   /// Receives the entries, each when it is complete.
   public var onEntry: (TimelineEntry) -> Void = { _ in }
@@ -23,6 +23,7 @@ public final class Timeline {
   private weak var house: House?
   /// Sources of sessions as their playback began or continued, and the moment of that.
   private var begun: [SessionID: (source: SourceInfo?, at: Instant)] = [:]
+  /// The levels of speakers, by their ids, as the last commands have set them.
   private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
   private var groups: [String: String] = [:]
   /// The rooms in which each session was last.
@@ -112,6 +113,7 @@ public final class Timeline {
 
   /// Completes what is still open, and adds the summary; the last call.
   public func finish() {
+    lines.endAllMoves(at: loop.now)
     publish(lines.removeComplete(at: nil))
     publish(summary.entries(at: now))
   }
@@ -131,7 +133,10 @@ public final class Timeline {
 
   private func receive(_ event: HouseEvent) {
     switch event {
-    case .volume(let device, let volume, let muted, _, _): self.volume(of: device, volume, muted)
+    // Lines of levels are about commands; those of another controller have none.
+    case .volume(let device, let volume, let muted, _, .controller):
+      level(
+        .set(volume, isMuted: muted), of: device, in: room(of: device), nil, at: moment, changes.delivered)
     case .device(let device, .added):
       levels[device.id] = (device.volume, device.isMuted)
       groups[device.id] = device.groupName
@@ -139,7 +144,9 @@ public final class Timeline {
       add(
         .join(source: device.session?.source?.title ?? "nothing"), device, job: origins.job(moving: device))
     case .device(let device, .left): add(.leave, device, job: origins.job(moving: device))
-    case .device(let device, .unavailable): add(.away, device)
+    case .device(let device, .unavailable):
+      lines.endMove(of: device.id, at: loop.now)
+      add(.away, device)
     case .device(let device, .available): add(.back, device)
     case .device(let device, .renamed): add(.rename(to: device.name), device)
     case .device(let device, .regrouped):
@@ -147,7 +154,7 @@ public final class Timeline {
       guard groups.updateValue(device.groupName, forKey: device.id) != device.groupName else { break }
       add(.group(to: device.groupName == Group.ungrouped ? nil : device.groupName), room: device.name)
     // Interruptions, and the speakers that join and leave, have lines of their own.
-    case .device, .time, .suspension: break
+    case .volume, .device, .time, .suspension: break
     case .track(let session, let source, let index, let count):
       // The first file has the line of the state.
       guard begun[session.id]?.source != source || begun[session.id]?.at != loop.now else { return }
@@ -176,7 +183,15 @@ public final class Timeline {
   private func receive(_ session: Session, _ change: SessionChange) {
     let (room, job) = (rooms(of: session), origins.job(changing: session))
     switch change {
-    case .gain(let from, let to, let over): add(.gain(from: from, to: to, over: over), room: room, job: job)
+    case .gain(let from, let to, let over):
+      lines.addGain(
+        from: from, to: to, over: over, of: session.id, room: room,
+        job: job ?? TimelineOrigins.job(LuaRoutine.currentOrigin), at: moment,
+        by: changes.delivered ?? changes.current)
+      publish(lines.removeComplete(at: loop.now))
+    case .gainEnd(let reached, let time):
+      lines.endGain(of: session.id, at: reached, after: time)
+      publish(lines.removeComplete(at: loop.now))
     case .equalizer(let gains): add(.equalizer(gains), room: room, job: job)
     case .seek(let frame): add(.seek(to: frame / session.format.sampleRate), room: room, job: job)
     case .interruption(let isBeginning, let ids, let duck):
@@ -188,11 +203,13 @@ public final class Timeline {
   }
 
   private func receive(_ command: HouseCommand) {
+    if case .level(let commands, let author) = command { receive(commands, by: author) }
     guard let origin = LuaRoutine.currentOrigin else { return origins.forget(command) }
     origins.keep(command, from: origin)
     let (change, devices, session): (TimelineRivals.Change, [Device], Session?)
     switch command {
-    case .level(let speakers, isBorrowed: false):
+    case .level(let commands, by: .caller):
+      let speakers = commands.filter { $0.command != .fadeEnd }.map(\.device)
       (change, devices, session) = (.volume, speakers, speakers.first?.session)
     case .play(let player): (change, devices, session) = (.source, player.devices, player)
     case .stop(let player): (change, devices, session) = (.end, player.devices, player)
@@ -211,15 +228,56 @@ public final class Timeline {
     }
   }
 
-  private func volume(of device: Device, _ volume: Int, _ isMuted: Bool) {
-    let before = levels.updateValue((volume, isMuted), forKey: device.id) ?? (volume, isMuted)
-    let job = origins.job(setting: device)
-    if isMuted { return add(.mute(volume: volume, wasMuted: before.isMuted), device, job: job) }
-    if before == (volume, true) { return add(.unmute(volume: volume), device, job: job) }
-    lines.addVolume(
-      from: before.isMuted ? 0 : before.volume, to: volume, speaker: device.name, of: room(of: device),
-      job: job, at: moment, by: changes.delivered)
-    publish(lines.removeComplete(at: loop.now))
+  /// Adds commands for levels, behind the events that the house has emitted before them.
+  private func receive(_ commands: [(device: Device, command: LevelCommand)], by author: LevelAuthor) {
+    let (job, moment) = (TimelineOrigins.job(LuaRoutine.currentOrigin), moment)
+    let all = commands.map { device, command in
+      (device, command, room(of: device), changes.cause(ofLevel: device, by: author))
+    }
+    house?.events.afterEvents { [weak self] in
+      guard let self else { return }
+      for (device, command, room, cause) in all {
+        level(command, of: device, in: room, job, at: moment, cause)
+      }
+      publish(lines.removeComplete(at: loop.now))
+    }
+  }
+
+  private func level(
+    _ command: LevelCommand, of device: Device, in room: TimelineLines.Room, _ job: String?,
+    at moment: TimelineMoment, _ cause: Cause?
+  ) {
+    let before = levels[device.id] ?? (device.volume, device.isMuted)
+    let heard = before.isMuted ? 0 : before.volume
+    func set(_ volume: Int, isMuted: Bool) {
+      levels[device.id] = (volume, isMuted)
+      guard before != (volume, isMuted) else { return }
+      guard isMuted || before == (volume, true) else {
+        return lines.addVolume(
+          from: heard, to: volume, of: device.id, called: device.name, in: room, job: job, at: moment,
+          by: cause)
+      }
+      lines.endMove(of: device.id, at: moment.instant)
+      lines.add(
+        isMuted ? .mute(volume: volume, wasMuted: before.isMuted) : .unmute(volume: volume),
+        speaker: device.name, of: room, job: job, at: moment, by: cause)
+    }
+    if case .step = command {} else { lines.endFade(of: device.id, at: moment.instant) }
+    switch command {
+    case .set(let volume, let isMuted): set(volume, isMuted: isMuted)
+    case .mute: set(before.volume, isMuted: true)
+    case .unmute: set(before.volume, isMuted: false)
+    case .fade(let fade):
+      guard fade.to != heard else { break }
+      lines.addFade(
+        fade, from: heard, of: device.id, called: device.name, in: room, job: job, at: moment, by: cause)
+    case .step(let volume):
+      guard lines.addStep(to: volume, of: device.id, at: moment.instant) else {
+        return set(volume, isMuted: false)
+      }
+      levels[device.id] = (volume, false)
+    case .fadeEnd: break
+    }
   }
 
   private func room(of device: Device) -> TimelineLines.Room {

@@ -13,8 +13,8 @@ extension TimelineEvent {
     case .play(let source, let level): "▶ \(source) \(Self.text(level))"
     case .pause: "⏸ paused"
     case .stop(let source, let reason): "■ \(source) \(Self.text(reason))"
-    case .volume(let from, let to, _) where from == to: "volume \(to)"
-    case .volume(let from, let to, let over): "volume \(from) → \(to)" + Self.over(over)
+    case .volume(let from, let to, let over, let steps):
+      "volume \(from) → \(to)" + (steps > 1 ? " in \(steps) steps" : "") + Self.over(over)
     case .mute(let volume, wasMuted: true): "volume \(volume), muted"
     case .mute(_, wasMuted: false): "muted"
     case .unmute(let volume): "volume \(volume)"
@@ -133,9 +133,9 @@ extension TimelineEvent {
       .map { "\($0) Hz \($1 > 0 ? "+" : "")\(tenths($1)) dB" }.joined(separator: ", ")
   }
 
-  /// Returns ` over 4.5 s`; nothing for less than a second, in which levels take effect.
+  /// Returns ` over 4.5 s`; nothing for what is no tenth of a second.
   private static func over(_ duration: Duration) -> String {
-    duration < .seconds(1) ? "" : " over \(text(of: duration))"
+    duration < .milliseconds(50) ? "" : " over \(text(of: duration))"
   }
 
   /// Returns a duration as `4.5 s`, `5 min`, `1 h 10 min`, tenths of a second below a minute.

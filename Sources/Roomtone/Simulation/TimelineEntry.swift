@@ -90,13 +90,15 @@ public enum TimelineEvent: Sendable, Equatable {
   case pause(source: String)
   /// A source has ended: `source`, `reason` (`finished`, `stopped`, `failed`, `no_devices`).
   case stop(source: String, EndReason)
-  /// A volume changes, at once or in steps: `from`, `to`, `over` seconds.
-  case volume(from: Int, to: Int, over: Duration)
+  /// A volume changes: `from`, `to`, `over` seconds for a fade, as it was requested, or up to its end where something else
+  /// ends it before; for small changes one after the other their number, `steps`, and the seconds from the first to the
+  /// last.
+  case volume(from: Int, to: Int, over: Duration, steps: Int = 1)
   /// Speakers are muted, or muted ones get another volume: `muted`, `volume`.
   case mute(volume: Int, wasMuted: Bool)
   /// Speakers are unmuted: `muted`, `volume`.
   case unmute(volume: Int)
-  /// The gain of a session moves: `from`, `to` in dB, `over` seconds; of a stream: `to`, `stream`.
+  /// The gain of a session moves: `from`, `to` in dB, `over` seconds of playback, as those of a volume; of a stream: `to`, `stream`.
   case gain(from: Double, to: Double, over: Duration)
   case streamGain(to: Double)
   /// A session has another equalizer: `preset` if it has a name, `bands` in dB by their frequency in Hz.

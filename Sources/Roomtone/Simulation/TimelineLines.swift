@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Home
+internal import SpeakerKit
 
 /// A moment of a simulation: by the clocks of the house, and on the loop.
 struct TimelineMoment {
@@ -10,8 +11,8 @@ struct TimelineMoment {
 /// The lines of a time line that have not been published, in order of the moments at which they began.
 ///
 /// A line that concerns speakers waits for the end of its moment, as the other speakers of the room may do the same:
-/// they are one line then, under the room's name. A move of a volume waits until it is over, a job that runs again
-/// and again until something else happens. Knows no house and no clock.
+/// they are one line then, under the room's name. A fade waits for its end, a small step of a volume for the steps that
+/// continue it, a job that runs again and again until something else happens. Knows no house and no clock.
 struct TimelineLines {
   /// A group, or a speaker in none, when something happened to one of its speakers.
   struct Room: Equatable {
@@ -35,7 +36,10 @@ struct TimelineLines {
 
   private enum Content: Equatable {
     case event(TimelineEvent)
-    case volume(VolumeMove)
+    /// A move of the volume of a speaker, by its id.
+    case volume(VolumeMove, of: String)
+    /// A move of the gain of a session.
+    case gain(GainMove, of: SessionID)
     case runs(count: Int, last: TimelineTime)
   }
 
@@ -51,7 +55,7 @@ struct TimelineLines {
   private static let most = 10_000
 
   private var lines: [Line] = []
-  /// Moves that are not over.
+  /// Moves of volumes that are not over.
   private var openMoves = 0
 
   /// Adds what happens to something that has a name; empty for what concerns no room.
@@ -91,30 +95,97 @@ struct TimelineLines {
         content: .event(event)))
   }
 
-  /// Adds a change of a speaker's volume, to its move in the same direction if that is not over.
+  // MARK: Volumes and gains
+
+  /// Adds a volume that a command sets, to the small steps before it if it continues them.
   mutating func addVolume(
-    from: Int, to: Int, speaker: String, of room: Room, job: String?, at moment: TimelineMoment,
-    by cause: Cause? = nil
+    from: Int, to: Int, of id: String, called speaker: String, in room: Room, job: String?,
+    at moment: TimelineMoment, by cause: Cause? = nil
   ) {
-    endMoves(before: moment.instant)
-    let own = lines.indices.last { index in
-      guard case .volume(let move) = lines[index].content, !move.isOver else { return false }
-      return lines[index].subject == .speakers([speaker], of: room)
-    }
-    if let own, case .volume(var move) = lines[own].content {
-      let isContinued = lines[own].job == job && move.add(to, at: moment.instant)
-      if !isContinued {
-        move.end()
-        openMoves -= 1
-      }
-      lines[own].content = .volume(move)
+    endMoves(at: moment.instant)
+    if let (index, move) = openMove(of: id) {
+      var move = move
+      let isContinued = lines[index].job == job && move.add(to, at: moment.instant)
+      if !isContinued { move.end(at: moment.instant) }
+      replace(index, by: move, of: id)
       if isContinued { return }
     }
+    let move = VolumeMove(from: from, to: to, at: moment.instant)
+    if !move.isOver { openMoves += 1 }
+    lines.append(
+      Line(
+        moment: moment, job: job, cause: cause, subject: .speakers([speaker], of: room),
+        content: .volume(move, of: id)))
+  }
+
+  /// Adds the beginning of a fade of a speaker, which is one line from its beginning to its end.
+  mutating func addFade(
+    _ fade: LevelFade, from: Int, of id: String, called speaker: String, in room: Room, job: String?,
+    at moment: TimelineMoment, by cause: Cause? = nil
+  ) {
+    endMove(of: id, at: moment.instant)
     openMoves += 1
     lines.append(
       Line(
         moment: moment, job: job, cause: cause, subject: .speakers([speaker], of: room),
-        content: .volume(VolumeMove(from: from, to: to, at: moment.instant))))
+        content: .volume(VolumeMove(from: from, fade, at: moment.instant), of: id)))
+  }
+
+  /// Adds a step to the fade of a speaker.
+  /// - Returns: `false` if none is in progress.
+  mutating func addStep(to volume: Int, of id: String, at now: Instant) -> Bool {
+    guard let (index, move) = openMove(of: id), move.isFade else { return false }
+    var moved = move
+    moved.step(to: volume, at: now)
+    replace(index, by: moved, of: id)
+    return true
+  }
+
+  /// Ends the move of a speaker's volume, if there is one.
+  mutating func endMove(of id: String, at now: Instant) {
+    guard case (let index, var move)? = openMove(of: id) else { return }
+    move.end(at: now)
+    replace(index, by: move, of: id)
+  }
+
+  /// Ends the fade of a speaker, if one is in progress.
+  mutating func endFade(of id: String, at now: Instant) {
+    if let (_, move) = openMove(of: id), move.isFade { endMove(of: id, at: now) }
+  }
+
+  /// Replaces an open move.
+  private mutating func replace(_ index: Int, by move: VolumeMove, of id: String) {
+    lines[index].content = .volume(move, of: id)
+    if move.isOver { openMoves -= 1 }
+  }
+
+  private func openMove(of id: String) -> (index: Int, move: VolumeMove)? {
+    guard openMoves > 0 else { return nil }
+    for index in lines.indices.reversed() {
+      if case .volume(let move, id) = lines[index].content { return move.isOver ? nil : (index, move) }
+    }
+    return nil
+  }
+
+  /// Adds a change of the gain of a session, which is one line from its beginning to its end.
+  mutating func addGain(
+    from: Double, to: Double, over: Duration, of session: SessionID, room: String, job: String?,
+    at moment: TimelineMoment, by cause: Cause? = nil
+  ) {
+    lines.append(
+      Line(
+        moment: moment, job: job, cause: cause, subject: .named(room),
+        content: .gain(GainMove(from: from, to: to, over: over), of: session)))
+  }
+
+  /// Ends the fade of a session's gain at the gain that it has reached, after that time.
+  mutating func endGain(of session: SessionID, at gain: Double, after time: Duration) {
+    for index in lines.indices.reversed() {
+      guard case .gain(var move, session) = lines[index].content else { continue }
+      move.end(at: gain, after: time)
+      lines[index].content = .gain(move, of: session)
+      return
+    }
   }
 
   /// Adds a run of a job, to the line of the run before when nothing has happened since.
@@ -129,22 +200,24 @@ struct TimelineLines {
         content: .runs(count: 1, last: moment.time)))
   }
 
-  private mutating func endMoves(before now: Instant) {
+  /// Ends the moves that nothing continues in time, or `all`.
+  private mutating func endMoves(at now: Instant, all: Bool = false) {
     guard openMoves > 0 else { return }
     for index in lines.indices {
-      guard case .volume(var move) = lines[index].content, !move.isOver, move.isAtRest(at: now) else {
-        continue
-      }
-      move.end()
-      openMoves -= 1
-      lines[index].content = .volume(move)
+      guard case .volume(var move, let id) = lines[index].content, !move.isOver, all || move.isAtRest(at: now)
+      else { continue }
+      move.end(at: now)
+      replace(index, by: move, of: id)
     }
   }
+
+  /// Ends all moves, at the levels that they have reached.
+  mutating func endAllMoves(at now: Instant) { endMoves(at: now, all: true) }
 
   /// Removes and returns the lines that are complete, up to the first that is not.
   /// - Parameter now: nil at the end, when all are.
   mutating func removeComplete(at now: Instant?) -> [TimelineEntry] {
-    if let now { endMoves(before: now) }
+    if let now { endMoves(at: now) }
     var entries: [TimelineEntry] = []
     var index = 0
     while index < lines.count {
@@ -152,11 +225,12 @@ struct TimelineLines {
       guard isForced || isComplete(index, at: now ?? .start) else { break }
       mergeMoves(into: index)
       let line = lines[index]
-      if case .volume(let move) = line.content, !move.isOver { openMoves -= 1 }
-      entries.append(
-        TimelineEntry(
-          time: line.moment.time, room: line.subject.name, job: line.job, event: Self.event(line.content),
-          cause: line.cause))
+      if case .volume(let move, _) = line.content, !move.isOver { openMoves -= 1 }
+      if let event = Self.event(line.content) {
+        entries.append(
+          TimelineEntry(
+            time: line.moment.time, room: line.subject.name, job: line.job, event: event, cause: line.cause))
+      }
       index += 1
     }
     lines.removeFirst(index)
@@ -170,118 +244,43 @@ struct TimelineLines {
     case (.event(.error), .named("")): return line.moment.instant < now
     case (.event, .named): return true
     case (.event, .speakers): return line.moment.instant < now
-    case (.volume(let move), _): return move.isOver && move.last < now && !mayMerge(index, move)
+    // Other speakers of the room may be through with the same move at the same moment.
+    case (.volume(let move, _), _): return move.ended.map { $0 < now } ?? false
+    case (.gain(let move, _), _): return move.isOver
     case (.runs, _): return index < lines.count - 1
     }
   }
 
-  /// True if another speaker of the room has made the same move so far, and may be through with it too.
-  private func mayMerge(_ index: Int, _ move: VolumeMove) -> Bool {
-    openMoves > 0
-      && lines.indices.dropFirst(index + 1).contains { other in
-        guard case .volume(let own) = lines[other].content, !own.isOver else { return false }
-        return own.isAbreast(of: move)
-      }
-  }
-
   /// Puts the speakers of the room whose volumes made the same move into one line.
   private mutating func mergeMoves(into index: Int) {
-    guard case .volume(let move) = lines[index].content,
+    guard case .volume(let move, _) = lines[index].content,
       case .speakers(var names, let room) = lines[index].subject
     else { return }
     var others = lines.indices.dropFirst(index + 1).filter { other in
       guard lines[other].job == lines[index].job, case .speakers(_, room) = lines[other].subject,
-        case .volume(move) = lines[other].content
+        case .volume(move, _) = lines[other].content
       else { return false }
       return true
     }
     for other in others {
-      if case .speakers(let more, _) = lines[other].subject { names += more }
+      if case .speakers(let more, _) = lines[other].subject { names += more.filter { !names.contains($0) } }
     }
     lines[index].subject = .speakers(names, of: room)
     while let other = others.popLast() {
-      if !move.isOver { openMoves -= 1 }
+      if case .volume(let own, _) = lines[other].content, !own.isOver { openMoves -= 1 }
       lines.remove(at: other)
     }
   }
 
-  private static func event(_ content: Content) -> TimelineEvent {
+  /// Returns the event of a line; nil for a fade that has changed nothing.
+  private static func event(_ content: Content) -> TimelineEvent? {
     switch content {
     case .event(let event): event
-    case .volume(let move): .volume(from: move.from, to: move.to, over: move.duration)
+    case .volume(let move, _):
+      move.from == move.to
+        ? nil : .volume(from: move.from, to: move.to, over: move.duration, steps: move.steps)
+    case .gain(let move, _): move.changesNothing ? nil : .gain(from: move.from, to: move.to, over: move.over)
     case .runs(let count, let last): .run(count: count, until: last)
     }
-  }
-}
-
-/// A volume that moves in one direction, in steps that belong together: those within three seconds, and small ones at
-/// a pace, as a fade makes them.
-struct VolumeMove: Equatable {
-  /// The time without a step after which the next one is another move.
-  private static let pause = Duration.seconds(3)
-  /// The same for small steps, until the pace is known.
-  private static let longestGap = Duration.seconds(600)
-  /// The seconds by which the levels of speakers that move together may differ.
-  private static let tolerance = 0.25
-  /// The largest step of a fade.
-  private static let largestStep = 2
-
-  let from: Int
-  private(set) var to: Int
-  private(set) var last: Instant
-  private(set) var isOver = false
-  private let start: Instant
-  private var step: Int
-  /// The time between the last two steps, the shortest and the longest such time.
-  private var gaps: (last: Duration, least: Duration, most: Duration)?
-  private var steps = 1
-
-  init(from: Int, to: Int, at start: Instant) {
-    (self.from, self.to, self.start, last, step) = (from, to, start, start, to - from)
-  }
-
-  static func == (one: VolumeMove, other: VolumeMove) -> Bool {
-    one.isAbreast(of: other) && one.isOver == other.isOver
-  }
-
-  /// True if both have made the same move so far, at about the same time: speakers of a room may get their levels one
-  /// after the other.
-  func isAbreast(of other: VolumeMove) -> Bool {
-    func isNear(_ one: Instant, _ other: Instant) -> Bool {
-      abs(one.duration(to: other).inSeconds) < Self.tolerance
-    }
-    return from == other.from && to == other.to && isNear(start, other.start) && isNear(last, other.last)
-  }
-
-  /// True if no step that belongs to it can follow.
-  func isAtRest(at now: Instant) -> Bool { last.duration(to: now) > longestGap(before: Self.largestStep) }
-
-  /// Returns the time within which a step of that size continues the move.
-  private func longestGap(before next: Int) -> Duration {
-    guard abs(next) <= Self.largestStep, abs(step) <= Self.largestStep else { return Self.pause }
-    return max(Self.pause, gaps.map { min($0.last * 4, Self.longestGap) } ?? Self.longestGap)
-  }
-
-  /// Adds a step, unless it is another move.
-  mutating func add(_ volume: Int, at now: Instant) -> Bool {
-    let (next, gap) = (volume - to, last.duration(to: now))
-    guard next.signum() == step.signum(), gap <= longestGap(before: next) else { return false }
-    gaps = (gap, min(gaps?.least ?? gap, gap), max(gaps?.most ?? gap, gap))
-    (to, last, step, steps) = (volume, now, next, steps + 1)
-    return true
-  }
-
-  mutating func end() { isOver = true }
-
-  /// The time that it took, rounded to tenths of a second, as levels take some milliseconds to take effect. That of even
-  /// steps includes the time before the first one.
-  var duration: Duration {
-    let span = start.duration(to: last)
-    var time = span.inSeconds
-    if steps > 2, let gaps, gaps.most.inSeconds <= gaps.least.inSeconds * 1.5 + 0.1 {
-      time *= Double(steps) / Double(steps - 1)
-    }
-    let tenths = (time * 10).rounded()
-    return tenths < 10 ? .zero : .milliseconds(Int(tenths) * 100)
   }
 }

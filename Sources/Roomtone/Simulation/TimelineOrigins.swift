@@ -4,7 +4,6 @@ internal import SpeakerKit
 /// The routines from which the last commands to speakers and sessions came, by `LuaRoutine.origin`, as commands take
 /// effect later.
 struct TimelineOrigins {
-  private var levels: [String: String] = [:]
   private var moves: [String: String] = [:]
   private var playing: [SessionID: String] = [:]
   private var sounds: [SessionID: String] = [:]
@@ -17,15 +16,13 @@ struct TimelineOrigins {
 
   private mutating func set(_ command: HouseCommand, _ origin: String?) {
     switch command {
-    case .level(let devices, _): for device in devices { levels[device.id] = origin }
     case .move(let device): moves[device.id] = origin
     case .play(let session), .stop(let session): playing[session.id] = origin
     case .sound(let session): sounds[session.id] = origin
-    case .resume, .edit: break
+    case .level, .resume, .edit: break
     }
   }
 
-  func job(setting device: Device) -> String? { Self.job(levels[device.id]) }
   func job(moving device: Device) -> String? { Self.job(moves[device.id]) }
   func job(playing session: Session) -> String? { Self.job(playing[session.id]) }
   func job(changing session: Session) -> String? { Self.job(sounds[session.id]) }

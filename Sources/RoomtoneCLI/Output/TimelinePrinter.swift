@@ -41,7 +41,7 @@ final class TimelinePrinter {
   /// Returns the chain of causes of an entry; nil for none, or none that is to be printed.
   private func why(_ entry: TimelineEntry) -> String? {
     var argument: String?
-    if case .volume(_, let to, _) = entry.event { argument = "\(to)" }
+    if case .volume(_, let to, _, _) = entry.event { argument = "\(to)" }
     return entry.cause.flatMap { causes?.why($0, argument) }
   }
 
@@ -88,8 +88,9 @@ extension JSON {
     case .play(let source, let level): [("source", .string(source))] + fields(of: level)
     case .pause(let source): [("source", .string(source))]
     case .stop(let source, let reason): [("source", .string(source)), ("reason", .string(reason.rawValue))]
-    case .volume(let from, let to, let over):
+    case .volume(let from, let to, let over, let steps):
       [("from", .number(from)), ("to", .number(to)), ("over", seconds(over))]
+        + (steps > 1 ? [("steps", .number(steps))] : [])
     case .mute(let volume, _): [("muted", true), ("volume", .number(volume))]
     case .unmute(let volume): [("muted", false), ("volume", .number(volume))]
     case .gain(let from, let to, let over):

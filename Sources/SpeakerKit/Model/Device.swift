@@ -108,6 +108,32 @@ public final class Device {
     try await reachableHouse().fade([self], volume: volume, over: duration) { !$0.isRemoved }
   }
 
+  /// Begins a fade of the speaker whose steps the caller makes, in place of one in progress.
+  /// - Returns: the number of the fade, for its steps.
+  /// - Throws: `speaker.unavailable` when the speaker was removed; `speaker.closed`.
+  public func beginFade(_ fade: LevelFade) throws(SpeakerError) -> Int {
+    let house = try openHouse()
+    fades += 1
+    if fade.over > .zero, isAvailable { house.report(.level([(self, .fade(fade))], by: .caller)) }
+    return fades
+  }
+
+  /// Sets the level, as `setVolume` does, as a step of a fade.
+  /// - Returns: `false` if a later fade has the speaker: nothing has changed then.
+  /// - Throws: as `setVolume`.
+  public func step(to volume: Int, ofFade number: Int) throws(SpeakerError) -> Bool {
+    let house = try reachableHouse()
+    guard number == fades else { return false }
+    try house.change(.volume(volume), of: [self], isStep: true)
+    return true
+  }
+
+  /// Ends a fade before its last step. Does nothing if a later fade has the speaker, or the house was closed.
+  public func endFade(_ number: Int) {
+    guard let house, house.isOpen, !isRemoved, number == fades else { return }
+    house.report(.level([(self, .fadeEnd)], by: .caller))
+  }
+
   /// Makes the speaker a member of `session`, nil for the default session, and removes it from another.
   ///
   /// In a playing session the speaker sounds from the next block on, in step with the others; it keeps its

@@ -45,33 +45,61 @@ extension House {
     try Self.check(volume: volume)
     try Session.check(duration)
     driver.settle()
-    var members = Self.eachOnce(devices).filter(\.isAvailable).map { device in
-      device.fades += 1
-      return (
-        device: device, from: device.isMuted ? 0 : device.volume, touches: device.levelTouches,
-        number: device.fades
-      )
-    }
+    var members = Self.eachOnce(devices).filter(\.isAvailable).map { FadeMember($0) }
     let steps = members.map { abs(volume - $0.from) }.max() ?? 0
+    if steps > 0, duration > .zero { report(members, .fade(LevelFade(to: volume, over: duration))) }
     let start = loop.now
-    for step in stride(from: 1, through: steps, by: 1) {
-      try await loop.sleep(until: start.advanced(by: duration * step / steps))
-      members.removeAll { device, _, touches, number in
-        device.levelTouches != touches || device.fades != number || !isMember(device) || !device.isAvailable
+    do {
+      for step in stride(from: 1, through: steps, by: 1) {
+        try await loop.sleep(until: start.advanced(by: duration * step / steps))
+        members.removeAll(where: \.isReplaced)
+        guard isOpen else { return }
+        let lost = members.filter { !isMember($0.device) || !$0.device.isAvailable }
+        report(lost, .fadeEnd)
+        members.removeAll { member in lost.contains { $0.device === member.device } }
+        guard !members.isEmpty else { return }
+        let levels = members.compactMap { member -> (device: Device, volume: Int)? in
+          let before = Self.level(member.from, volume, step - 1, steps)
+          let after = Self.level(member.from, volume, step, steps)
+          return before == after ? nil : (member.device, after)
+        }
+        if !levels.isEmpty { apply(steps: levels) }
       }
-      guard isOpen, !members.isEmpty else { return }
-      report(.level(members.map(\.device), isBorrowed: false))
-      let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
-        let before = Self.level(member.from, volume, step - 1, steps)
-        let after = Self.level(member.from, volume, step, steps)
-        guard before != after else { return nil }
-        member.device.levelCause =
-          interruptions.contains { $0.session === member.device.session } ? .interruption : nil
-        return (member.device.id, .volume(after))
-      }
-      if !levels.isEmpty { driver.change(levels) }
+    } catch {
+      if isOpen { report(members.filter { !$0.isReplaced }, .fadeEnd) }
+      throw error
     }
     try await driver.awaitChanges()
+  }
+
+  /// A speaker in a fade, with its state at the beginning.
+  private struct FadeMember {
+    let device: Device
+    let from: Int
+    let touches: Int
+    let number: Int
+
+    init(_ device: Device) {
+      device.fades += 1
+      self.device = device
+      from = device.isMuted ? 0 : device.volume
+      (touches, number) = (device.levelTouches, device.fades)
+    }
+
+    /// `true` if another command or a newer fade has the level now.
+    var isReplaced: Bool { device.levelTouches != touches || device.fades != number }
+  }
+
+  private func report(_ members: [FadeMember], _ command: LevelCommand) {
+    if !members.isEmpty { report(.level(members.map { ($0.device, command) }, by: .caller)) }
+  }
+
+  private func apply(steps: [(device: Device, volume: Int)]) {
+    report(.level(steps.map { ($0.device, .step($0.volume)) }, by: .caller))
+    for (device, _) in steps {
+      device.levelCause = interruptions.contains { $0.session === device.session } ? .interruption : nil
+    }
+    driver.change(steps.map { ($0.device.id, .volume($0.volume)) })
   }
 
   /// Returns the level after `step` of `steps`, rounded to the nearest.
@@ -83,8 +111,9 @@ extension House {
   private static let mostPendingChanges = 5000
 
   /// Checks a change and passes it to the driver, for the available ones of `devices`.
+  /// - Parameter isStep: `true` for a step of a fade that the caller makes.
   /// - Throws: `speaker.range`, `script.flooded`, `speaker.closed`.
-  func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
+  func change(_ change: LevelChange, of devices: [Device], isStep: Bool = false) throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
     if case .volume(let level) = change { try Self.check(volume: level) }
     guard driver.pendingChangeCount < Self.mostPendingChanges else {
@@ -94,16 +123,19 @@ extension House {
     }
     let reachable = devices.filter(\.isAvailable)
     guard !reachable.isEmpty else { return }
-    switch change {
-    case .volume, .muted:
+    func report(_ command: LevelCommand) {
       for device in reachable {
         device.levelTouches += 1
         device.levelCause = nil
       }
-      report(.level(reachable, isBorrowed: false))
+      self.report(.level(reachable.map { ($0, command) }, by: .caller))
+    }
+    switch change {
+    case .volume(let volume): report(isStep ? .step(volume) : .set(volume))
+    case .muted(let isMuted): report(isMuted ? .mute : .unmute)
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
-    case .role: for device in reachable { report(.edit(device, .role)) }
-    case .balance: for device in reachable { report(.edit(device, .balance)) }
+    case .role: for device in reachable { self.report(.edit(device, .role)) }
+    case .balance: for device in reachable { self.report(.edit(device, .balance)) }
     }
     driver.change(reachable.map { ($0.id, change) })
   }
@@ -118,7 +150,10 @@ extension House {
       return
     }
     device.levelCause = interruptions.contains { $0.setsLevel(of: device) } ? .interruption : .restored
-    report(.level([device], isBorrowed: true))
+    report(
+      .level(
+        [(device, .set(level.volume, isMuted: level.isMuted))],
+        by: device.levelCause == .interruption ? .interruption : .restoration))
     setLevels([(device, level.volume, level.isMuted)])
   }
 

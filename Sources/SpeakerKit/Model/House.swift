@@ -153,9 +153,10 @@ public final class House {
   func report(_ command: HouseCommand) { for listener in commandListeners { listener(command) } }
 
   /// Publishes a change of a session.
-  func report(_ change: SessionChange, of session: Session) {
+  /// - Parameter isCommanded: `false` for one that follows from an earlier command.
+  func report(_ change: SessionChange, of session: Session, isCommanded: Bool = true) {
     guard !changeListeners.isEmpty else { return }
-    report(.sound(session))
+    if isCommanded { report(.sound(session)) }
     events.afterEvents { [weak self] in
       for listener in self?.changeListeners ?? [] { listener(session, change) }
     }

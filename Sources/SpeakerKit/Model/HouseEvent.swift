@@ -62,8 +62,11 @@ public enum LevelCause: String, Sendable {
 
 /// A change of a session that scripts cause themselves and receive no event for.
 public enum SessionChange: Sendable, Equatable {
-  /// The gain moves from one level to another, in dB, over this time of playback.
+  /// The gain moves from one level to another, in dB, over this time of playback; with a time, `gainEnd` follows.
   case gain(from: Double, to: Double, over: Duration)
+  /// The move of the gain is over, after this time of playback: at its level, or at the one that it has reached when
+  /// another change replaces it.
+  case gainEnd(at: Double, after: Duration)
   /// The equalizer has new gains.
   case equalizer(EqualizerGains)
   /// The position has moved to this frame of the source.
@@ -73,10 +76,49 @@ public enum SessionChange: Sendable, Equatable {
   case interruption(isBeginning: Bool, devices: [String], duck: Double? = nil)
 }
 
+/// A command for the level of a speaker.
+public enum LevelCommand: Sendable, Equatable {
+  /// A volume, at once; unmutes unless `isMuted`.
+  case set(Int, isMuted: Bool = false)
+  case mute
+  /// The end of a mute, at the level that the speaker kept.
+  case unmute
+  /// The beginning of a fade, in place of one in progress; its steps follow.
+  case fade(LevelFade)
+  /// A step of the fade in progress, if there is one: the level from now on; unmutes.
+  case step(Int)
+  /// The end of the fade in progress before its last step: it leaves the speaker alone from now on. Any other command
+  /// for the speaker ends it too.
+  case fadeEnd
+}
+
+/// A fade of a speaker's level, as it was requested.
+public struct LevelFade: Sendable, Equatable {
+  /// The level at the end, 0...50.
+  public let to: Int
+  /// The length, more than 0.
+  public let over: Duration
+
+  /// A fade to a level.
+  public init(to: Int, over: Duration) { (self.to, self.over) = (to, over) }
+}
+
+/// The author of a command for the level of a speaker.
+public enum LevelAuthor: Sendable, Equatable {
+  /// A caller of the house.
+  case caller
+  /// A snapshot that is restored.
+  case snapshot
+  /// An interruption, for the level at which it plays.
+  case interruption
+  /// An interruption at its end, for the level of before.
+  case restoration
+}
+
 /// A command to a house, reported when it is received, in the task that gives it.
 public enum HouseCommand {
-  /// The volume or the mute of speakers, all in the house; for an interruption, which restores it, `isBorrowed`.
-  case level([Device], isBorrowed: Bool)
+  /// The volume or the mute of speakers, all in the house.
+  case level([(device: Device, command: LevelCommand)], by: LevelAuthor)
   /// Another session, or none, for a speaker.
   case move(Device)
   /// Another source for a session.

@@ -178,7 +178,8 @@ final class Interruption {
       device.levelCause = .interruption
       levels.append((device.id, .volume(volume)))
     }
-    house.report(.level(loans.map(\.device), isBorrowed: true))
+    let reached = loans.filter { $0.level != nil }.map { ($0.device, LevelCommand.set(volume)) }
+    house.report(.level(reached, by: .interruption))
     house.driver.change(levels)
   }
 

@@ -52,18 +52,69 @@ extension Session {
         facts: [.init("gain", .number(decibels))])
     }
     try Self.check(duration)
-    house?.report(.gain(from: gain, to: decibels, over: duration), of: self)
+    let from = endGainFade() ?? gain
+    // Without a source the gain is reached at once.
+    let time = machine.current == nil ? .zero : duration
+    house?.report(.gain(from: from, to: decibels, over: time), of: self)
     gain = decibels
+    if time > .zero {
+      gainFade = SessionFade(from: from, to: decibels, over: time, since: playClock.played(at: loop.now))
+      watchGain()
+    }
     gainChanges += 1
     fading.settle(.success(()))
     driver.setGain(decibels, over: duration, of: id)
     return gainChanges
   }
 
+  /// Ends the fade of the gain where it is.
+  /// - Returns: the gain that it has reached; nil when none is in progress.
+  private func endGainFade() -> Double? {
+    guard let fade = gainFade else { return nil }
+    let time = fade.time(at: playClock.played(at: loop.now))
+    endGainFade(at: fade.gain(after: time), after: time)
+    return fade.gain(after: time)
+  }
+
+  private func endGainFade(at gain: Double, after time: Duration) {
+    gainFade = nil
+    gainTimer?.cancel()
+    gainTimer = nil
+    house?.report(.gainEnd(at: gain, after: time), of: self, isCommanded: false)
+  }
+
+  /// Ends the fade of the gain when its time has been played or nothing plays any more; otherwise arms its timer while
+  /// the session plays. To be called after every change of `isRunning`.
+  func watchGain() {
+    gainTimer?.cancel()
+    gainTimer = nil
+    guard let fade = gainFade else { return }
+    let time = fade.time(at: playClock.played(at: loop.now))
+    guard machine.current != nil, time < fade.over else { return endGainFade(at: fade.to, after: time) }
+    guard playClock.isRunning else { return }
+    gainTimer = loop.after(fade.over - time) { [weak self] in self?.watchGain() }
+  }
+
   static func check(_ duration: Duration) throws(SpeakerError) {
     guard duration < .zero || duration > .seconds(86_400) else { return }
     throw SpeakerError(.range, "a fade takes from 0 s to a day, not \(duration)")
   }
+}
+
+/// A fade of a session's gain: a straight line of decibels over time played.
+struct SessionFade {
+  let from: Double
+  let to: Double
+  /// The length, more than 0.
+  let over: Duration
+  /// The running time of the session at its beginning.
+  let since: Duration
+
+  /// Returns the time of the fade, at most its length, at a running time of the session.
+  func time(at played: Duration) -> Duration { min(played - since, over) }
+
+  /// Returns the gain after a time of the fade.
+  func gain(after time: Duration) -> Double { from + (to - from) * (time / over) }
 }
 
 /// Accumulated running time, without the pauses.

@@ -43,6 +43,10 @@ public final class Session {
   public internal(set) var equalizer = EqualizerGains.flat
   /// Number of changes of the gain so far; a newer change ends an older fade.
   var gainChanges = 0
+  /// Fade of the gain in progress; nil for none.
+  var gainFade: SessionFade?
+  /// Timer of the end of `gainFade`, while the session plays.
+  var gainTimer: LoopTimer?
   /// Number of suspensions in effect.
   var suspensions = 0
   /// Time that the session has played.

@@ -68,7 +68,8 @@ public final class Snapshot {
       member.device.levelTouches += 1
       member.device.levelCause = nil
     }
-    house.report(.level(changed.map(\.device), isBorrowed: true))
+    house.report(
+      .level(changed.map { ($0.device, .set($0.volume, isMuted: $0.isMuted)) }, by: .snapshot))
     house.setLevels(changed.map { ($0.device, $0.volume, $0.isMuted) })
     var failure: (any Error)?
     for playback in playbacks where playback.session.isOpen {

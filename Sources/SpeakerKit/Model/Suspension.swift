@@ -35,6 +35,7 @@ extension Session {
     applyTurns()
     watchSilence()
     playClock.run(isRunning, at: loop.now)
+    watchGain()
     fading.settle(.success(()))
   }
 }
