@@ -58,7 +58,7 @@ error("stdlib/meta/speaker_events.lua is a description, not a module: require \"
 ---@field reason speaker.DeviceReason
 ---@field cause? "controller" Another controller of the speakers, such as an app on a telephone; nil for all else.
 
----Event: a speaker has a new volume, or was muted or unmuted.
+---Event: a speaker has a new volume, or was muted or unmuted. A command that changes nothing emits none.
 ---@class speaker.VolumeEvent
 ---@field device speaker.Device
 ---@field volume integer Volume of the speaker, 0 to 50, also while it is muted.

@@ -304,10 +304,14 @@ struct HouseModel {
     switch effect {
     case .levels(let levels):
       var changed: [Int] = []
+      let before = speakers
       for (speaker, level) in levels where set(level, on: speaker) && !changed.contains(speaker) {
         changed.append(speaker)
       }
-      for index in changed {
+      // A level that a speaker has already is no event.
+      for index in changed
+      where speakers[index].volume != before[index].volume || speakers[index].isMuted != before[index].isMuted
+      {
         let (one, muted) = (speakers[index], speakers[index].isMuted ? " muted" : "")
         report("volume \(one.label) \(one.volume)\(muted), average \(average)")
       }
@@ -326,7 +330,7 @@ struct HouseModel {
   }
 
   /// Sets one level of a speaker.
-  /// - Returns: `true` if that emits a `volume` event.
+  /// - Returns: `true` if that emits a `volume` event, unless nothing has changed.
   private mutating func set(_ level: Level, on index: Int) -> Bool {
     let before = speakers[index]
     switch level {
