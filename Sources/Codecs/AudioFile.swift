@@ -24,10 +24,12 @@ public enum AudioFile {
     switch kind {
     case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
     case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
-    case .soundFile, .oggFLAC:
-      if OggChainDecoder.isNeeded(for: file) { return try OggChainDecoder(file, path: path) }
-      if case .oggFLAC = kind { return try OggFLACDecoder(file, path: path) }
+    case .soundFile:
+      if let end = OggEnd(of: file), end != .whole { return try OggChainDecoder(file, path: path) }
       return try SoundFileDecoder(file, path: path)
+    case .oggFLAC:
+      if OggEnd(of: file) == .otherStream { return try OggChainDecoder(file, path: path) }
+      return try OggFLACDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)
     case .playlist(let isOfSegments): throw AudioError.playlist(path, isOfSegments: isOfSegments)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
@@ -47,9 +49,13 @@ extension AudioError {
   }
 
   /// The error of a file at `path`, of `size` bytes, that ends before the frames that its header counts.
-  static func cutShort(_ path: String, frames: Int, of all: Int, sampleRate: Int, size: Int) -> AudioError {
+  /// - Parameter all: the frames that it counts; nil where it counts none, and the end itself shows it.
+  static func cutShort(
+    _ path: String, frames: Int, of all: Int? = nil, sampleRate: Int, size: Int
+  ) -> AudioError {
     func seconds(_ frames: Int) -> Double { (Double(frames) / Double(sampleRate) * 10).rounded() / 10 }
-    let found = "the end of the file after \(seconds(frames)) of \(seconds(all)) s of sound"
+    let whole = all.map { " of \(seconds($0))" } ?? ""
+    let found = "the end of the file after \(seconds(frames))\(whole) s of sound"
     return .unreadable(path, found: found, atByte: size, hint: "copy or download the file again")
   }
 

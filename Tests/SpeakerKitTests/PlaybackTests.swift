@@ -33,6 +33,31 @@ struct PlaybackTests {
     }
   }
 
+  @Test(
+    "a file that was cut off has the length that is there, refuses what is behind it, and ends with an error",
+    arguments: outputs,
+    ["music-44k.ogg", "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "music-44k.flac", "aac-lc-44k.m4a"])
+  func cutOff(output: Output?, name: String) throws {
+    try HouseHarness.run(output: output) { harness in
+      let bytes = try readBytes(Fixtures.path(name))
+      let path = try harness.folder.write(Array(bytes.prefix(bytes.count * 2 / 3)), to: "cut")
+      let session = harness.house.session
+      let late = await harness.failure { try await session.play(path, start: 1000) }
+      #expect(late?.code == "speaker.range")
+      harness.record()
+      try await session.play(path)
+      #expect(session.duration.map { $0 > 0 } == true)
+      let behind = await harness.failure { try session.seek(toSeconds: 1000) }
+      #expect(behind?.code == "speaker.range")
+      #expect(try await session.finish() == .ended(.failed))
+      try await harness.wait(0.1)
+      #expect(
+        harness.reportedBySession.suffix(3) == [
+          "error audio.unreadable", "state stopped", "ended cut failed",
+        ])
+    }
+  }
+
   @Test("the last whole second is reported before the end", arguments: outputs)
   func lastSecond(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in

@@ -1,6 +1,6 @@
 public import AudioCore
 internal import CMPG123
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// MPEG audio files, layers I to III, through libmpg123.
@@ -17,8 +17,14 @@ public final class MP3Decoder: Decoder {
   /// access.
   public private(set) lazy var frameCount: Int? = countFrames()
 
+  /// The error of a file with fewer frames than its tag states.
+  public private(set) lazy var shortfall: AudioError? = findShortfall()
+
   private let handle: MPG123Handle
   private let path: String
+  private let size: Int
+  /// The information in the first frame of a file that may be cut off; nil for any other.
+  private let stated: StreamLength?
   /// The information in the first frame, nil when it is absent or not plausible.
   private let length: StreamLength?
   /// PCM frames in front that libmpg123 leaves out: the delay in the first frame, plausible or not, and the
@@ -45,7 +51,7 @@ public final class MP3Decoder: Decoder {
       throw AudioError.unsupportedKind(path, "MPEG layer II in free format")
     }
     let tag = Self.tag(file, firstFrame: firstFrame)
-    length = tag.length
+    (length, stated, size) = (tag.length, tag.stated, file.size)
     skipped = tag.delay.map { $0 + Self.decoderDelay }
     handle = try MPG123Handle(MPEGFrameReader(file, firstFrame: firstFrame))
     self.path = path
@@ -98,6 +104,9 @@ public final class MP3Decoder: Decoder {
   }
 
   private func countFrames() -> Int? {
+    if length != nil, let stated, missingFrames(of: stated) > 1 {
+      return max(0, handle.sampleCount() - (skipped ?? 0))
+    }
     if let length, length.kind == .vbri, let frames = length.frames { return frames * length.samplesPerFrame }
     if length == nil, let skipped {
       // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out the frames in
@@ -109,25 +118,46 @@ public final class MP3Decoder: Decoder {
     return length >= 0 ? Int(length) : nil
   }
 
+  private func missingFrames(of stated: StreamLength) -> Int {
+    (stated.frames ?? 0) - handle.sampleCount() / stated.samplesPerFrame
+  }
+
+  private func findShortfall() -> AudioError? {
+    guard let stated, let frames = stated.frames, let there = frameCount,
+      // Some encoders count the frame with the tag.
+      missingFrames(of: stated) > (stated.bytes == nil ? 1 : 0)
+    else { return nil }
+    let all = frames * stated.samplesPerFrame - (stated.delay ?? 0) - (stated.padding ?? 0)
+    return .cutShort(path, frames: there, of: all, sampleRate: format.sampleRate, size: size)
+  }
+
   /// Delay in frames of a decoder of layer III behind its encoder. Source: libmpg123, GAPLESS_DELAY.
   private static let decoderDelay = 529
+  /// The number of frames that is believed of a tag without a number of bytes: two days of sound.
+  private static let mostFrames = 1 << 23
 
   /// Returns the information in the first frame of the file.
   /// - Returns: `length`, nil when it does not count frames, when it counts bytes that are not there, as in a
-  ///   file that was cut off, or more frames than the file has room for; and the encoder's delay, whether or
-  ///   not that is so.
+  ///   file that was cut off, or more frames than the file has room for; `stated`, the information where the file may
+  ///   have been cut off; and the encoder's delay, whether or not that is so.
   private static func tag(
     _ file: borrowing FileDescriptor, firstFrame: Int
-  ) -> (length: StreamLength?, delay: Int?) {
+  ) -> (length: StreamLength?, stated: StreamLength?, delay: Int?) {
     let bytes = file.bytes(at: firstFrame, count: 256)
     guard let header = MPEGAudioHeader(bytes, at: 0), let length = StreamLength(bytes[...], header: header)
     else {
-      return (nil, nil)
+      return (nil, nil, nil)
     }
     let isThere = firstFrame + (length.bytes ?? 0) <= file.size
     let hasRoom = (length.frames ?? .max) <= (file.size - firstFrame) / header.shortestFrame
+    // A number of frames that the stated bytes can't hold is no number of frames.
+    let isPlausible =
+      (length.frames ?? .max) <= length.bytes.map { $0 / header.shortestFrame } ?? mostFrames
     // Without a number of frames libmpg123 leaves nothing out.
-    return (isThere && hasRoom ? length : nil, length.frames ?? 0 > 0 ? length.delay : nil)
+    return (
+      isThere && hasRoom ? length : nil, isPlausible && !(isThere && length.bytes != nil) ? length : nil,
+      length.frames ?? 0 > 0 ? length.delay : nil
+    )
   }
 }
 

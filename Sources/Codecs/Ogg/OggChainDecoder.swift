@@ -1,13 +1,55 @@
 internal import AudioCore
 internal import EventLoop
 
-/// A file of Ogg in which several logical streams follow on each other: they sound one behind the other, without a gap.
+/// The end of a file of Ogg.
+enum OggEnd {
+  /// The last page of the logical stream with which the file begins.
+  case whole
+  /// A page of another logical stream, or a position that no stream can have, which libsndfile believes.
+  case otherStream
+  /// A page that is not the last of its stream, as in what was received from a station: libsndfile knows no length then.
+  case open
+  /// A part of a page.
+  case cut
+
+  /// Nil for a file that does not begin with Ogg.
+  init?(of file: borrowing FileDescriptor) {
+    guard let first = file.bytes(at: 0, count: 512).withUnsafeBytes({ OggPage($0) }) else { return nil }
+    let length = min(file.size, OggPage.longest)
+    let tail = file.bytes(at: file.size - length, count: length)
+    var index = tail.count
+    while let found = tail[..<index].lastIndex(of: UInt8(ascii: "O")) {
+      index = found
+      guard tail[found...].starts(with: "OggS".utf8.prefix(tail.count - found)) else { continue }
+      guard let page = tail[found...].withUnsafeBytes({ OggPage($0) }) else {
+        // The beginning of a header; a letter that happens to stand at the end is none.
+        guard tail.count - found >= 4, tail.count - found < OggPage.headLength + 255 else { continue }
+        self = .cut
+        return
+      }
+      if found + page.length > tail.count {
+        self = .cut
+      } else if page.serial != first.serial || page.granule < 0 && page.endsPacket {
+        self = .otherStream
+      } else {
+        self = page.isLast ? .whole : .open
+      }
+      return
+    }
+    self = .open
+  }
+}
+
+/// A file of Ogg in which several logical streams follow on each other: they sound one behind the other, without a gap. Also
+/// one without an end.
 ///
 /// The pages are visited once when it is opened, by their headers alone. `seek` is exact to a frame. Memory: 16 bytes for
 /// each 64 KiB of the file, and the headers.
 final class OggChainDecoder: Decoder {
   private(set) var format: AudioFormat
   let frameCount: Int?
+  /// The error of a file that ends inside a page.
+  let shortfall: AudioError?
 
   private let file: OggFile
   private let links: [OggLink]
@@ -17,24 +59,9 @@ final class OggChainDecoder: Decoder {
   /// The position by granule from which the decoder's sound is wanted; nil when it is all wanted.
   private var target: Int?
 
-  /// Returns `true` if a file ends with another logical stream than it begins with, or with a position that no stream
-  /// can have, which libsndfile believes.
-  static func isNeeded(for file: borrowing FileDescriptor) -> Bool {
-    guard let first = file.bytes(at: 0, count: 512).withUnsafeBytes({ OggPage($0) }) else { return false }
-    let length = min(file.size, OggPage.longest)
-    let tail = file.bytes(at: file.size - length, count: length)
-    var index = tail.count
-    while let found = tail[..<index].lastIndex(of: UInt8(ascii: "O")) {
-      if let page = tail[found...].withUnsafeBytes({ OggPage($0) }), found + page.length <= tail.count {
-        return page.serial != first.serial || page.granule < 0 && page.endsPacket
-      }
-      index = found
-    }
-    return false
-  }
-
   /// - Throws: `audio.unreadable` when there is no sound in it, `audio.unsupported`.
   init(_ file: consuming FileDescriptor, path: String) throws {
+    let (isCut, size) = (OggEnd(of: file) == .cut, file.size)
     self.file = OggFile(file)
     self.path = path
     links = self.file.links()
@@ -50,6 +77,8 @@ final class OggChainDecoder: Decoder {
         + (link.headers.sampleRate == first.headers.sampleRate
           ? link.frames : Int(Double(link.frames) / Double(link.headers.sampleRate) * rate))
     }
+    shortfall =
+      isCut ? .cutShort(path, frames: frameCount ?? 0, sampleRate: first.headers.sampleRate, size: size) : nil
   }
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
