@@ -205,7 +205,7 @@ struct ConnectionMachineTests {
     #expect(machine.phase == .waiting && machine.deadline == at(10) && machine.lostAt == at(10))
     #expect(machine.deadlinePassed(at: at(10)) == [.connect(url)])
     for _ in 0..<200 {
-      #expect(machine.ended(lost(), at: machine.deadline ?? at(0)) == [.report(lost())])
+      #expect(machine.ended(lost(), at: machine.deadline ?? at(0)) == [], "it fails as before")
       #expect(machine.deadlinePassed(at: machine.deadline ?? at(0)) == [.connect(url)])
     }
     #expect(machine.lostAt == at(10))
@@ -275,6 +275,27 @@ struct ConnectionMachineTests {
     let busy = StreamError.answer(503, url: url.description)
     #expect(machine.ended(busy, retryAfter: .seconds(90), at: at(60)) == [.report(busy)])
     #expect(machine.deadline == at(150))
+  }
+
+  @Test("attempts that fail alike are reported once, another failure and one behind sound again")
+  func repeated() {
+    var machine = playing()
+    var now = 10.0
+    func next(_ error: StreamError) -> [ConnectionMachine.Action] {
+      let actions = machine.ended(error, at: at(now))
+      now += 60
+      _ = machine.deadlinePassed(at: at(now))
+      return actions
+    }
+    let failures = [
+      lost(), lost(), lost(.timeout), lost(.timeout), .answer(503, url: url.description), lost(),
+    ]
+    #expect(failures.map { next($0).count } == [1, 0, 1, 0, 1, 1])
+    _ = machine.received(.seconds(4), at: at(now))
+    #expect(next(lost()) == [.report(lost())])
+    var first = self.machine()
+    _ = first.start(at: at(0))
+    #expect(first.ended(lost(), at: at(1)) == [.report(lost()), .giveUp(lost())])
   }
 
   @Test("a list's entries are tried in order; the one that sounds is kept, until it fails without sound")

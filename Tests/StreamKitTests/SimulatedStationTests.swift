@@ -152,11 +152,9 @@ struct SimulatedStationTests {
       try #require(line.flatMap { Double($0.prefix { $0 != " " }) }, "\(reported)")
     }
     #expect(reported.contains { $0.hasSuffix("queue exhausted") })
-    // The last attempt is the one that is answered. Up to 1 s, the pace of the station, shows that no overlap comes.
-    let answered = try time(reported.last { $0.hasSuffix("connecting") })
-    let started = try time(reported.last { $0.hasSuffix("started") })
-    #expect(
-      answered >= 100 && wait.contains(started - answered), "\(started - answered): \(reported.suffix(12))")
+    // The station is back at 100 s, and is asked within 2.5 s. Up to 1 s, its pace, shows that no overlap comes.
+    let started = try time(reported.last { $0.hasSuffix("started") }) - 100
+    #expect((wait.lowerBound...wait.upperBound + 2.5).contains(started), "\(started): \(reported.suffix(12))")
   }
 
   @Test("a player that ran dry plays at once what it has moved back to, while the station is away")
@@ -205,10 +203,11 @@ struct SimulatedStationTests {
     let dry = try #require(reported.firstIndex { $0.hasSuffix("queue exhausted") })
     #expect(reported[dry].hasPrefix("132"), "\(reported)")
     let words = reported[dry...].map { $0.drop { $0 != " " }.dropFirst() }
-    #expect(words.count == 4 && words[1].hasPrefix("reconnected") && words[1].hasSuffix("false false"))
-    #expect(words[2...] == ["started", "stopped"])
+    try #require(words.count == 5 && words[1] == "buffering")
+    #expect(words[2].hasPrefix("reconnected") && words[2].hasSuffix("false false"))
+    #expect(words[3...] == ["started", "stopped"])
     // At least what the outage lasted, less the burst; no more than its last wait and the search longer.
-    let gap = try #require(Double(words[1].split(separator: " ")[1]))
+    let gap = try #require(Double(words[2].split(separator: " ")[1]))
     #expect((28...70).contains(gap))
   }
 
@@ -280,7 +279,7 @@ struct SimulatedStationTests {
       #expect(harness.stream.status == .playing)
     }
     #expect(reported.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
-    #expect(reported.filter { $0.hasSuffix("connecting") }.count > 5)
+    #expect(reported.filter { $0.hasSuffix("connecting") }.count == 2)
   }
 
   @Test("paused until the buffer is full it stops receiving, and reports the gap when it resumes")
@@ -454,7 +453,7 @@ struct SimulatedStationTests {
     }
   }
 
-  @Test("the same run again emits the same, to the last attempt")
+  @Test("the same run again emits the same, to the last event")
   func deterministic() throws {
     let stations = try stations {
       $0.drops = [
@@ -467,7 +466,7 @@ struct SimulatedStationTests {
         try await harness.sleep(600)
       }
     }
-    #expect(runs[0] == runs[1] && runs[0].count > 30)
+    #expect(runs[0] == runs[1] && runs[0].count > 10)
   }
 
   @Test("a URL that is not listed plays the tune, under a name from the URL")

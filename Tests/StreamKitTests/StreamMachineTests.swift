@@ -65,7 +65,8 @@ import Testing
     #expect(machines.map(\.status) == [.connecting, .buffering, .playing, .paused])
     #expect(machines.map(\.hasPosition) == [false, false, true, true])
     #expect(machines.map(\.isPlaying) == [false, false, true, false])
-    #expect(machines.map(\.reception) == [.connecting, .receiving, .receiving, .receiving])
+    #expect(
+      machines.map(\.reception) == [.connecting(isReported: false), .receiving, .receiving, .receiving])
   }
 
   @Test("a start of a stream that is on its way, or plays, does nothing")

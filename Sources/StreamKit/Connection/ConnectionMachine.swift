@@ -91,8 +91,8 @@ public struct ConnectionMachine: Sendable {
   var stall: StallTest?
   /// The moment at which the transfer was requested.
   var connected = Instant.start
-  /// The status that was reported last, while the server still answers with it.
-  private var reportedStatus: Int?
+  /// The failure that was reported last, while attempts fail alike.
+  private var reported: StreamError?
   /// The station has answered a second listener with an error.
   var refusesSecond = false
   /// The failure of the last second connection beside the one that has stalled; nil while another one is open.
@@ -202,7 +202,7 @@ public struct ConnectionMachine: Sendable {
       hasSounded = true
       lostAt = nil
       startEnds = nil
-      reportedStatus = nil
+      reported = nil
       candidates = []
     }
     let age = connected.duration(to: now)
@@ -323,11 +323,12 @@ public struct ConnectionMachine: Sendable {
     return reports
   }
 
-  /// Reports a failure; a status that the server repeats, once.
+  /// Reports a failure; once where attempts repeat a status, or, when sound has come before, a kind of failure without one.
   mutating func report(_ error: StreamError) -> [Action] {
-    let status = error.status
-    defer { reportedStatus = status }
-    return status != nil && status == reportedStatus ? [] : [.report(error)]
+    defer { reported = error }
+    guard let reported, reported.status == error.status else { return [.report(error)] }
+    let isRepeated = error.status != nil || hasSounded && reported.kind == error.kind
+    return isRepeated ? [] : [.report(error)]
   }
 
   func silence(of stall: StallTest) -> StreamError { silence(isSounding: true, stall.limit) }

@@ -39,8 +39,8 @@ struct StreamMachine {
   enum Reception: Equatable {
     /// There is no receiver.
     case none
-    /// The receiver waits for sound.
-    case connecting
+    /// The receiver waits for sound; `isReported`: listeners know that it connects.
+    case connecting(isReported: Bool)
     case receiving
     /// The receiver has ended, as the buffer was full of sound that has not been heard.
     case full
@@ -149,7 +149,7 @@ struct StreamMachine {
     case .stopped:
       guard reception != .none else { return [.connect(plays: true)] }
       if let error = content.unplayable { throw error }
-      if reception == .full { reception = .connecting }
+      if reception == .full { reception = .connecting(isReported: false) }
       guard content.format != nil else {
         phase = .connecting
         return [.playReceived]
@@ -185,7 +185,7 @@ struct StreamMachine {
 
   /// A receiver of `content` begins.
   mutating func connect(plays: Bool) {
-    reception = .connecting
+    reception = .connecting(isReported: false)
     if plays { phase = .connecting }
     if files == nil { leftOut = nil }
   }
@@ -243,14 +243,16 @@ struct StreamMachine {
   /// Resumes a reception that has ended as the buffer was full.
   mutating func restart() -> [Action] {
     guard reception == .full else { return [] }
-    reception = .connecting
+    reception = .connecting(isReported: false)
     return [.restart]
   }
 
   // MARK: Events of the receiver
 
+  /// The receiver connects, for the first time or again: attempts behind one that failed change no status.
   mutating func connecting() -> [Action] {
-    reception = .connecting
+    guard reception != .connecting(isReported: true) else { return [] }
+    reception = .connecting(isReported: true)
     switch phase {
     case .stopped, .paused: break
     case .connecting, .filling: phase = .connecting
@@ -286,7 +288,7 @@ struct StreamMachine {
   }
 
   mutating func failed(_ error: StreamError) -> [Action] {
-    reception = .connecting
+    if reception != .connecting(isReported: true) { reception = .connecting(isReported: false) }
     return [.emit(.failed(error))]
   }
 
@@ -367,7 +369,7 @@ struct StreamMachine {
   mutating func ranDry() -> [Action] {
     guard case .playing(let activity) = phase else { return [] }
     let actions: [Action] = [.halt, .reportDry, .emit(.queueExhausted)]
-    guard activity == .flowing else { return actions }
+    guard activity != .filling else { return actions }
     phase = .playing(.filling)
     return actions + [.announce(.buffering)]
   }
