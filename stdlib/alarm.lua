@@ -268,4 +268,4 @@ function alarm.list()
   return { table.unpack(alarms) }
 end
 
-return checks.sealed("alarm", alarm)
+return checks.sealed("alarm", alarm, { set = OPTIONS })

@@ -131,4 +131,4 @@ function announce.say(given)
   end)
 end
 
-return checks.sealed("announce", announce)
+return checks.sealed("announce", announce, { play = OPTIONS, say = SPEECH })

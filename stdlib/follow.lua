@@ -85,4 +85,4 @@ function follow.to(given)
   is_heard = true
 end
 
-return checks.sealed("follow", follow)
+return checks.sealed("follow", follow, { to = OPTIONS })

@@ -117,4 +117,4 @@ function party.start(given)
   return (object.new(Party, own))
 end
 
-return checks.sealed("party", party)
+return checks.sealed("party", party, { start = OPTIONS })

@@ -96,7 +96,7 @@ local function load_kept(name)
       or ("no scene is called '%s', as no scene is saved"):format(name)
     misuse(message, "scene.unknown")
   elseif not is_scene(kept) then
-    misuse(("the store's value '%s%s' is no scene"):format(PREFIX, name), "scene.unknown",
+    misuse(("the store's value '%s%s' is not a scene"):format(PREFIX, name), "scene.unknown",
       "save the scene again")
   end
   return kept
@@ -155,4 +155,4 @@ function scene.apply(name, given)
   end
 end
 
-return checks.sealed("scene", scene)
+return checks.sealed("scene", scene, { apply = OPTIONS })

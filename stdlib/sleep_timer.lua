@@ -180,4 +180,4 @@ function sleep_timer.start(given)
   return (object.new(Timer, own))
 end
 
-return checks.sealed("sleep_timer", sleep_timer)
+return checks.sealed("sleep_timer", sleep_timer, { start = OPTIONS })

@@ -14,13 +14,26 @@ extension LuaFunction {
     }
   }
 
-  /// The function `sealed(name, module)`: returns a proxy of `module`, which raises at assignments.
+  /// The function `sealed(name, module [, options])`: returns a proxy of `module`, which raises at assignments, and names
+  /// the function that takes an option of that name. `options`: for functions, tables whose keys are their options.
   public static var sealed: LuaFunction {
-    LuaFunction("sealed", arity: 2) { call in
+    LuaFunction("sealed", arity: 3) { call in
       let name = try call.shownText(1)
       guard lua_type(call.stack.L, 2) == LUA_TTABLE else { throw call.mismatch(2, "table") }
+      var options: [String: String] = [:]
+      let functions =
+        call.isNil(3)
+        ? []
+        : try call.entries(3).compactMap { entry -> (String, LuaValue)? in
+          if case .string(let name) = entry.key { (name, entry.value) } else { nil }
+        }
+      for (function, known) in functions.sorted(by: { $0.0 < $1.0 }) {
+        for option in call.state.fields(of: known)?.keys ?? [:].keys {
+          options[option] = options[option] ?? function
+        }
+      }
       lua_settop(call.stack.L, 2)
-      call.state.seal(name, on: call.stack)
+      call.state.seal(name, options: options, on: call.stack)
       return LuaReturn(code: 1)
     }
   }

@@ -48,10 +48,12 @@ public final class LuaClass<Object: AnyObject> {
     }
     let assign = LuaFunction(name) { call in
       let key = call.stack.string(2) ?? call.stack.text(2)
-      guard names.fields.contains(key) || names.secrets[key] != nil else {
-        throw LuaError(code: "argument", message: "a \(name) can't be given a field '\(key)'")
-      }
       let setter = names.setters[key] ?? (names.methods.contains("set_\(key)") ? "set_\(key)" : nil)
+      guard names.fields.contains(key) || names.secrets[key] != nil else {
+        let hint =
+          setter.map { "call :\($0)(…)" } ?? (names.methods.contains(key) ? "call :\(key)(…)" : nil)
+        throw LuaError(code: "argument", message: "a \(name) can't be given a field '\(key)'", hint: hint)
+      }
       let advice = setter.map { "call :\($0)(…) to change it" } ?? "it can't be changed"
       let use = names.secrets[key] == nil ? "for reading" : "secret"
       throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) is \(use); \(advice)")

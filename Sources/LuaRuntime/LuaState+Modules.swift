@@ -40,7 +40,8 @@ extension LuaState {
     }
     for (name, value) in values { stack.setField(name, value, in: self) }
     makeStrict(name, on: stack)
-    seal(name, on: stack)
+    let setsByName = functions.contains { $0.name == "set" }
+    seal(name, setsByName: setsByName, on: stack)
   }
 
   /// Makes the table on the top raise when an unknown name is read.
@@ -52,13 +53,18 @@ extension LuaState {
 
   /// Replaces the table on the top by a proxy that raises at assignments. The proxy is empty, or Lua would
   /// assign to existing fields without a call of `__newindex`.
-  func seal(_ name: String, on stack: Stack) {
+  /// - Parameters:
+  ///   - setsByName: `true` if the module's `set` takes a name and a value.
+  ///   - options: the functions that take an option of a name.
+  func seal(
+    _ name: String, setsByName: Bool = false, options: [String: String] = [:], on stack: Stack
+  ) {
     lua_createtable(stack.L, 0, 0)
     lua_createtable(stack.L, 0, 3)
     stack.push("__index")
     lua_pushvalue(stack.L, -4)
     lua_rawset(stack.L, -3)
-    setField("__newindex", assignment(to: name), on: stack)
+    setField("__newindex", assignment(to: name, setsByName, options), on: stack)
     setField("__pairs", Self.pairs, on: stack)
     lua_setmetatable(stack.L, -2)
     lua_rotate(stack.L, -2, 1)
@@ -82,7 +88,9 @@ extension LuaState {
   }
 
   /// Returns a function that raises, and suggests the function for the assignment.
-  private func assignment(to module: String) -> LuaFunction {
+  private func assignment(
+    to module: String, _ setsByName: Bool, _ options: [String: String]
+  ) -> LuaFunction {
     LuaFunction(module) { call in
       let key = call.stack.string(2) ?? call.stack.text(2)
       luaL_getmetafield(call.stack.L, 1, "__index")
@@ -92,7 +100,9 @@ extension LuaState {
           "call \(module).set_\(key)(…)"
         } else if names.contains(key) {
           "it is part of the module"
-        } else if names.contains("set") {
+        } else if let function = options[key] {
+          "call \(module).\(function) { \(key) = … }"
+        } else if setsByName {
           "call \(module).set(\"\(key)\", …)"
         } else {
           "keep it in a variable of the script"

@@ -70,7 +70,9 @@ function object.class(class)
     end,
     __definition = class.definition,
     __newindex = function(_, key)
-      misuse(("'%s' of %s can't be set"):format(tostring(key), class.name))
+      local name = methods["set_" .. tostring(key)] and "set_" .. key or methods[key] and key
+      misuse(("'%s' of %s can't be set"):format(tostring(key), class.name), nil,
+        name and ("call :%s(…)"):format(name))
     end,
     __tostring = function(self)
       return class.describe(owned[self])
