@@ -75,7 +75,7 @@ local function defined(name, where)
   local is_name = #name <= options.LONGEST_NAME and utf8.len(name)
   local kept = is_name and at(where, store.get, PREFIX .. name) or nil
   if kept ~= nil and not is_curve(kept) then
-    misuse(("the store's value '%s%s' is no preset"):format(PREFIX, name), nil, "define the preset again")
+    misuse(("the store's value '%s%s' is not a preset"):format(PREFIX, name), nil, "define the preset again")
   end
   return kept
 end

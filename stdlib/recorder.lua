@@ -113,6 +113,9 @@ local function record(own, index, run, path)
   local recording, err = task.try(radio.record, radio, template, {
     ["until"] = run.ends, job = own.job.name, min_free = wanted.min_free, continue = path ~= nil,
   })
+  if err then
+    err.where = "" -- no line of the script has called it
+  end
   if path and err and err.code == "record.exists" then
     -- The station has another format by now.
     return record(own, index, run)
@@ -142,6 +145,9 @@ local function record(own, index, run, path)
   end
   local loss = task.race(waits)
   err = select(2, task.try(recording.stop, recording)) or loss
+  if err then
+    err.where = ""
+  end
   radio:stop()
   own.recordings[recording] = nil
   return { path = recording.path, seconds = recording.seconds, bytes = recording.bytes, url = url }, err
@@ -294,4 +300,4 @@ function recorder.schedule(given)
   return object.new(Show, own)
 end
 
-return checks.sealed("recorder", recorder)
+return checks.sealed("recorder", recorder, { schedule = OPTIONS })

@@ -232,7 +232,7 @@ function zone.get(name)
       or ("no zone is called '%s', as no zone is defined"):format(name)
     misuse(message, "zone.unknown")
   elseif not is_zone(kept) then
-    misuse(("the store's value '%s%s' is no zone"):format(PREFIX, name), "zone.unknown",
+    misuse(("the store's value '%s%s' is not a zone"):format(PREFIX, name), "zone.unknown",
       "define the zone again")
   end
   return (zone_of(name, kept, {}))

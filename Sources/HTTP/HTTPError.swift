@@ -59,7 +59,7 @@ extension HTTPError {
 extension HTTPErrorKind {
   fileprivate func phrase(_ host: String) -> String {
     switch self {
-    case .badURL: "this is no URL"
+    case .badURL: "this is not a URL"
     case .unsupportedScheme: "only http and https URLs can be opened"
     case .badHeader: "a header for \(host) can't be sent"
     case .resolve: "no such host: \(host)"

@@ -33,15 +33,30 @@ extension LuaState {
     shim_set_require(main.L, box(wait), box(loaded), box(missing))
   }
 
+  /// Returns the hint for Lua's message about a global that is nil, where a module has its name; nil for any other.
+  func requireHint(for message: String) -> String? {
+    guard let start = message.firstRange(of: "a nil value (global '")?.upperBound,
+      let end = message[start...].firstIndex(of: "'")
+    else { return nil }
+    let name = String(message[start..<end])
+    guard loadedModules.contains(name) || embeddedModules.contains(name) else { return nil }
+    return "local \(name) = require \"\(name)\""
+  }
+
+  private var loadedModules: Set<String> {
+    let stack = main
+    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
+    defer { stack.pop() }
+    return Set(
+      (stack.entries(-1, limit: 1000, in: self) ?? []).compactMap { entry in
+        if case .string(let name) = entry.key, name != "_G" { name } else { nil }
+      })
+  }
+
   /// The names of modules that are loaded, and of files that could be.
   private var knownModules: [String] {
     let stack = main
-    var names = Set(embeddedModules)
-    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
-    for entry in stack.entries(-1, limit: 1000, in: self) ?? [] {
-      if case .string(let name) = entry.key, name != "_G" { names.insert(name) }
-    }
-    stack.pop()
+    var names = loadedModules.union(embeddedModules)
     stack.pushGlobals()
     stack.push("package")
     lua_rawget(stack.L, -2)

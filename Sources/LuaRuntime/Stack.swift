@@ -185,6 +185,7 @@ extension Stack {
       error.traceback = field("traceback", at)
     } else {
       error.message = text(at)
+      error.hint = state.requireHint(for: error.message)
     }
     error.value = reference(at, in: state)
     shim_push_traceback(L)

@@ -130,7 +130,7 @@ struct MetaReader {
       if let signature = ReferenceType(rest).signature {
         overloads.append(signature)
       } else {
-        problem("@overload is no function type")
+        problem("@overload is not a function type")
       }
       last = .other
     case "@async":

@@ -116,25 +116,26 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
   public init(_ date: CalendarDate, _ time: TimeOfDay) { (self.date, self.time) = (date, time) }
 
   /// Reads `"2026-12-24 18:00"`, also with `T` between, and with seconds. Years 1970 to 2261.
+  /// - Parameter given: the text that errors show; nil for `text`.
   /// - Throws: `schedule.syntax`.
-  public init(parsing text: String) throws(ScheduleError) {
-    let malformed = ScheduleError(
-      .syntax, "\(quoted(text)) is not a date and time; use 2026-12-24T18:00")
+  public init(parsing text: String, shownAs given: String? = nil) throws(ScheduleError) {
+    let shown = quoted(given ?? text)
+    let malformed = ScheduleError(.syntax, "\(shown) is not a date and time; use 2026-12-24T18:00")
     var reader = TextReader(text)
     guard let year = reader.number(digits: 4), reader.skip("-"),
       let month = reader.number(digits: 2), reader.skip("-"), let day = reader.number(digits: 2),
       reader.skip(" ") || reader.skip("T"), let time = TimeOfDay(reading: &reader), reader.isAtEnd
     else { throw malformed }
     guard (1970...2261).contains(year) else {
-      throw ScheduleError(.syntax, "\(quoted(text)) is out of range (years 1970 to 2261 expected)")
+      throw ScheduleError(.syntax, "\(shown) is out of range (years 1970 to 2261 expected)")
     }
     guard (1...12).contains(month) else {
-      throw ScheduleError(.syntax, "\(quoted(text)) is not a date (months 01 to 12 expected)")
+      throw ScheduleError(.syntax, "\(shown) is not a date (months 01 to 12 expected)")
     }
     guard let date = CalendarDate(year: year, month: month, dayOfMonth: day) else {
       let last = CalendarDate.days(ofMonth: month, year: year)
       throw ScheduleError(
-        .syntax, "\(quoted(text)) is not a date (days 01 to \(last) expected in \(year)-\(month.twoDigits))")
+        .syntax, "\(shown) is not a date (days 01 to \(last) expected in \(year)-\(month.twoDigits))")
     }
     self.init(date, time)
   }

@@ -44,6 +44,10 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
       if !acceptsPast, once.next(after: now, in: zone) == nil { throw past(moment, now: now, in: zone) }
       return once
     }
+    guard text.utf8.first.map({ (0x30...0x39).contains($0) }) == true else {
+      throw ScheduleError(
+        .syntax, "\(quoted(text)) is not a time; use 06:45, sunset-20m or 2026-12-24 18:00")
+    }
     let time = try TimeOfDay(parsing: text)
     if let days { return .daily(time, try Weekdays(parsing: days)) }
     let today = LocalDateTime(zone.local(now).date, time)

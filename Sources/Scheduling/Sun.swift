@@ -134,7 +134,7 @@ public struct SunTime: Sendable, Hashable, CustomStringConvertible {
       throw ScheduleError(
         .syntax, "\(quoted(text)) is not a time of day: no event of the sun is called \(quoted(name))",
         hint: nearest(name, among: known).map { "did you mean \($0)?" }
-          ?? "write 06:45, or \(known.joined(separator: ", "))")
+          ?? "write 06:45, 2026-12-24 18:00, or \(known.joined(separator: ", "))")
     }
     self.event = event
     if reader.isAtEnd {

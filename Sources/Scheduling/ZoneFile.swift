@@ -82,7 +82,7 @@ public struct ZoneFile: LocalZone {
 
     init(_ reader: inout ByteReader) throws(ByteReader.Flaw) {
       guard try reader.bytes(4).elementsEqual("TZif".utf8) else {
-        throw ByteReader.Flaw("it is no TZif file")
+        throw ByteReader.Flaw("it is not a TZif file")
       }
       version = try reader.byte()
       try reader.skip(15)

@@ -324,7 +324,8 @@ extension ScriptCheck {
       complain(
         .value, at: tree[id].offset, "a loop can't visit a table itself; write: in ipairs(…), or pairs(…)")
     case .documented(let name) where name != "next":
-      complain(.call, at: tree.nameOffset(of: id), "'\(name)' is no iterator; write: in ipairs(\(name)())")
+      complain(
+        .call, at: tree.nameOffset(of: id), "'\(name)' is not an iterator; write: in ipairs(\(name)())")
     default: break
     }
   }

@@ -147,7 +147,7 @@ extension StreamError {
         .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
       return
     }
-    self.init(kind, error.message, hint: Self.hint(error.kind), facts: facts)
+    self.init(kind, error.message, hint: error.hint ?? Self.hint(error.kind), facts: facts)
   }
 
   private static func hint(_ kind: HTTPError.Kind) -> String? {

@@ -176,7 +176,7 @@ struct CompletionTests {
     #expect(outcome.status == 2 && outcome.output == "")
     #expect(
       outcome.errors
-        == "roomtone: completion: 'fsh' is no known shell; did you mean 'fish'? (see roomtone completion --help)\n"
+        == "roomtone: completion: 'fsh' is not a known shell; did you mean 'fish'? (see roomtone completion --help)\n"
     )
     #expect(try Home().run("completion").status == 2)
   }

@@ -110,8 +110,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         "--output speaker a.lua", "value",
         "--output: \"speaker\" is not an output; outputs are null, wav:DIR, alsa and alsa:DEVICE"),
       .simulate(
-        "a.lua --from 2026-02-30T00:00", "value",
-        "--from: \"2026-02-30T00:00\" is not a date (days 01 to 28 expected in 2026-02)"),
+        "a.lua --from 2026-02-30", "value",
+        "--from: \"2026-02-30\" is not a date (days 01 to 28 expected in 2026-02)"),
       .simulate(
         "a.lua --seed -1", "value",
         "--seed: '-1' is not a whole number from 0 to 18446744073709551615"),

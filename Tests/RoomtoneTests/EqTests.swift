@@ -205,7 +205,7 @@ struct EqTests {
       for i, kept in ipairs { { "x", 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 1e300, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { {} }, 5 } do
         store.set("eq.preset.foreign", kept)
         local _, err = task.try(eq.apply, headset(), "foreign")
-        print(i, err.code, err.message:match "is no preset$" ~= nil and err.hint == "define the preset again")
+        print(i, err.code, err.message:match "is not a preset$" ~= nil and err.hint == "define the preset again")
       end
       """)
     #expect(lines == (1...4).map { "\($0)\targument\ttrue" })
@@ -236,7 +236,7 @@ struct EqTests {
     #expect(
       second == [
         "-5.5\t0.0", "bad argument #2 to 'apply' (no preset is called 'kitchen'; \t1",
-        "the store's value 'eq.preset.odd' is no preset",
+        "the store's value 'eq.preset.odd' is not a preset",
       ])
   }
 

@@ -155,7 +155,7 @@ struct HTTPModuleTests {
   @Test(
     "wrong use is refused by name",
     arguments: [
-      ("get, 'ftp://x/'", "only http and https"), ("get, 'x y'", "this is no URL"),
+      ("get, 'ftp://x/'", "only http and https"), ("get, 'x y'", "this is not a URL"),
       ("get, 5", "string expected"),
       ("get, 'http://x', { timeot = 1 }", "did you mean 'timeout'?"),
       ("get, 'http://x', { timeout = 0 }", "more than 0"),
@@ -163,7 +163,7 @@ struct HTTPModuleTests {
       ("get, 'http://x', { raise = 1 }", "boolean expected"),
       ("get, 'http://x', { headers = 'a' }", "a table of names and values"),
       ("get, 'http://x', { headers = { Host = 'y' } }", "Host is set by the transfer itself"),
-      ("get, 'http://x', { headers = { ['a b'] = 'y' } }", "is no name of a header"),
+      ("get, 'http://x', { headers = { ['a b'] = 'y' } }", "is not the name of a header"),
       ("get, 'http://x', { headers = { a = 'x\\r\\ny: z' } }", "without control characters"),
       ("get, 'http://x', { headers = { a = 1 } }", "a needs a text, got number"),
       ("get, 'http://x', { headers = { a = 'x', A = 'y' } }", "A and a are one header"),
@@ -207,7 +207,7 @@ struct HTTPModuleTests {
   @Test(
     "answers in a stations file are checked at their line",
     arguments: [
-      ("answer('x y')", "this is no URL"), ("answer('http://x', { status = 99 })", "200 to 599 expected"),
+      ("answer('x y')", "this is not a URL"), ("answer('http://x', { status = 99 })", "200 to 599 expected"),
       ("answer('http://x', { boddy = 1 })", "did you mean 'body'?"),
       ("answer('http://x', { body = 1 })", "string or table expected"),
       ("answer('http://x', { body = { f = answer } })", "body.f is a function"),

@@ -33,6 +33,18 @@ struct MisuseTests {
     #expect(lines == ["argument\ttest.lua:2: \(message)"])
   }
 
+  @Test(
+    "a call of a global that is nil and has the name of a module has the line that requires it as its hint",
+    arguments: [
+      ("alarm.set {}", "local alarm = require \"alarm\""),
+      ("headset.list()", "local headset = require \"headset\""),
+      ("radio.start()", nil), ("local alarm alarm.set {}", nil),
+    ])
+  func missingRequire(_ code: String, _ hint: String?) throws {
+    let outcome = try EngineHarness().run(code)
+    #expect(outcome.failures.map(\.hint) == [hint] && outcome.failures[0].message.contains("a nil value"))
+  }
+
   @Test("assigning a field of a module raises and names the function, whether or not there is such a field")
   func assigned() throws {
     let lines = try EngineHarness.printed(
@@ -45,6 +57,17 @@ struct MisuseTests {
       refused(function() stream.effect.gain = 1 end)
       refused(function() task.mine = 1 end)
       refused(function() eq.presets = nil end)
+      local alarm, party = require "alarm", require "party"
+      refused(function() alarm.volume = 20 end)
+      refused(function() alarm.loudness = 20 end)
+      refused(function() party.volume = 20 end)
+      local session, kitchen = speaker.default_session(), speaker.device "Kitchen"
+      local function given(f) local err = failure(f) print(err.message, err.hint) end
+      given(function() session.volume = 3 end)
+      given(function() session.position = 3 end)
+      given(function() session.loudness = 3 end)
+      given(function() speaker.group "Bedroom".mute = true end)
+      given(function() require "zone".define("z", { kitchen }).volume = 3 end)
       print(math.type(speaker.volume()), type(eq.presets()), task.sleep ~= nil)
       """)
     func refusal(_ line: Int, _ field: String, _ module: String, _ hint: String) -> String {
@@ -57,7 +80,15 @@ struct MisuseTests {
         refusal(5, "mute", "speaker", "it is part of the module"),
         refusal(6, "gain", "stream.effect", "it is part of the module"),
         refusal(7, "mine", "task", "keep it in a variable of the script"),
-        refusal(8, "presets", "eq", "it is part of the module"), "integer\ttable\ttrue",
+        refusal(8, "presets", "eq", "it is part of the module"),
+        refusal(10, "volume", "alarm", "call alarm.set { volume = … }"),
+        refusal(11, "loudness", "alarm", "keep it in a variable of the script"),
+        refusal(12, "volume", "party", "call party.start { volume = … }"),
+        "a session can't be given a field 'volume'\tcall :set_volume(…)",
+        "a session can't be given a field 'position'\tcall :position(…)",
+        "a session can't be given a field 'loudness'\tnil",
+        "a group can't be given a field 'mute'\tcall :mute(…)",
+        "'volume' of a zone can't be set\tcall :set_volume(…)", "integer\ttable\ttrue",
       ])
   }
 

@@ -114,7 +114,7 @@ struct SunTests {
     "that can't be meant are refused when they are set",
     arguments: [
       ("sunst", "schedule.syntax", "did you mean sunset?"),
-      ("midnight", "schedule.syntax", "write 06:45, or dawn"),
+      ("midnight", "schedule.syntax", "write 06:45, 2026-12-24 18:00, or dawn"),
       ("sunset 20m", "schedule.syntax", "write sunset-20m"), ("sunset-", "schedule.syntax", "it is empty"),
       ("sunset-13h", "schedule.syntax", "more than 12h"),
     ])

@@ -105,6 +105,16 @@ import Testing
   }
 
   @Test(
+    "a text that is no time at all is reported with all kinds that there are",
+    arguments: ["", " 06:45", "(6:45)"])
+  func noTime(_ text: String) {
+    let error = #expect(throws: ScheduleError.self) {
+      try Recurrence.at(text, now: WallTime(seconds: 0), in: ProcessZone())
+    }
+    #expect(error?.message == "\"\(text)\" is not a time; use 06:45, sunset-20m or 2026-12-24 18:00")
+  }
+
+  @Test(
     "a text that is no duration is reported with the reason",
     arguments: [
       ("", "it is empty"), ("90", "a unit is missing after 90"),

@@ -65,7 +65,7 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase("print(speaker.volume > 20)", "2:15", .call, "call it with ()"),
     ComplaintCase("print(speaker.default_session.name)", "2:31", .call, "call it before"),
     ComplaintCase("for _, d in ipairs(speaker.devices) do print(d) end", "2:28", .call, "call it with ()"),
-    ComplaintCase("for d in speaker.devices do print(d) end", "2:18", .call, "no iterator"),
+    ComplaintCase("for d in speaker.devices do print(d) end", "2:18", .call, "not an iterator"),
     // Numbers of arguments.
     ComplaintCase("speaker.play()", "2:9", .arguments, "1 to 2 arguments, got 0"),
     ComplaintCase("speaker.stop(1)", "2:9", .arguments, "no arguments, got 1"),

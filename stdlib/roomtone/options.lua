@@ -47,7 +47,7 @@ end
 function options.seconds(value)
   local length = seconds(value)
   if not length then
-    return nil, ("%s is no duration (as in 90s, 5m, 1h30m expected)"):format(tostring(value))
+    return nil, ("%s is not a duration (as in 90s, 5m, 1h30m expected)"):format(tostring(value))
   elseif length > options.LONGEST then
     return nil, ("at most a hundred years expected, got %s"):format(tostring(value))
   end

@@ -129,7 +129,7 @@ describe("scene", function()
       local _, err = task.try(function()
         scene.apply "wrong"
       end)
-      expect(tostring(err)):to_match "scene_spec.lua:%d+: the store's value 'scene.wrong' is no scene"
+      expect(tostring(err)):to_match "scene_spec.lua:%d+: the store's value 'scene.wrong' is not a scene"
     end
     expect(function()
       scene.save "a\0"

@@ -205,10 +205,10 @@ describe("sleep_timer.start", function()
     end):to_raise "option 'after' of 'start' is missing"
     expect(function()
       sleep_timer.start { after = "soon" }
-    end):to_raise "option 'after' of 'start': soon is no duration"
+    end):to_raise "option 'after' of 'start': soon is not a duration"
     expect(function()
       sleep_timer.start({ after = "1m" }):extend "x"
-    end):to_raise "bad argument #1 to 'extend' (x is no duration"
+    end):to_raise "bad argument #1 to 'extend' (x is not a duration"
     for _, time in ipairs { 1e12, 1e300, "40000d" } do
       expect(function()
         sleep_timer.start { after = time }

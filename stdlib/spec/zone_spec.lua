@@ -192,7 +192,7 @@ describe("zone", function()
       store.set("zone.wrong", wrong)
       expect(message(function()
         expect(zone.get("wrong").volume):to_equal(0)
-      end)):to_contain "the store's value 'zone.wrong' is no zone (zone.unknown); define the zone again"
+      end)):to_contain "the store's value 'zone.wrong' is not a zone (zone.unknown); define the zone again"
     end
   end)
 

@@ -43,6 +43,12 @@ struct CurlFailure {
       let secrets = [credentials.user, credentials.password].filter { $0.count > 2 }
       if secrets.contains(where: words.contains) { words = String(cString: curl_easy_strerror(code)) }
     }
+    if code == CURLE_SSL_CACERT_BADFILE, let file = request.certificateFile {
+      let reason = HTTPError(.tls, host: request.host, "no certificates can be read from \(file)")
+      return HTTPError(
+        .tls, reason.message, hint: "name a file of certificates in PEM that can be read", facts: reason.facts
+      )
+    }
     return HTTPError(kind, host: request.host, words)
   }
 }

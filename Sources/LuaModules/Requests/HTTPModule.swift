@@ -92,7 +92,9 @@ final class HTTPModule {
       let isName =
         !name.isEmpty && name.utf8.count <= 255
         && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
-      guard isName else { throw given.problem("headers", "\"\(name.onOneLine)\" is no name of a header") }
+      guard isName else {
+        throw given.problem("headers", "\"\(name.onOneLine)\" is not the name of a header")
+      }
       guard !Self.ownHeaders.contains(name.lowercased()) else {
         throw given.problem("headers", "\(name) is set by the transfer itself")
       }

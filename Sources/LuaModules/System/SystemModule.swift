@@ -12,7 +12,11 @@ enum SystemModule {
       LuaFunction("exit") { [unowned script] call in
         script.exit(status: try status(call))
         throw LuaError(code: "script.exit", message: "the script ends itself")
-      }
+      },
+      LuaFunction("getenv", arity: 1) { call in
+        guard let value = getenv(try call.nameText(1)) else { return call.return(.nil) }
+        return call.return(.bytes([UInt8](UnsafeRawBufferPointer(start: value, count: strlen(value)))))
+      },
     ]
     if script.loop.isVirtual {
       functions += SimulatedTime.functions(script.loop, zone)

@@ -44,7 +44,7 @@ final class ControlSocket {
     }
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
-      throw DaemonError(.socket, "\(path.onOneLine) is no folder of this user")
+      throw DaemonError(.socket, "\(path.onOneLine) is not a folder of this user")
     }
     if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 { throw failure("protect \(path.onOneLine)") }
   }

@@ -101,7 +101,7 @@ enum RPCLine {
   /// Parses a line. Never fails: an error is an element to be answered.
   init(_ line: some Sequence<UInt8>) {
     guard let json = JSON(parsing: line) else {
-      self = .single(.invalid(id: .null, RPCError(.unparsable, "the request is no JSON on one line")))
+      self = .single(.invalid(id: .null, RPCError(.unparsable, "the request is not JSON on one line")))
       return
     }
     guard let elements = json.elements else {

@@ -18,7 +18,7 @@ enum CompletionCommand {
         probable(given, among: names).map { "did you mean '\($0)'?" }
         ?? "known: \(names.joined(separator: ", "))"
       throw UsageError(
-        .operand, "completion: \(quoted(given)) is no known shell; \(hint)", help: "roomtone completion")
+        .operand, "completion: \(quoted(given)) is not a known shell; \(hint)", help: "roomtone completion")
     }
     Terminal.write(shell.script)
     return 0

@@ -80,7 +80,7 @@ final class ControlClient {
         let line = input[..<end]
         input.removeFirst(end + 1)
         guard let message = JSON(parsing: line) else {
-          throw CommandFailure(.socket, "the daemon answers what is no JSON")
+          throw CommandFailure(.socket, "the daemon answers what is not JSON")
         }
         return message
       }

@@ -75,7 +75,7 @@ enum CronChecks {
     // cron's PATH is short; what it has is found without a folder.
     let path = program.hasPrefix("/") ? program : ExternalProgram.find(program, in: "/usr/bin:/bin")
     guard let path, access(path, X_OK) == 0 else {
-      return "\(program.onOneLine) is not there, or is no program that cron finds"
+      return "\(program.onOneLine) is not there, or is not a program that cron finds"
     }
     guard path.hasSuffix("/roomtone") else { return nil }
     do {

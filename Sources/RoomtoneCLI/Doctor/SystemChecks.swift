@@ -147,7 +147,7 @@ enum SystemChecks {
         return .ok("time zone", "\(name), now \(shown), by TZ")
       }
       return .fail(
-        "time zone", "TZ is \(quoted(name)), which is no zone: all times are UTC",
+        "time zone", "TZ is \(quoted(name)), which is not a zone: all times are UTC",
         hint: "zones are called by continent and city, as in Europe/Berlin; \(folder) lists them")
     }
     guard access(link, R_OK) == 0 else {

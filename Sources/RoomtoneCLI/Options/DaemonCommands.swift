@@ -147,7 +147,7 @@ extension OperandSpec {
   static let jobName = OperandSpec(name: "JOB", summary: "the name of a job, or SCRIPT/JOB")
   static let triggerName = OperandSpec(name: "NAME", summary: "letters, digits, '_', '-' and '.'")
   static let triggerValue = OperandSpec(
-    name: "VALUE", summary: "JSON; a text that is no JSON stands for itself", isOptional: true)
+    name: "VALUE", summary: "JSON; a text that is not JSON stands for itself", isOptional: true)
   static let thing = OperandSpec(
     name: "THING", summary: "a room, a speaker, a job, a script, a trigger, a recording or a headset")
   static let code = OperandSpec(name: "CODE", summary: "an expression, or statements")

@@ -58,7 +58,7 @@ extension OptionSpec {
   private static func dateTime(_ text: String) throws(ScheduleError) -> LocalDateTime {
     if text == "now" { return ProcessZone().local(Timestamp.now) }
     let isDate = text.utf8.count == 10 && text.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) }
-    return try LocalDateTime(parsing: isDate ? text + "T00:00" : text)
+    return try LocalDateTime(parsing: isDate ? text + "T00:00" : text, shownAs: text)
   }
 }
 

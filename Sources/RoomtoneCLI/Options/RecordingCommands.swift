@@ -162,7 +162,7 @@ extension OptionSpec {
   static let split = OptionSpec(
     "split", .flag, excludes: ["append"], "begins a file with each title, and writes a cue sheet of all")
   static let shortestTrack = OptionSpec(
-    "min-track", .duration, "files with less sound are removed when they end (20s); with --split")
+    "min-track", .duration, "files with less sound are removed when they end (default: 20s); with --split")
   static let append = OptionSpec(
     "append", .flag, excludes: ["split"], "appends to a file that is there, of the same kind of sound")
   static let waitForAudio = OptionSpec(

@@ -167,7 +167,9 @@ final class HubLink {
     let answer = JSON(parsing: body)
     if let answer, Self.isUnknownSession(answer) { return answer }
     guard head.status == 200 else { throw lost("it answers \(command) with status \(head.status)") }
-    guard let answer, case .object = answer else { throw lost("its answer to \(command) is no JSON object") }
+    guard let answer, case .object = answer else {
+      throw lost("its answer to \(command) is not a JSON object")
+    }
     return answer
   }
 

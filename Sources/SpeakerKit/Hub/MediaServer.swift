@@ -121,7 +121,9 @@ final class MediaServer {
     var place = sockaddr_in()
     place.sin_family = sa_family_t(AF_INET)
     place.sin_port = UInt16(port).bigEndian
-    guard inet_pton(AF_INET, address, &place.sin_addr) == 1 else { throw failure("it is no IPv4 address") }
+    guard inet_pton(AF_INET, address, &place.sin_addr) == 1 else {
+      throw failure("it is not an IPv4 address")
+    }
     let fd = socket(
       AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard fd >= 0 else { throw failure(SystemError(errno).text) }

@@ -107,7 +107,7 @@ public enum NameRule {
     if name.allSatisfy(\.isWhitespace) { return "is blank" }
     if name.count > 100 || name.utf8.count > 255 { return "has more than 100 letters or 255 bytes" }
     // The replacement character stands for bytes that were not UTF-8.
-    if name.unicodeScalars.contains("\u{FFFD}") { return "is no UTF-8 text" }
+    if name.unicodeScalars.contains("\u{FFFD}") { return "is not UTF-8 text" }
     let hasControl = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
     return hasControl ? "has a control character in it" : nil
   }

@@ -197,7 +197,7 @@ final class StreamSink: CardSink {
       let pipe = OwnedDescriptor(fd)
       var status = stat()
       guard fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
-        throw failure("\(path.onOneLine) is no pipe")
+        throw failure("\(path.onOneLine) is not a pipe")
       }
       return pipe
     case .other(let scheme): throw failure("a source of kind \(quoted(scheme)) can't be fed")

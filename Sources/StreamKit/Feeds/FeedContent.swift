@@ -54,7 +54,7 @@ struct FeedFlaw: Error, Equatable {
   }
 
   /// The flaw of an answer that is no XML.
-  static let notXML = FeedFlaw(words: "it is no XML that can be read", hint: "open it in a browser")
+  static let notXML = FeedFlaw(words: "it is not XML that can be read", hint: "open it in a browser")
 }
 
 extension XMLDocument.Element {

@@ -45,7 +45,7 @@ final class HLSLists {
       // A station may have become one of another kind, whose body has no end.
       guard !HLSPlaylist.isForeign(text) else {
         let error = StreamError(
-          .content, "\(address) was a list of segments, and is none any more",
+          .content, "\(address) was a list of segments, and is not one any more",
           hint: "report it to the station",
           facts: [.init("url", .string(address.description))])
         (self.transfer, text) = (nil, [])

@@ -111,7 +111,7 @@ struct HLSSections {
         facts: [.init("url", .string(base.description)), .init("scheme", .string(scheme))])
     default:
       throw StreamError(
-        .content, "the playlist \(base) lists what is no address", hint: "report it to the station",
+        .content, "the playlist \(base) lists what is not an address", hint: "report it to the station",
         facts: [.init("url", .string(base.description))])
     }
   }
