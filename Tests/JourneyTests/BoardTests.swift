@@ -269,7 +269,8 @@ extension EventLoop {
       (["--listen", "pty", "--version", "new"], "'new' is not a version"),
     ])
   func usage(arguments: [String], expected: String) throws {
-    let outcome = try Home().start(["board"] + arguments).finish()
+    let home = try Home()
+    let outcome = try withExtendedLifetime(home) { try home.start(["board"] + arguments).finish() }
     #expect(outcome.status == 2)
     #expect(outcome.errorLines.count == 1)
     #expect(outcome.errors.contains(expected), "\(outcome)")

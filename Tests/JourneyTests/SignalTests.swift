@@ -126,7 +126,7 @@ import Testing
       """
       local speaker, task = require "speaker", require "task"
       speaker.open()
-      speaker.on("volume", function(event) speaker.set_volume((event.volume + 1) % 50) end)
+      speaker.on("volume", function(event) for n = 1, 2 do speaker.set_volume((event.volume + n) % 50) end end)
       print "ready"
       speaker.set_volume(10)
       task.sleep("1h")
