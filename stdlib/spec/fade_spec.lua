@@ -1,5 +1,6 @@
 -- The behaviour of fades. Each `it` begins with the demonstration house: Kitchen at 22, Bedroom at 18 and 18.
 
+local announce = require "announce"
 local fade = require "fade"
 local speaker = require "speaker"
 local task = require "task"
@@ -192,6 +193,21 @@ describe("fade.volume", function()
     expect(select(2, rise:wait("done", "2s"))):to_equal "timeout"
     expect(rise:wait("done", "20s").devices):to_equal(speaker.devices())
     expect(speaker.volume()):to_equal(32)
+  end)
+
+  it("waits for an announcement also where that has the volume of this moment", function()
+    local kitchen = speaker.device "Kitchen"
+    local rise = fade.volume { kitchen, to = 42, over = "20s" }
+    task.sleep(5.1)
+    expect(kitchen.volume):to_equal(27)
+    local saying = task.spawn(announce.say, {
+      ("The door is open. "):rep(5), rooms = "Kitchen", volume = 27, fade = 0,
+    })
+    task.sleep(3)
+    expect(kitchen.volume):to_equal(27)
+    saying:await()
+    expect(rise:wait("done", "20s").devices):to_equal { kitchen }
+    expect(kitchen.volume):to_equal(42)
   end)
 
   it("is done at once without speakers, and raises where its options are wrong", function()

@@ -1,14 +1,16 @@
 public import EventLoop
 
 extension House: DriverReports {
-  /// Applies levels that have taken effect, and emits a `volume` event for each that is another one.
+  /// Applies levels that have taken effect, and emits a `volume` event for each that is another one, and for each that
+  /// an interruption has set or restored, which fades wait for.
   public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
     guard isOpen else { return }
     var changed: [Device] = []
     for level in levels {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
       if events.isReportedByController { device.levelTouches += 1 }
-      guard device.volume != level.volume || device.isMuted != level.isMuted else { continue }
+      let isOther = device.volume != level.volume || device.isMuted != level.isMuted
+      guard isOther || device.levelCause != nil else { continue }
       device.info.volume = level.volume
       device.info.isMuted = level.isMuted
       changed.append(device)

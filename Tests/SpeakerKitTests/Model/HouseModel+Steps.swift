@@ -117,7 +117,11 @@ extension HouseModel {
     let reached = wanted.filter { speakers[$0].isAvailable }
     guard !reached.isEmpty else { return nil }
     switch level {
-    case .volume, .muted: for index in reached { speakers[index].touches += 1 }
+    case .volume, .muted:
+      for index in reached {
+        speakers[index].touches += 1
+        speakers[index].isLevelOfInterruption = false
+      }
     case .role, .balance: break
     }
     ask(.levels(reached.map { ($0, level) }))

@@ -27,6 +27,8 @@ struct HouseModel {
     /// Number of the last move, and of level changes so far: both decide what an interruption restores.
     var move = 0
     var touches = 0
+    /// True if its level was set last by an interruption, or restored behind one: an event also where it is the same.
+    var isLevelOfInterruption = false
     /// Level that an interruption could not restore.
     var owed: (volume: Int, isMuted: Bool, touches: Int)?
   }
@@ -308,10 +310,11 @@ struct HouseModel {
       for (speaker, level) in levels where set(level, on: speaker) && !changed.contains(speaker) {
         changed.append(speaker)
       }
-      // A level that a speaker has already is no event.
-      for index in changed
-      where speakers[index].volume != before[index].volume || speakers[index].isMuted != before[index].isMuted
-      {
+      for index in changed {
+        // A level that a speaker has already is no event.
+        let isOther =
+          speakers[index].volume != before[index].volume || speakers[index].isMuted != before[index].isMuted
+        guard isOther || speakers[index].isLevelOfInterruption else { continue }
         let (one, muted) = (speakers[index], speakers[index].isMuted ? " muted" : "")
         report("volume \(one.label) \(one.volume)\(muted), average \(average)")
       }

@@ -53,6 +53,7 @@ extension HouseModel {
       for index in one.loans.indices where speakers[one.loans[index].speaker].isAvailable {
         let speaker = speakers[one.loans[index].speaker]
         one.loans[index].level = (speaker.volume, speaker.isMuted, speaker.touches)
+        speakers[one.loans[index].speaker].isLevelOfInterruption = true
         levels.append((one.loans[index].speaker, .volume(volume)))
       }
       ask(.levels(levels))
@@ -127,6 +128,7 @@ extension HouseModel {
     speakers[index].owed = nil
     guard level.touches == speakers[index].touches else { return }
     guard speakers[index].isAvailable else { return speakers[index].owed = level }
+    speakers[index].isLevelOfInterruption = true
     ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
   }
 
