@@ -25,10 +25,10 @@ public enum AudioFile {
     case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
     case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
     case .soundFile:
-      if let end = OggEnd(of: file), end != .whole { return try OggChainDecoder(file, path: path) }
+      if let end = OggEnd(of: file), end != .whole { return try OggChainDecoder(file, path: path, end) }
       return try SoundFileDecoder(file, path: path)
     case .oggFLAC:
-      if OggEnd(of: file) == .otherStream { return try OggChainDecoder(file, path: path) }
+      if let end = OggEnd(of: file), end == .otherStream { return try OggChainDecoder(file, path: path, end) }
       return try OggFLACDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)
     case .playlist(let isOfSegments): throw AudioError.playlist(path, isOfSegments: isOfSegments)

@@ -59,9 +59,10 @@ final class OggChainDecoder: Decoder {
   /// The position by granule from which the decoder's sound is wanted; nil when it is all wanted.
   private var target: Int?
 
+  /// - Parameter end: the end of the file.
   /// - Throws: `audio.unreadable` when there is no sound in it, `audio.unsupported`.
-  init(_ file: consuming FileDescriptor, path: String) throws {
-    let (isCut, size) = (OggEnd(of: file) == .cut, file.size)
+  init(_ file: consuming FileDescriptor, path: String, _ end: OggEnd) throws {
+    let size = file.size
     self.file = OggFile(file)
     self.path = path
     links = self.file.links()
@@ -78,7 +79,8 @@ final class OggChainDecoder: Decoder {
           ? link.frames : Int(Double(link.frames) / Double(link.headers.sampleRate) * rate))
     }
     shortfall =
-      isCut ? .cutShort(path, frames: frameCount ?? 0, sampleRate: first.headers.sampleRate, size: size) : nil
+      end == .cut
+      ? .cutShort(path, frames: frameCount ?? 0, sampleRate: first.headers.sampleRate, size: size) : nil
   }
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {

@@ -13,6 +13,14 @@ final class RecordingQueue: Sendable {
     case discard
   }
 
+  /// The reason to write what is queued.
+  enum Arrival: Sendable {
+    /// Sound has come into an empty queue.
+    case some
+    /// More than a batch is queued: a burst need not wait.
+    case burst
+  }
+
   /// A batch of received frames and marks, in order.
   struct Batch: Sendable {
     /// The concatenated bytes of all frames.
@@ -98,14 +106,6 @@ final class RecordingQueue: Sendable {
   }
 
   private let state = Lock(State())
-  /// The reason to write what is queued.
-  enum Arrival: Sendable {
-    /// Sound has come into an empty queue.
-    case some
-    /// More than a batch is queued: a burst need not wait.
-    case burst
-  }
-
   private let onArrival: @Sendable (Arrival) -> Void
   /// `true` if a file may be recorded byte for byte.
   let takesFile: Bool

@@ -4,9 +4,9 @@ internal import EventLoop
 /// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to the disk
 /// thread.
 ///
-/// Without `split` there is one file, unless the format of the sound changes more than a second before the end. With it a file begins with each title,
-/// moved by the offset, and has the overlap of the sound around it: `CutPlanner` decides. `GapLedger` accounts for
-/// the sound.
+/// Without `split` there is one file, unless the format of the sound changes more than a second before the end. With it
+/// a file begins with each title, moved by the offset, and has the overlap of the sound around it: `CutPlanner` decides.
+/// `GapLedger` accounts for the sound.
 final class RecordingWriter {
   let queue: RecordingQueue
   let files: RecordingFiles
