@@ -195,6 +195,16 @@ describe("fade.volume", function()
     expect(speaker.volume()):to_equal(32)
   end)
 
+  it("gives way to a volume that is set also where that is the volume of this moment", function()
+    local kitchen = speaker.device "Kitchen"
+    local rise = fade.volume { kitchen, to = 32, over = "10s" }
+    task.sleep(5.1)
+    kitchen:set_volume(27)
+    task.sleep(3)
+    expect(kitchen.volume):to_equal(27)
+    expect(rise.active):to_equal(false)
+  end)
+
   it("waits for an announcement also where that has the volume of this moment", function()
     local kitchen = speaker.device "Kitchen"
     local rise = fade.volume { kitchen, to = 42, over = "20s" }

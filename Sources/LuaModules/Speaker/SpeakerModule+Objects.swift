@@ -89,7 +89,7 @@ extension SpeakerModule {
         return call.return(
           .int(try call.object(1, devices).beginFade(LevelFade(to: to, over: .seconds(seconds)))))
       },
-      // `step(device, volume, number)` → false if a later fade has the speaker
+      // `step(device, volume, number)` → false if a later fade or command has the level
       LuaFunction("step", arity: 3) { [devices] call in
         let (volume, number) = (try call.int(2, in: House.volumeRange), try call.int(3))
         return call.return(.bool(try call.object(1, devices).step(to: volume, ofFade: number)))

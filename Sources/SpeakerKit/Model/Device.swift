@@ -18,7 +18,7 @@ public final class Device {
   var lastMove = 0
   /// Value of `isPlaying` that was reported last.
   var reportedPlaying = false
-  /// Number of fades of its level so far; a newer one replaces an older one.
+  /// Number of fades of its level so far, and of commands that have set it; a newer one replaces an older fade.
   var fades = 0
   /// Number of changes of its level or mute that were requested so far.
   var levelTouches = 0
@@ -119,7 +119,7 @@ public final class Device {
   }
 
   /// Sets the level, as `setVolume` does, as a step of a fade.
-  /// - Returns: `false` if a later fade has the speaker: nothing has changed then.
+  /// - Returns: `false` if a later fade or command has the level: nothing has changed then.
   /// - Throws: as `setVolume`.
   public func step(to volume: Int, ofFade number: Int) throws(SpeakerError) -> Bool {
     let house = try reachableHouse()
@@ -128,7 +128,7 @@ public final class Device {
     return true
   }
 
-  /// Ends a fade before its last step. Does nothing if a later fade has the speaker, or the house was closed.
+  /// Ends a fade before its last step. Does nothing if a later fade or command has the level, or the house was closed.
   public func endFade(_ number: Int) {
     guard let house, house.isOpen, !isRemoved, number == fades else { return }
     house.report(.level([(self, .fadeEnd)], by: .caller))

@@ -127,6 +127,7 @@ extension House {
       for device in reachable {
         device.levelTouches += 1
         device.levelCause = nil
+        if !isStep { device.fades += 1 }
       }
       self.report(.level(reachable.map { ($0, command) }, by: .caller))
     }
