@@ -35,17 +35,10 @@ final class SimulationHarness {
 
   private static func words(for event: StreamEvent) -> String {
     switch event {
-    case .connecting: "connecting"
-    case .buffering: "buffering"
-    case .started: "started"
-    case .paused: "paused"
-    case .stopped: "stopped"
     case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard") \(title.text)"
-    case .failed(let error): "failed \(error.code)"
-    case .queueExhausted: "queue exhausted"
-    case .fileComplete: "file complete"
     case .reconnected(let gap, let stitched, let overlap):
       "reconnected \((gap * 10).rounded() / 10) \(stitched) \(overlap > 0)"
+    default: event.word
     }
   }
 }

@@ -31,7 +31,7 @@ extension StreamMachineTests {
     case .adoptNext: "adopt next"
     case .finishRecordings: "finish recordings"
     case .failRecordings(let error): "fail recordings \(error.code)"
-    case .emit(let event): "emit \(words(event))"
+    case .emit(let event): "emit \(event.word)"
     case .announce(let status): "announce \(status.rawValue)"
     case .endStarts(let error): error.map { "end starts \(words($0))" } ?? "end starts"
     case .fail(let waiters, let error): "fail \(waiters.count) \(words(error))"
@@ -40,20 +40,5 @@ extension StreamMachineTests {
 
   func words(_ error: any Error) -> String {
     (error as? StreamError)?.code ?? "\(type(of: error))"
-  }
-
-  func words(_ event: StreamEvent) -> String {
-    switch event {
-    case .connecting: "connecting"
-    case .buffering: "buffering"
-    case .started: "started"
-    case .paused: "paused"
-    case .stopped: "stopped"
-    case .metadata: "metadata"
-    case .failed(let error): "failed \(error.code)"
-    case .queueExhausted: "queue exhausted"
-    case .fileComplete: "file complete"
-    case .reconnected: "reconnected"
-    }
   }
 }

@@ -46,18 +46,11 @@ private final class StreamHarness {
   }
 
   private func words(for event: StreamEvent) -> String {
-    let status = stream.status.rawValue
-    return switch event {
-    case .connecting: "connecting (\(status))"
-    case .buffering: "buffering (\(status))"
-    case .started: "started (\(status))"
-    case .paused: "paused (\(status))"
-    case .stopped: "stopped (\(status))"
+    switch event {
     case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard"): \(title.text)"
-    case .failed(let error): "failed \(error.code)"
-    case .queueExhausted: "queue exhausted"
-    case .fileComplete: "file complete (\(status))"
+    case .failed, .queueExhausted: event.word
     case .reconnected(_, let stitched, _): "reconnected \(stitched)"
+    default: "\(event.word) (\(stream.status.rawValue))"
     }
   }
 }

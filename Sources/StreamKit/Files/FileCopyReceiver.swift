@@ -1,8 +1,9 @@
 internal import EventLoop
 internal import HTTP
 
-/// Receives one file for a recording, byte for byte, or its frames for a recording that ends after a certain length: adopts the connection that found it, and requests the rest after a
-/// loss. From a server that gives no parts it receives the file anew, and skips the bytes that are there.
+/// Receives one file for a recording, byte for byte, or its frames for a recording that ends after a certain length:
+/// adopts the connection that found it, and requests the rest after a loss. From a server that gives no parts it receives
+/// the file anew, and skips the bytes that are there.
 ///
 /// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
 final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
