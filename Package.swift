@@ -7,14 +7,20 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
-/// The tests of all that works on samples take minutes without this; the tests themselves take long to compile with it.
-/// Set by `scripts/dev/test`. Assertions stay.
-let optimized: [SwiftSetting] =
-  Context.environment["ROOMTONE_OPTIMIZED"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+/// The optimisation of debug builds; assertions stay. Set by `scripts/dev/test`: `all` or `none`. By default: the targets
+/// whose loops go over samples: their tests take minutes without it. All the rest takes longer to compile than it saves.
+let optimization = Context.environment["ROOMTONE_OPTIMIZATION"]
+let optimized: [SwiftSetting] = [
+  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+]
+let numeric = optimization == "none" ? [] : optimized
+let usual = optimization == "all" ? optimized : []
 let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
 /// A library of ours; its dependencies are all that it may import (`scripts/dev/walls`).
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func library(
+  _ name: String, _ dependencies: [Target.Dependency] = [], optimized: [SwiftSetting] = usual
+) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict + optimized)
 }
 
@@ -68,12 +74,12 @@ let package = Package(
     library("ScriptCheck", ["EventLoop", "LuaSyntax", "Reference", "Scheduling"]),
 
     // Bytes to PCM to speakers.
-    library("AudioCore", ["EventLoop"]),
+    library("AudioCore", ["EventLoop"], optimized: numeric),
     library(
       "Codecs",
       [
         "AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CVorbis", "COpus", "CSoxr",
-      ]),
+      ], optimized: numeric),
     library(
       "SpeakerKit",
       ["AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "CALSA", "CAvahi", "CMicroHTTPD"]),
@@ -114,7 +120,7 @@ let package = Package(
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
         "Codecs", "Crypto", "Database", "HTTP", "JSONText",
       ],
-      swiftSettings: strict + optimized),
+      swiftSettings: strict + usual),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
@@ -127,7 +133,7 @@ let package = Package(
     // Tests.
     .target(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
-      path: "Tests/TestSupport", swiftSettings: strict + optimized),
+      path: "Tests/TestSupport", swiftSettings: strict + numeric),
     .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
     tests(of: "JSONText", ["JSONText"]),

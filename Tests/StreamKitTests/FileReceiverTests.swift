@@ -389,9 +389,12 @@ struct FileReceiverTests {
   private func wave(seconds: Int) -> [UInt8] {
     func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 0xFF) } }
     let size = seconds * 44_100 * 4
+    // Each byte of the ramp 256 times, over and over.
+    let ramp = (0..<256).flatMap { [UInt8](repeating: UInt8($0), count: 256) }
+    var samples: [UInt8] = []
+    while samples.count < size { samples += ramp.prefix(size - samples.count) }
     return Array("RIFF".utf8) + little(36 + size, 4) + Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2)
       + little(2, 2) + little(44_100, 4) + little(176_400, 4) + little(4, 2) + little(16, 2)
-      + Array("data".utf8)
-      + little(size, 4) + (0..<size).map { UInt8(truncatingIfNeeded: $0 >> 8) }
+      + Array("data".utf8) + little(size, 4) + samples
   }
 }

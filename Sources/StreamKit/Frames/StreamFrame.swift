@@ -30,7 +30,12 @@ public enum StreamCodec: UInt8, Sendable {
   /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.
   public var hasFrames: Bool { rawValue <= Self.oggflac.rawValue }
   /// `true` if the frames are pages of Ogg.
-  public var isOgg: Bool { [.vorbis, .opus, .oggflac].contains(self) }
+  public var isOgg: Bool {
+    switch self {
+    case .vorbis, .opus, .oggflac: true
+    default: false
+    }
+  }
 }
 
 /// The common format of a stream's frames while nothing changes.

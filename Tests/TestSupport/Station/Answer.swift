@@ -36,6 +36,11 @@ public struct Answer: Sendable {
   var refusal: Duration?
   var givesRanges = true
 
+  /// The time until a connection looks again for bytes that were not due.
+  var wait: Duration {
+    if case .live(let live) = body, case .realTime = live.pace { .milliseconds(10) } else { .milliseconds(2) }
+  }
+
   init(_ statusLine: String, _ body: Body) { (self.statusLine, self.body) = (statusLine, body) }
 
   // MARK: Content

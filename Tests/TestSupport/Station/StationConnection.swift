@@ -187,7 +187,7 @@ struct StationConnection {
       }
       guard let bytes = next(count) else { break }
       if bytes.isEmpty {
-        guard socket.sleep(.milliseconds(2)) else { return }
+        guard socket.sleep(answer.wait) else { return }
         continue
       }
       guard socket.send(answer.chunk == nil ? bytes : chunk(bytes)) else { return }
