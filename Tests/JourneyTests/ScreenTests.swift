@@ -269,10 +269,15 @@ import Testing
       as: "scripts/page.lua")
     let screen = try Screen(["serve", "--output", "null", "scripts"], of: home, columns: 70, rows: 200)
     try ServeTests.awaitAnswer(home)
+    var pages = 0
     /// Waits for a page with a line of that length, of which the screen breaks none.
     func widest(atLeast least: Int) throws {
       try ServeTests.wait("the page is as wide as the screen") {
         _ = try home.run("ctl", "trigger", "page")
+        pages += 1
+        try ServeTests.wait("the page is complete") {
+          try screen.lines.count { $0 == "page: done" } == pages
+        }
         let page = try screen.lines.drop { !$0.hasPrefix("page:") }
         return page.last == "page: done" && page.allSatisfy { $0.hasPrefix("page:") }
           && page.contains { $0.count >= least }
