@@ -1,5 +1,5 @@
 internal import CAvahi
-internal import EventLoop
+package import EventLoop
 internal import Glibc
 
 /// Machine and control port of a snapserver.
@@ -50,6 +50,10 @@ final class SnapserverSearch {
   /// only be restarting.
   static let loyalty = Duration.seconds(30)
 
+  private static let library = SharedLibrary<avahi_library>(
+    "libavahi-client.so.3", package: "libavahi-client3", names: avahi_names())
+
+  private let avahi: avahi_library
   private var servers: [Server] = []
   /// Number of announcements whose addresses are requested.
   private var unresolved = 0
@@ -57,9 +61,17 @@ final class SnapserverSearch {
   private var isComplete = false
   private var failure: String?
 
+  /// The failure to load Avahi's client; nil when it is there.
+  static var libraryFailure: LibraryError? { library.failure }
+
+  private init(_ avahi: avahi_library) { self.avahi = avahi }
+
   /// Searches for so many seconds at most.
   static func run(seconds: Int) -> Outcome {
-    let search = SnapserverSearch()
+    let search: SnapserverSearch
+    do throws(LibraryError) { search = SnapserverSearch(try library.functions) } catch {
+      return .unavailable("\(error)")
+    }
     search.run(until: .now + .seconds(seconds))
     if search.servers.isEmpty, let failure = search.failure { return .unavailable(failure) }
     return .found(ordered(search.servers))
@@ -94,36 +106,37 @@ final class SnapserverSearch {
   }
 
   private func run(until deadline: ContinuousClock.Instant) {
-    guard let poll = avahi_simple_poll_new() else { return failure = "out of memory" }
-    defer { avahi_simple_poll_free(poll) }
+    guard let poll = avahi.avahi_simple_poll_new() else { return failure = "out of memory" }
+    defer { avahi.avahi_simple_poll_free(poll) }
     // Unretained: the client, which has the callbacks, ends before this function returns.
     let this = Unmanaged.passUnretained(self).toOpaque()
     var error: Int32 = 0
-    let client = avahi_client_new(
-      avahi_simple_poll_get(poll), AvahiClientFlags(rawValue: 0),
+    let client = avahi.avahi_client_new(
+      avahi.avahi_simple_poll_get(poll), AvahiClientFlags(rawValue: 0),
       { client, state, this in
         guard state == AVAHI_CLIENT_FAILURE else { return }
-        SnapserverSearch.of(this)?.failure = SnapserverSearch.text(avahi_client_errno(client))
+        guard let search = SnapserverSearch.of(this) else { return }
+        search.failure = search.text(search.avahi.avahi_client_errno(client))
       }, this, &error)
-    guard let client else { return failure = Self.text(error) }
-    defer { avahi_client_free(client) }
-    guard browse(client, this) else { return failure = Self.text(avahi_client_errno(client)) }
+    guard let client else { return failure = text(error) }
+    defer { avahi.avahi_client_free(client) }
+    guard browse(client, this) else { return failure = text(avahi.avahi_client_errno(client)) }
     while failure == nil, !isComplete || unresolved > 0, .now < deadline {
-      guard avahi_simple_poll_iterate(poll, 50) == 0 else { return }
+      guard avahi.avahi_simple_poll_iterate(poll, 50) == 0 else { return }
     }
   }
 
   private func browse(_ client: OpaquePointer, _ this: UnsafeMutableRawPointer) -> Bool {
-    let browser = avahi_service_browser_new(
+    let browser = avahi.avahi_service_browser_new(
       client, AvahiIfIndex(AVAHI_IF_UNSPEC), AvahiProtocol(AVAHI_PROTO_UNSPEC), Self.service, nil,
       AvahiLookupFlags(rawValue: 0),
       { browser, interface, way, event, name, type, domain, _, this in
         guard let search = SnapserverSearch.of(this) else { return }
-        let client = avahi_service_browser_get_client(browser)
+        let client = search.avahi.avahi_service_browser_get_client(browser)
         switch event {
         case AVAHI_BROWSER_NEW: search.resolve(client, interface, way, name, type, domain, this)
         case AVAHI_BROWSER_ALL_FOR_NOW: search.isComplete = true
-        case AVAHI_BROWSER_FAILURE: search.failure = SnapserverSearch.text(avahi_client_errno(client))
+        case AVAHI_BROWSER_FAILURE: search.failure = search.text(search.avahi.avahi_client_errno(client))
         default: break
         }
       }, this)
@@ -136,7 +149,7 @@ final class SnapserverSearch {
   ) {
     guard count < Self.mostServers else { return }
     count += 1
-    let resolver = avahi_service_resolver_new(
+    let resolver = avahi.avahi_service_resolver_new(
       client, interface, way, name, type, domain, AvahiProtocol(AVAHI_PROTO_INET), AVAHI_LOOKUP_NO_TXT,
       { resolver, _, _, event, name, _, _, _, address, port, _, flags, this in
         guard let search = SnapserverSearch.of(this) else { return }
@@ -144,10 +157,10 @@ final class SnapserverSearch {
         if event == AVAHI_RESOLVER_FOUND, let name, let address, port > 0 {
           search.servers.append(
             Server(
-              name: String(cString: name).cleaned, address: SnapserverSearch.text(address), port: Int(port),
+              name: String(cString: name).cleaned, address: search.text(address), port: Int(port),
               isLocal: flags.rawValue & AVAHI_LOOKUP_RESULT_LOCAL.rawValue != 0))
         }
-        avahi_service_resolver_free(resolver)
+        _ = search.avahi.avahi_service_resolver_free(resolver)
       }, this)
     if resolver != nil { unresolved += 1 }
   }
@@ -156,13 +169,19 @@ final class SnapserverSearch {
     this.map { Unmanaged<SnapserverSearch>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private static func text(_ error: Int32) -> String {
-    avahi_strerror(error).map { String(cString: $0).lowercased() } ?? "error \(error)"
+  private func text(_ error: Int32) -> String {
+    avahi.avahi_strerror(error).map { String(cString: $0).lowercased() } ?? "error \(error)"
   }
 
-  private static func text(_ address: UnsafePointer<AvahiAddress>) -> String {
+  private func text(_ address: UnsafePointer<AvahiAddress>) -> String {
     var bytes = [CChar](repeating: 0, count: Int(AVAHI_ADDRESS_STR_MAX))
-    avahi_address_snprint(&bytes, bytes.count, address)
+    _ = avahi.avahi_address_snprint(&bytes, bytes.count, address)
     return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+}
+
+/// The library that finds snapservers.
+package enum AvahiLibrary {
+  /// The failure to load Avahi's client; nil when it is there.
+  package static var failure: LibraryError? { SnapserverSearch.libraryFailure }
 }
