@@ -1,13 +1,22 @@
 internal import CMicroHTTPD
 internal import Crypto
-internal import EventLoop
+package import EventLoop
 internal import Glibc
 
 /// Serves media to a hub: HTTP at one address of this machine, each medium under a path that can't be guessed. Confined
 /// to the loop; its connections have threads of their own.
 final class MediaServer {
-  /// Media by their paths.
-  private final class Shelf: Sendable { let media = Lock<[String: Media]>([:]) }
+  private static let library = SharedLibrary<mhd_library>(
+    "libmicrohttpd.so.12", package: "libmicrohttpd12", names: mhd_names())
+  /// The failure to load libmicrohttpd; nil when it is there.
+  static var libraryFailure: LibraryError? { library.failure }
+
+  /// Media by their paths, and the library that serves them.
+  private final class Shelf: Sendable {
+    let media = Lock<[String: Media]>([:])
+    let mhd: mhd_library
+    init(_ mhd: mhd_library) { self.mhd = mhd }
+  }
 
   /// The address and the port at which it serves.
   let address: String
@@ -32,7 +41,7 @@ final class MediaServer {
         return !isStopped
       }
       guard isFirst else { return }
-      MHD_stop_daemon(daemon)
+      shelf.mhd.MHD_stop_daemon(daemon)
       withExtendedLifetime(shelf) {}
     }
   }
@@ -41,10 +50,14 @@ final class MediaServer {
   /// - Parameters:
   ///   - address: an IPv4 address of this machine.
   ///   - port: 0 for a free one.
-  /// - Throws: `speaker.lost` when the machine has no such address, or the port is in use.
+  /// - Throws: `speaker.lost` when the machine has no such address, the port is in use, or libmicrohttpd can't be
+  ///   loaded.
   init(address: String, port: Int) throws(SpeakerError) {
+    let shelf: Shelf
+    do throws(LibraryError) { shelf = Shelf(try Self.library.functions) } catch {
+      throw SpeakerError(.lost, "can't serve the hub: \(error.message)", hint: error.hint)
+    }
     let (listener, bound) = try Self.listener(address, port)
-    let shelf = Shelf()
     // The shelf outlives the daemon, which is stopped before it is released.
     let context = Unmanaged.passUnretained(shelf).toOpaque()
     // Threads of the daemon inherit the mask: signals are for the loop.
@@ -53,12 +66,12 @@ final class MediaServer {
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
     pthread_sigmask(SIG_SETMASK, &blocked, &before)
     let started = mhd_start(
-      listener,
+      shelf.mhd, listener,
       { context, connection, url, method, _, _, _, _ in
         guard let context, let connection, let url, let method else { return .NO }
         let shelf = Unmanaged<Shelf>.fromOpaque(context).takeUnretainedValue()
         return MediaServer.answer(
-          connection, String(cString: method), shelf.media.withLock { $0[String(cString: url)] })
+          shelf.mhd, connection, String(cString: method), shelf.media.withLock { $0[String(cString: url)] })
       }, context)
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard let started else {
@@ -145,22 +158,25 @@ final class MediaServer {
 
   // MARK: Answers, on the threads of connections
 
-  private static func answer(_ connection: OpaquePointer, _ method: String, _ media: Media?) -> MHD_Result {
-    guard method == "GET" || method == "HEAD" else { return refuse(connection, 405) }
-    guard let media else { return refuse(connection, 404) }
+  private static func answer(
+    _ mhd: mhd_library, _ connection: OpaquePointer, _ method: String, _ media: Media?
+  ) -> MHD_Result {
+    guard method == "GET" || method == "HEAD" else { return refuse(mhd, connection, 405) }
+    guard let media else { return refuse(mhd, connection, 404) }
     var range: Range<Int>?
-    let stated = MHD_lookup_connection_value(connection, .HEADER_KIND, "Range").map { String(cString: $0) }
+    let stated = mhd.MHD_lookup_connection_value(connection, .HEADER_KIND, "Range")
+      .map { String(cString: $0) }
     if let bytes = media.bytes, let stated {
       switch ByteRange(stated, of: bytes) {
       case .whole: break
       case .part(let part): range = part
-      case .outside: return refuse(connection, 416, [("Content-Range", "bytes */\(bytes)")])
+      case .outside: return refuse(mhd, connection, 416, [("Content-Range", "bytes */\(bytes)")])
       }
     }
     let first = range?.lowerBound ?? 0
     let reader = Unmanaged.passRetained(MediaReader(media, firstByte: first))  // released by the response
     let size = (range?.count ?? media.bytes).map(UInt64.init) ?? mhd_size_unknown
-    let response = MHD_create_response_from_callback(
+    let response = mhd.MHD_create_response_from_callback(
       size, 16_384,
       { context, _, buffer, room in
         guard let context, let buffer else { return -2 }
@@ -181,22 +197,25 @@ final class MediaServer {
     if let range, let bytes = media.bytes {
       headers.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes)"))
     }
-    return send(connection, range == nil ? 200 : 206, response, headers)
+    return send(mhd, connection, range == nil ? 200 : 206, response, headers)
   }
 
   private static func refuse(
-    _ connection: OpaquePointer, _ status: UInt32, _ headers: [(String, String)] = []
+    _ mhd: mhd_library, _ connection: OpaquePointer, _ status: UInt32, _ headers: [(String, String)] = []
   ) -> MHD_Result {
-    guard let response = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) else { return .NO }
-    return send(connection, status, response, headers)
+    guard let response = mhd.MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) else {
+      return .NO
+    }
+    return send(mhd, connection, status, response, headers)
   }
 
   private static func send(
-    _ connection: OpaquePointer, _ status: UInt32, _ response: OpaquePointer, _ headers: [(String, String)]
+    _ mhd: mhd_library, _ connection: OpaquePointer, _ status: UInt32, _ response: OpaquePointer,
+    _ headers: [(String, String)]
   ) -> MHD_Result {
-    defer { MHD_destroy_response(response) }
-    for (name, value) in headers { MHD_add_response_header(response, name, value) }
-    return MHD_queue_response(connection, status, response)
+    defer { mhd.MHD_destroy_response(response) }
+    for (name, value) in headers { _ = mhd.MHD_add_response_header(response, name, value) }
+    return mhd.MHD_queue_response(connection, status, response)
   }
 }
 
@@ -223,4 +242,10 @@ enum ByteRange: Equatable {
     default: self = .whole
     }
   }
+}
+
+/// The library that serves media to a hub.
+package enum MediaLibrary {
+  /// The failure to load libmicrohttpd; nil when it is there.
+  package static var failure: LibraryError? { MediaServer.libraryFailure }
 }
