@@ -1,5 +1,5 @@
 internal import CEdit
-internal import EventLoop
+public import EventLoop
 
 /// A block of text that is being typed.
 public struct EditBuffer: Equatable, Sendable {
@@ -27,36 +27,46 @@ public struct EditBuffer: Equatable, Sendable {
 /// The commands of libedit for a text that is being typed: characters, words, what was cut, and the bindings of the
 /// user. Confined to one thread.
 final class EditLine {
+  private static let library = SharedLibrary<edit_library>(
+    "libedit.so.2", package: "libedit2", names: edit_names())
+
+  /// The failure to load it; nil when it is there.
+  fileprivate static var libraryFailure: LibraryError? { library.failure }
+
+  private let edit: edit_library
   private let line: OpaquePointer
   private var pending: ArraySlice<Unicode.Scalar> = []
 
   /// An editor whose terminal is at the descriptor `terminal`.
   /// - Returns: nil when it is no terminal.
-  init?(terminal: Int32) {
+  /// - Throws: the failure to load libedit.
+  init?(terminal: Int32) throws(LibraryError) {
+    edit = try Self.library.functions
     let read: edit_reader = { line, character in
-      guard let line, let context = edit_context(line) else { return 0 }
+      guard let line, let edit = try? EditLine.library.functions, let context = edit_context(edit, line)
+      else { return 0 }
       let editor = Unmanaged<EditLine>.fromOpaque(context).takeUnretainedValue()
       guard let scalar = editor.pending.popFirst() else { return 0 }
       character?.pointee = wchar_t(bitPattern: scalar.value)
       return 1
     }
-    guard let line = edit_open(terminal, read) else { return nil }
+    guard let line = edit_open(edit, terminal, read) else { return nil }
     self.line = line
     // Unretained: closed before this object ends.
-    edit_set_context(line, Unmanaged.passUnretained(self).toOpaque())
+    edit_set_context(edit, line, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  deinit { edit_close(line) }
+  deinit { edit_close(edit, line) }
 
   /// `true` while the terminal delivers single keys; set to `true` it empties the text.
   var isActive = false {
-    didSet { if isActive != oldValue { edit_set_active(line, isActive ? 1 : 0) } }
+    didSet { if isActive != oldValue { edit_set_active(edit, line, isActive ? 1 : 0) } }
   }
 
   /// The text and the cursor.
   var buffer: EditBuffer {
     get {
-      guard let info = el_wline(line)?.pointee, let start = info.buffer else { return EditBuffer() }
+      guard let info = edit.el_wline(line)?.pointee, let start = info.buffer else { return EditBuffer() }
       var text = String.UnicodeScalarView()
       for offset in 0..<(info.lastchar - start) {
         text.append(Unicode.Scalar(UInt32(bitPattern: start[offset])) ?? "\u{FFFD}")
@@ -64,20 +74,20 @@ final class EditLine {
       return EditBuffer(String(text), cursor: info.cursor - start)
     }
     set {
-      _ = el_cursor(line, Int32.max >> 1)
+      _ = edit.el_cursor(line, Int32.max >> 1)
       let length = buffer.text.unicodeScalars.count
-      if length > 0 { el_deletestr(line, Int32(clamping: length)) }
+      if length > 0 { edit.el_deletestr(line, Int32(clamping: length)) }
       insert(newValue.text)
-      _ = el_cursor(line, Int32(clamping: newValue.cursor - newValue.text.unicodeScalars.count))
+      _ = edit.el_cursor(line, Int32(clamping: newValue.cursor - newValue.text.unicodeScalars.count))
     }
   }
 
   /// Runs the command of a key.
-  func edit(_ key: Key) {
+  func run(_ key: Key) {
     pending = key.scalars[...]
     while !pending.isEmpty {
       var count: Int32 = 0
-      _ = el_wgets(line, &count)
+      _ = edit.el_wgets(line, &count)
     }
   }
 
@@ -85,7 +95,7 @@ final class EditLine {
   func insert(_ text: String) {
     // A part at a time: the line grows by what is inserted at once.
     for part in Array(text.unicodeScalars).map({ wchar_t(bitPattern: $0.value) }).chunks(of: 512) {
-      _ = el_winsertstr(line, part + [0])
+      _ = edit.el_winsertstr(line, part + [0])
     }
   }
 }
@@ -94,4 +104,10 @@ extension Array {
   fileprivate func chunks(of size: Int) -> [[Element]] {
     stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
+}
+
+/// The library that edits lines.
+public enum EditLibrary {
+  /// The failure to load libedit; nil when it is there.
+  public static var failure: LibraryError? { EditLine.libraryFailure }
 }

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// The ways to complete a word.
@@ -55,8 +55,9 @@ public final class LineEditor {
 
   /// An editor for the terminal at a descriptor.
   /// - Returns: nil when it is no terminal.
-  public init?(terminal: Int32, screen: any LineScreen, history: History) {
-    guard let settings = TerminalSettings(of: terminal), let line = EditLine(terminal: terminal) else {
+  /// - Throws: the failure to load libedit.
+  public init?(terminal: Int32, screen: any LineScreen, history: History) throws(LibraryError) {
+    guard let settings = TerminalSettings(of: terminal), let line = try EditLine(terminal: terminal) else {
       return nil
     }
     (self.line, self.settings, self.screen, self.history) = (line, settings, screen, history)
@@ -206,7 +207,7 @@ public final class LineEditor {
 
   private func edit(_ key: Key) {
     let before = line.buffer
-    line.edit(key)
+    line.run(key)
     // A cursor inside of a character moves on to its edge.
     let after = line.buffer
     var offset = 0

@@ -23,9 +23,12 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
 
   /// The screen for `prompt` on standard input and output.
   /// - Returns: nil when the system has no editor for this terminal.
-  init?(_ prompt: Prompt, loop: EventLoop, history: History) {
+  /// - Throws: the failure to load the editor.
+  init?(_ prompt: Prompt, loop: EventLoop, history: History) throws(LibraryError) {
     (self.prompt, self.loop) = (prompt, loop)
-    guard let editor = LineEditor(terminal: STDIN_FILENO, screen: self, history: history) else { return nil }
+    guard let editor = try LineEditor(terminal: STDIN_FILENO, screen: self, history: history) else {
+      return nil
+    }
     self.editor = editor
     editor.onBlock = { [unowned self, unowned prompt] text in
       rest()

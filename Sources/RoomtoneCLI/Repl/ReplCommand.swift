@@ -63,11 +63,16 @@ enum ReplCommand {
     return prompt.evaluateInput().status
   }
 
-  /// Returns the editor of lines; nil for a terminal that can't move its cursor.
+  /// Returns the editor of lines; nil for a terminal that can't move its cursor, and, with a warning, without libedit.
   private static func screen(_ prompt: Prompt, _ engine: Engine) -> PromptScreen? {
     let name = getenv("TERM").map { String(cString: $0) } ?? ""
     guard name != "dumb", !name.isEmpty else { return nil }
-    return PromptScreen(prompt, loop: engine.loop, history: History(path: historyFile()))
+    do throws(LibraryError) {
+      return try PromptScreen(prompt, loop: engine.loop, history: History(path: historyFile()))
+    } catch {
+      Terminal.log(.warn, "lines can't be edited or completed here: \(error)", [])
+      return nil
+    }
   }
 
   /// Returns the path of the history, whose folder is created; nil without a home.
