@@ -45,7 +45,8 @@ public struct RecordingTag: Sendable, Equatable {
 
   /// Returns the bytes to begin a file with.
   /// - Parameter padding: the bytes that are left empty for `update`, at most 1 MiB.
-  /// - Throws: `record.write` when the process has no descriptor, or TagLib no memory, to make it with.
+  /// - Throws: `record.write` when the process has no descriptor, or TagLib no memory, to make it with, or TagLib can't be
+  ///   loaded.
   public func make(padding: Int = 2048) throws(RecordError) -> [UInt8] {
     let frames = try frames(after: [], limit: Self.longestText)
     return Self.tag(frames, length: Self.headLength + frames.count + max(0, min(padding, Self.longestTag)))
@@ -106,17 +107,26 @@ public struct RecordingTag: Sendable, Equatable {
 
   // MARK: TagLib
 
+  private static let library = SharedLibrary<tag_library>(
+    "libtag_c.so.0", package: "libtagc0", names: tag_names())
+  /// The failure to load TagLib; nil when it is there.
+  static var libraryFailure: LibraryError? { library.failure }
+
   /// The length in bytes of a tag's header.
   private static let headLength = 10
 
   /// Returns the frames of an ID3v2.4 tag: those of `old`, updated to these values.
   private func frames(after old: [UInt8], limit: Int) throws(RecordError) -> ArraySlice<UInt8> {
+    let taglib: tag_library
+    do throws(LibraryError) { taglib = try Self.library.functions } catch {
+      throw RecordError(.write, "can't make a tag: \(error.message)", hint: error.hint)
+    }
     let memory = LinuxFiles.inMemory(name: "tag")
     guard memory >= 0 else { throw RecordError("make", "a tag", errno: -memory) }
     defer { close(memory) }
     let path = "/proc/self/fd/\(memory)"
     try FileBytes.write(old[...], memory, path, at: 0)
-    guard save(into: path, limit: limit) else {
+    guard save(into: path, limit: limit, taglib) else {
       throw RecordError(.write, "TagLib can't make a tag", hint: "see that /proc is there")
     }
     let head = try FileBytes.read(memory, path, at: 0, count: Self.headLength)
@@ -128,18 +138,18 @@ public struct RecordingTag: Sendable, Equatable {
     return frames + Self.textFrame("TDRC", start.formatted("%Y-%m-%dT%H:%M:%S"))
   }
 
-  private func save(into path: String, limit: Int) -> Bool {
+  private func save(into path: String, limit: Int, _ taglib: tag_library) -> Bool {
     // freed below
-    guard let file = taglib_file_new_type(path, TagLib_File_MPEG) else { return false }
-    defer { taglib_file_free(file) }
-    guard taglib_file_is_valid(file) != 0, let tag = taglib_file_tag(file) else { return false }
-    if let title = Self.clean(title, limit) { taglib_tag_set_title(tag, title) }
-    if let artist = Self.clean(artist, limit) { taglib_tag_set_artist(tag, artist) }
-    if let album = Self.clean(album, limit) { taglib_tag_set_album(tag, album) }
-    if let comment = Self.clean(comment, limit) { taglib_tag_set_comment(tag, comment) }
-    if let genre = Self.clean(genre, limit) { taglib_tag_set_genre(tag, genre) }
-    if let track { taglib_tag_set_track(tag, UInt32(clamping: track)) }
-    return taglib_file_save(file) != 0
+    guard let file = taglib.taglib_file_new_type(path, TagLib_File_MPEG) else { return false }
+    defer { taglib.taglib_file_free(file) }
+    guard taglib.taglib_file_is_valid(file) != 0, let tag = taglib.taglib_file_tag(file) else { return false }
+    if let title = Self.clean(title, limit) { taglib.taglib_tag_set_title(tag, title) }
+    if let artist = Self.clean(artist, limit) { taglib.taglib_tag_set_artist(tag, artist) }
+    if let album = Self.clean(album, limit) { taglib.taglib_tag_set_album(tag, album) }
+    if let comment = Self.clean(comment, limit) { taglib.taglib_tag_set_comment(tag, comment) }
+    if let genre = Self.clean(genre, limit) { taglib.taglib_tag_set_genre(tag, genre) }
+    if let track { taglib.taglib_tag_set_track(tag, UInt32(clamping: track)) }
+    return taglib.taglib_file_save(file) != 0
   }
 
   /// Returns a frame with a text of ASCII. Source: ID3v2.4 §4.2.
@@ -167,4 +177,10 @@ public struct RecordingTag: Sendable, Equatable {
     let bytes = Array("ID3".utf8) + [4, 0, 0] + size + frames
     return bytes + [UInt8](repeating: 0, count: length - bytes.count)
   }
+}
+
+/// The library that makes the tags of recordings.
+package enum TagLibrary {
+  /// The failure to load TagLib; nil when it is there.
+  package static var failure: LibraryError? { RecordingTag.libraryFailure }
 }

@@ -45,9 +45,10 @@ final class RecorderCore: @unchecked Sendable {
   private var rows: [RecordingEntry] = []
   /// The troubles that were logged and still last.
   private var reported: Set<Trouble> = []
-  private enum Trouble: String {
+  enum Trouble: String {
     case catalogue = "the catalogue of recordings can't be kept"
     case expiry = "recordings that are too old can't be deleted"
+    case tags = "recordings get no tags"
   }
 
   init(
@@ -253,7 +254,8 @@ final class RecorderCore: @unchecked Sendable {
     }
   }
 
-  private func report(_ trouble: Trouble, _ error: any Error) {
+  /// Logs a trouble once while it lasts.
+  func report(_ trouble: Trouble, _ error: any Error) {
     if reported.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
   }
 

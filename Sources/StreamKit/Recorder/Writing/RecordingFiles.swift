@@ -149,7 +149,11 @@ final class RecordingFiles {
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.address.description)
     }
-    guard var headers else { return .frames(tag) }
+    guard var headers else {
+      guard tag != nil, let failure = RecordingTag.libraryFailure else { return .frames(tag) }
+      core.report(.tags, failure)
+      return .frames(nil)
+    }
     if let tag { headers.comments = tag.added(to: headers.comments) }
     // Streams that are chained in a file have different numbers.
     let name = Array("\(file.path) \(entry.start)".utf8)
