@@ -1,5 +1,34 @@
 #pragma once
 #include <alsa/asoundlib.h>
+#include "../CLinux/library.h"
+
+#define ALSA_FUNCTIONS(each)               \
+  each(snd_asoundlib_version)              \
+  each(snd_card_get_name)                  \
+  each(snd_card_next)                      \
+  each(snd_lib_error_set_local)            \
+  each(snd_pcm_avail)                      \
+  each(snd_pcm_close)                      \
+  each(snd_pcm_delay)                      \
+  each(snd_pcm_drain)                      \
+  each(snd_pcm_drop)                       \
+  each(snd_pcm_get_params)                 \
+  each(snd_pcm_hw_params_any)              \
+  each(snd_pcm_hw_params_free)             \
+  each(snd_pcm_hw_params_get_channels_max) \
+  each(snd_pcm_hw_params_malloc)           \
+  each(snd_pcm_hw_params_test_channels)    \
+  each(snd_pcm_nonblock)                   \
+  each(snd_pcm_open)                       \
+  each(snd_pcm_prepare)                    \
+  each(snd_pcm_recover)                    \
+  each(snd_pcm_set_params)                 \
+  each(snd_pcm_start)                      \
+  each(snd_pcm_state)                      \
+  each(snd_pcm_wait)                       \
+  each(snd_pcm_writei)                     \
+  each(snd_strerror)
+LIBRARY(alsa, ALSA_FUNCTIONS)
 
 // Without this the library writes its complaints to standard error; what matters comes as a return code.
 static void alsa_say_nothing(
@@ -7,4 +36,4 @@ static void alsa_say_nothing(
   (void)file, (void)line, (void)function, (void)error, (void)format, (void)arguments;
 }
 // For the calling thread only.
-static inline void alsa_silence_messages(void) { snd_lib_error_set_local(alsa_say_nothing); }
+static inline void alsa_silence_messages(struct alsa_library alsa) { alsa.snd_lib_error_set_local(alsa_say_nothing); }

@@ -1,6 +1,6 @@
 package import AudioCore
 internal import CALSA
-internal import EventLoop
+package import EventLoop
 internal import Glibc
 
 /// A PCM device of ALSA: a sound card, or a software device. The door to libasound.
@@ -29,10 +29,15 @@ final class ALSASink: CardSink {
 
   private struct Handle: ~Copyable {
     let raw: OpaquePointer
-    deinit { snd_pcm_close(raw) }
+    let alsa: alsa_library
+    deinit { _ = alsa.snd_pcm_close(raw) }
   }
 
+  fileprivate static let library = SharedLibrary<alsa_library>(
+    "libasound.so.2", package: "libasound2", names: alsa_names())
+
   private let device: String
+  private let alsa: alsa_library
   private var handle: Handle?
   private(set) var hasStalled = false
   private var isWide = false
@@ -46,9 +51,10 @@ final class ALSASink: CardSink {
   /// Opens the card called `device` (`"default"`, `"hw:1"`).
   /// - Throws: `audio.no_output` with ALSA's words.
   convenience init(device: String, format: AudioFormat) throws(AudioError) {
+    let alsa = try Self.functions(for: device)
     try self.init(device: device, format: format) { raw in
       // A card that another program has is refused at once, and not waited for.
-      snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+      alsa.snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
     }
   }
 
@@ -58,25 +64,26 @@ final class ALSASink: CardSink {
   init(
     device: String, format: AudioFormat, open: (_ pcm: inout OpaquePointer?) -> Int32
   ) throws(AudioError) {
-    alsa_silence_messages()
+    alsa = try Self.functions(for: device)
+    alsa_silence_messages(alsa)
     self.device = device
     self.format = format
     var raw: OpaquePointer?
     let status = open(&raw)
-    guard status == 0, let raw else { throw Self.error(device, status) }
-    let handle = Handle(raw: raw)
-    cardChannels = try Self.channels(of: raw, atLeast: format.channels, device)
+    guard status == 0, let raw else { throw error(status) }
+    let handle = Handle(raw: raw, alsa: alsa)
+    cardChannels = try channels(of: raw, atLeast: format.channels)
     var refusal: Int32 = -1
     for sampleFormat in Self.sampleFormats where refusal < 0 {
-      refusal = snd_pcm_set_params(
+      refusal = alsa.snd_pcm_set_params(
         raw, sampleFormat, SND_PCM_ACCESS_RW_INTERLEAVED, UInt32(cardChannels), UInt32(format.sampleRate), 1,
         Self.bufferTime)
       isWide = sampleFormat == SND_PCM_FORMAT_S32_LE
     }
-    guard refusal >= 0 else { throw Self.error(device, refusal) }
-    snd_pcm_nonblock(raw, 1)
+    guard refusal >= 0 else { throw error(refusal) }
+    _ = alsa.snd_pcm_nonblock(raw, 1)
     var (buffer, period): (snd_pcm_uframes_t, snd_pcm_uframes_t) = (0, 0)
-    snd_pcm_get_params(raw, &buffer, &period)
+    _ = alsa.snd_pcm_get_params(raw, &buffer, &period)
     bufferFrames = Int(buffer)
     self.handle = consume handle
   }
@@ -109,19 +116,17 @@ final class ALSASink: CardSink {
 
   /// Returns the least number of channels, `least` or more, that a card accepts.
   /// - Throws: `audio.no_output` when it has fewer.
-  private static func channels(
-    of raw: OpaquePointer, atLeast least: Int, _ device: String
-  ) throws(AudioError) -> Int {
+  private func channels(of raw: OpaquePointer, atLeast least: Int) throws(AudioError) -> Int {
     var parameters: OpaquePointer?
-    guard snd_pcm_hw_params_malloc(&parameters) == 0, let parameters else { return least }
-    defer { snd_pcm_hw_params_free(parameters) }
-    guard snd_pcm_hw_params_any(raw, parameters) >= 0 else { return least }
-    for count in least...max(least, mostChannels)
-    where snd_pcm_hw_params_test_channels(raw, parameters, UInt32(count)) == 0 {
+    guard alsa.snd_pcm_hw_params_malloc(&parameters) == 0, let parameters else { return least }
+    defer { alsa.snd_pcm_hw_params_free(parameters) }
+    guard alsa.snd_pcm_hw_params_any(raw, parameters) >= 0 else { return least }
+    for count in least...max(least, Self.mostChannels)
+    where alsa.snd_pcm_hw_params_test_channels(raw, parameters, UInt32(count)) == 0 {
       return count
     }
     var most: UInt32 = 0
-    snd_pcm_hw_params_get_channels_max(parameters, &most)
+    _ = alsa.snd_pcm_hw_params_get_channels_max(parameters, &most)
     throw .noOutput(
       "channel \(least) of the sound card \"\(device)\"",
       cause: most == 1 ? "it has one channel" : "it has \(most) channels",
@@ -131,26 +136,26 @@ final class ALSASink: CardSink {
   var delay: Int {
     guard let raw = handle?.raw else { return 0 }
     var frames: snd_pcm_sframes_t = 0
-    return snd_pcm_delay(raw, &frames) == 0 ? max(0, Int(frames)) : 0
+    return alsa.snd_pcm_delay(raw, &frames) == 0 ? max(0, Int(frames)) : 0
   }
 
   var held: Int {
     guard let raw = handle?.raw else { return 0 }
-    let room = snd_pcm_avail(raw)
+    let room = alsa.snd_pcm_avail(raw)
     return room < 0 ? 0 : max(0, bufferFrames - Int(room))
   }
 
   func start() throws {
-    guard let raw = handle?.raw, snd_pcm_state(raw) == SND_PCM_STATE_PREPARED else { return }
-    let status = snd_pcm_start(raw)
-    if status < 0 { throw Self.error(device, status) }
+    guard let raw = handle?.raw, alsa.snd_pcm_state(raw) == SND_PCM_STATE_PREPARED else { return }
+    let status = alsa.snd_pcm_start(raw)
+    if status < 0 { throw error(status) }
   }
 
   func rest() throws {
     guard let raw = handle?.raw else { return }
     try drain(raw)
-    let status = snd_pcm_prepare(raw)
-    if status < 0 { throw Self.error(device, status) }
+    let status = alsa.snd_pcm_prepare(raw)
+    if status < 0 { throw error(status) }
   }
 
   func finish() throws {
@@ -166,16 +171,16 @@ final class ALSASink: CardSink {
     try start()
     let began = monotonicNanoseconds()
     while true {
-      let room = snd_pcm_avail(raw)
+      let room = alsa.snd_pcm_avail(raw)
       // An underrun: all of it has been played.
       if room >= snd_pcm_sframes_t(bufferFrames) || room == -snd_pcm_sframes_t(EPIPE) { break }
-      if room < 0 { throw Self.error(device, Int32(room)) }
+      if room < 0 { throw error(Int32(room)) }
       guard monotonicNanoseconds() - began < Self.longestStall else { throw stalled() }
       sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 5_000_000)
     }
-    snd_pcm_drop(raw)
-    let status = snd_pcm_prepare(raw)
-    if status < 0 { throw Self.error(device, status) }
+    _ = alsa.snd_pcm_drop(raw)
+    let status = alsa.snd_pcm_prepare(raw)
+    if status < 0 { throw error(status) }
   }
 
   /// Waits until all frames have been heard.
@@ -184,8 +189,8 @@ final class ALSASink: CardSink {
     let began = monotonicNanoseconds()
     let length = Int64(delay) * 1_000_000_000 / Int64(format.sampleRate)
     // Not blocking: ALSA begins to drain, and is asked until it has.
-    while snd_pcm_drain(raw) == -EAGAIN {
-      guard [SND_PCM_STATE_DRAINING, SND_PCM_STATE_RUNNING].contains(snd_pcm_state(raw)) else { return }
+    while alsa.snd_pcm_drain(raw) == -EAGAIN {
+      guard [SND_PCM_STATE_DRAINING, SND_PCM_STATE_RUNNING].contains(alsa.snd_pcm_state(raw)) else { return }
       guard monotonicNanoseconds() - began < length + Self.longestStall else { throw stalled() }
       sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 2_000_000)
     }
@@ -211,7 +216,7 @@ final class ALSASink: CardSink {
     var waiting: Int64?
     let frames = bytes.count / frameBytes
     while done < frames {
-      let written = snd_pcm_writei(
+      let written = alsa.snd_pcm_writei(
         raw, bytes.baseAddress?.advanced(by: done * frameBytes), snd_pcm_uframes_t(frames - done))
       if written > 0 {
         done += Int(written)
@@ -224,38 +229,50 @@ final class ALSASink: CardSink {
         waiting = since
         guard now - since < Self.longestStall else { throw stalled() }
         // A failure shows with the next write.
-        snd_pcm_wait(raw, 100)
+        _ = alsa.snd_pcm_wait(raw, 100)
         if now - since > Self.quickWait {
           sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 1_000_000)
         }
         continue
       }
       recoveries += 1
-      let status = snd_pcm_recover(raw, Int32(written), 1)
-      if status < 0 || recoveries > Self.mostRecoveries { throw Self.error(device, Int32(written)) }
+      let status = alsa.snd_pcm_recover(raw, Int32(written), 1)
+      if status < 0 || recoveries > Self.mostRecoveries { throw error(Int32(written)) }
     }
   }
 
-  private static func error(_ device: String, _ status: Int32) -> AudioError {
-    let cause = snd_strerror(status).map { String(cString: $0).lowercased() } ?? "error \(status)"
+  /// Returns the functions of ALSA.
+  /// - Throws: `audio.no_output` when it can't be loaded.
+  private static func functions(for device: String) throws(AudioError) -> alsa_library {
+    do throws(LibraryError) { return try library.functions } catch {
+      throw .noOutput("the sound card \"\(device)\"", cause: error.message, hint: error.hint)
+    }
+  }
+
+  private func error(_ status: Int32) -> AudioError {
+    let cause = alsa.snd_strerror(status).map { String(cString: $0).lowercased() } ?? "error \(status)"
     return .noOutput("the sound card \"\(device)\"", cause: cause, hint: "`aplay -L` lists the cards")
   }
 }
 
 /// The sound cards of the machine.
 package enum SoundCards {
-  /// The version of libasound, as `1.2.8`.
-  package static var libraryVersion: String {
-    snd_asoundlib_version().map { String(cString: $0) } ?? "unknown"
+  /// The version of libasound, as `1.2.8`; nil when it can't be loaded.
+  package static var libraryVersion: String? {
+    (try? ALSASink.library.functions)?.snd_asoundlib_version().map { String(cString: $0) }
   }
 
-  /// The names of the cards, which need not open.
+  /// The failure to load libasound; nil when it is there.
+  package static var libraryFailure: LibraryError? { ALSASink.library.failure }
+
+  /// The names of the cards, which need not open; none without libasound.
   package static var names: [String] {
-    alsa_silence_messages()
+    guard let alsa = try? ALSASink.library.functions else { return [] }
+    alsa_silence_messages(alsa)
     var (names, card): ([String], Int32) = ([], -1)
-    while snd_card_next(&card) == 0, card >= 0 {
+    while alsa.snd_card_next(&card) == 0, card >= 0 {
       var name: UnsafeMutablePointer<CChar>?
-      guard snd_card_get_name(card, &name) == 0, let name else { continue }
+      guard alsa.snd_card_get_name(card, &name) == 0, let name else { continue }
       names.append(String(cString: name))
       free(name)
     }
