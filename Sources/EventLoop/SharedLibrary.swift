@@ -7,6 +7,9 @@ public struct LibraryError: Error, Equatable, CustomStringConvertible {
   /// The advice to the user in one line: "apt install libedit2".
   public let hint: String
 
+  /// Creates a failure.
+  public init(message: String, hint: String) { (self.message, self.hint) = (message, hint) }
+
   /// The message and the hint in one line.
   public var description: String { "\(message); \(hint)" }
 }

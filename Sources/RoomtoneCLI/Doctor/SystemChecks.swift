@@ -7,6 +7,7 @@ internal import Glibc
 internal import HTTP
 internal import HeadsetLink
 internal import Home
+internal import LineEditor
 internal import LuaRuntime
 internal import Roomtone
 internal import Scheduling
@@ -21,7 +22,10 @@ enum SystemChecks {
     return [
       Check("version") { .ok("version", "roomtone \(Product.version)") },
       Check(libraries.map(\.name)) {
-        libraries.map { name, version in .ok(name, version ?? loadedFile(of: name) ?? "linked") }
+        libraries.map { name, version, failure in
+          if let failure { return .warn(name, failure.message, hint: failure.hint) }
+          return .ok(name, version ?? loadedFile(of: name) ?? "loaded")
+        }
       },
       Check("open files", openFiles),
       Check("sound", isAskedFor: configuration.namesOutput) {
@@ -37,11 +41,17 @@ enum SystemChecks {
 
   // MARK: Libraries
 
-  private static var libraries: [(name: String, version: String?)] {
-    [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
-      ("curl", CurlLibrary.version), ("SQLite", Database.libraryVersion),
-      ("ALSA", SoundCards.libraryVersion), ("tag", nil), ("xml2", XMLLibrary.version),
-      ("crypto", CryptoLibrary.version), ("z", nil), ("edit", nil),
+  /// The libraries; those that are loaded at their first use, with the failure to load them.
+  private static var libraries: [(name: String, version: String?, failure: LibraryError?)] {
+    let linked =
+      [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
+        ("curl", CurlLibrary.version), ("SQLite", Database.libraryVersion), ("xml2", XMLLibrary.version),
+        ("crypto", CryptoLibrary.version), ("z", nil),
+      ]
+    return linked.map { ($0.0, $0.1, nil) } + [
+      ("ALSA", SoundCards.libraryVersion, SoundCards.libraryFailure), ("tag", nil, TagLibrary.failure),
+      ("edit", nil, EditLibrary.failure), ("microhttpd", nil, MediaLibrary.failure),
+      ("avahi-client", nil, AvahiLibrary.failure),
     ]
   }
 
@@ -92,9 +102,11 @@ enum SystemChecks {
     } catch {
       return .problem(
         "sound", isAskedFor: isAskedFor, "\(error.message); \(listed)",
-        hint: cards.isEmpty
-          ? "without a card, --output null or wav:DIR takes the sound"
-          : "`aplay -L` lists the devices; the user must be in the group audio")
+        hint: SoundCards.libraryFailure != nil
+          ? nil
+          : cards.isEmpty
+            ? "without a card, --output null or wav:DIR takes the sound"
+            : "`aplay -L` lists the devices; the user must be in the group audio")
     }
   }
 

@@ -245,7 +245,8 @@ final class ALSASink: CardSink {
   /// - Throws: `audio.no_output` when it can't be loaded.
   private static func functions(for device: String) throws(AudioError) -> alsa_library {
     do throws(LibraryError) { return try library.functions } catch {
-      throw .noOutput("the sound card \"\(device)\"", cause: error.message, hint: error.hint)
+      // The hint too: houses that go on without sound log the cause alone.
+      throw .noOutput("the sound card \"\(device)\"", cause: "\(error)")
     }
   }
 
