@@ -1,14 +1,16 @@
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
 
 @Suite("libraries that are loaded at their first use", .waiting) struct LibraryTests {
   /// A home with a folder in which each of these libraries is a file that is none.
-  private static func home() throws -> Home {
+  private static func home(_ others: [String] = ["libtag_c.so.0", "libcurl.so.4"]) throws -> Home {
     let home = try Home()
-    for name in [
-      "libavahi-client.so.3", "libmicrohttpd.so.12", "libedit.so.2", "libtag_c.so.0", "libasound.so.2",
-    ] { try home.write(Array("no library".utf8), to: "broken/\(name)") }
+    guard mkdir(home.path("broken"), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
+    for name in ["libavahi-client.so.3", "libmicrohttpd.so.12", "libedit.so.2", "libasound.so.2"] + others {
+      try home.write(Array("no library".utf8), to: "broken/\(name)")
+    }
     return home
   }
 
@@ -20,7 +22,7 @@ import Testing
     let outcome = try Home().runInShell("LD_TRACE_LOADED_OBJECTS=1 exec \"$ROOMTONE\"")
     let names = outcome.lines.compactMap { $0.split(whereSeparator: \.isWhitespace).first }
     #expect(names.contains { $0.hasPrefix("libsndfile.so") }, "\(outcome)")
-    for name in ["avahi", "dbus", "microhttpd", "edit", "tag", "asound"] {
+    for name in ["avahi", "dbus", "microhttpd", "edit", "tag", "asound", "curl", "ssl", "ldap"] {
       #expect(!names.contains { $0.hasPrefix("lib\(name)") }, "\(name)")
     }
     #expect(try Self.home().runInShell("\(Self.roomtone) run --output null /dev/null").status == 0)
@@ -30,7 +32,8 @@ import Testing
   func doctor() throws {
     let outcome = try Self.home().runInShell("\(Self.roomtone) doctor --offline")
     for (name, file, package) in [
-      ("ALSA", "libasound.so.2", "libasound2"), ("tag", "libtag_c.so.0", "libtagc0"),
+      ("curl", "libcurl.so.4", "libcurl4"), ("ALSA", "libasound.so.2", "libasound2"),
+      ("tag", "libtag_c.so.0", "libtagc0"),
       ("edit", "libedit.so.2", "libedit2"), ("microhttpd", "libmicrohttpd.so.12", "libmicrohttpd12"),
       ("avahi-client", "libavahi-client.so.3", "libavahi-client3"),
     ] {
@@ -43,7 +46,7 @@ import Testing
 
   @Test("a recording without TagLib is kept, without tags, and a warning says why")
   func record() throws {
-    let (station, home) = (try RecordTests.station(), try Self.home())
+    let (station, home) = (try RecordTests.station(), try Self.home(["libtag_c.so.0"]))
     let outcome = try home.runInShell(
       "\(Self.roomtone) record \(station.url("/live")) --for 3s -o a.mp3")
     #expect(outcome.status == 0 && outcome.output.hasPrefix("recorded "), "\(outcome)")
@@ -53,13 +56,29 @@ import Testing
     #expect(try readBytes(home.path("a.mp3")).first == 0xFF)
   }
 
+  @Test("streams without libcurl are a failure in one line, with its package")
+  func stream() throws {
+    let outcome = try Self.home().runInShell(
+      "\(Self.roomtone) record http://127.0.0.1:1/live --for 3s -o a.mp3")
+    #expect(outcome.status != 0 && outcome.errorLines.count == 1, "\(outcome)")
+    #expect(outcome.errors.contains("libcurl.so.4 can't be loaded: "), "\(outcome)")
+    #expect(outcome.errors.contains("apt install libcurl4"), "\(outcome)")
+    let home = try Self.home()
+    try home.script("require('http').get('http://127.0.0.1:1/')", as: "get.lua")
+    let request = try home.runInShell("\(Self.roomtone) run --output null get.lua")
+    #expect(request.status != 0 && request.errors.contains("libcurl.so.4 can't be loaded: "), "\(request)")
+    #expect(request.errors.contains("apt install libcurl4"), "\(request)")
+  }
+
   @Test("a prompt without libedit reads plain lines")
   func prompt() throws {
-    let prompt = try Self.home().startInShell(
+    let home = try Self.home()
+    defer { withExtendedLifetime(home) {} }  // its folder is there while the process runs
+    let prompt = try home.startInShell(
       "TERM=xterm \(Self.roomtone) repl --output null", input: .terminal)
     try prompt.expect("> ")
     try prompt.type("20 + 22\n")
-    try prompt.expect("42")
+    try prompt.expect("42\r\n> ")
     try prompt.type("\u{4}")
     let outcome = try prompt.finish()
     #expect(outcome.status == 0 && outcome.errorLines.count == 1, "\(outcome)")
@@ -69,7 +88,7 @@ import Testing
 
   @Test("speakers behind a library that is missing are a failure in one line, with its package")
   func speakers() throws {
-    let home = try Self.home()
+    let home = try Self.home([])  // with libcurl, by which a hub is reached
     try home.tune(frames: 4_800)
     for (house, package) in [
       ("driver = 'hkwhub', url = 'http://127.0.0.1:1', serve = '127.0.0.1'", "libmicrohttpd12"),

@@ -59,8 +59,8 @@ import Testing
     let check = try #require(checks.first { $0.names.contains("Lua") })
     #expect(
       check.names == [
-        "Lua", "mpg123", "faad", "sndfile", "FLAC", "vorbis", "opus", "soxr", "curl", "SQLite", "xml2",
-        "crypto", "z", "ALSA", "tag", "edit", "microhttpd", "avahi-client",
+        "Lua", "mpg123", "faad", "sndfile", "FLAC", "vorbis", "opus", "soxr", "SQLite", "xml2", "crypto",
+        "z", "curl", "ALSA", "tag", "edit", "microhttpd", "avahi-client",
       ])
     for finding in check.run() {
       #expect(finding.state == .ok && finding.detail.contains { $0.isNumber }, "\(finding)")

@@ -4,6 +4,7 @@ internal import Glibc
 
 /// A failure of libcurl with the state of its transfer, on which the meaning of libcurl's codes depends.
 struct CurlFailure {
+  let curl: curl_library
   let code: CURLcode
   /// The error number of the last system call on the socket, 0 for none.
   let systemError: Int32
@@ -36,12 +37,12 @@ struct CurlFailure {
   /// Returns the error of this failure.
   /// - Parameter words: libcurl's own about this transfer, empty when it has none.
   func error(for request: HTTPRequest, words: String) -> HTTPError {
-    var words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
+    var words = words.isEmpty ? CurlLibrary.text(curl.curl_easy_strerror(code)) : words
     words = String(String.UnicodeScalarView(words.unicodeScalars.filter { $0.value >= 0x20 }))
     if let credentials = request.credentials {
       // libcurl's messages have never contained credentials; if one does, its general message is used.
       let secrets = [credentials.user, credentials.password].filter { $0.count > 2 }
-      if secrets.contains(where: words.contains) { words = String(cString: curl_easy_strerror(code)) }
+      if secrets.contains(where: words.contains) { words = CurlLibrary.text(curl.curl_easy_strerror(code)) }
     }
     if code == CURLE_SSL_CACERT_BADFILE, let file = request.certificateFile {
       let reason = HTTPError(.tls, host: request.host, "no certificates can be read from \(file)")

@@ -12,6 +12,7 @@ final class CurlLoop: @unchecked Sendable {
   static let maximumConnecting = 32
 
   let loop = EventLoop(name: "network")
+  private let curl: curl_library
   private let isOpen = Lock(true)
   private let multi: UnsafeMutableRawPointer
   private var hasRun = false
@@ -26,17 +27,19 @@ final class CurlLoop: @unchecked Sendable {
 
   /// `true` once libcurl is initialized for the process. Source: curl_global_init(3); safe from any thread
   /// since 7.84.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  private static let isReady =
+    (try? CurlLibrary.functions)?.curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   /// - Throws: `.system`.
   init() throws(HTTPError) {
-    guard Self.isReady, let multi = curl_multi_init() else {
+    curl = try CurlLibrary.functions
+    guard Self.isReady, let multi = curl.curl_multi_init() else {
       throw HTTPError(.system, host: nil, "libcurl does not start")
     }
     self.multi = multi
   }
 
-  deinit { if !hasRun { curl_multi_cleanup(multi) } }
+  deinit { if !hasRun { _ = curl.curl_multi_cleanup(multi) } }
 
   // MARK: On any thread
 
@@ -64,11 +67,11 @@ final class CurlLoop: @unchecked Sendable {
   func run() {
     hasRun = true
     let context = Unmanaged.passRetained(self)  // released below, when libcurl makes no further calls
-    curl_multi_set_socket_function(multi, Self.socketChanged, context.toOpaque())
-    curl_multi_set_timer_function(multi, Self.timerChanged, context.toOpaque())
+    curl_multi_set_socket_function(curl, multi, Self.socketChanged, context.toOpaque())
+    curl_multi_set_timer_function(curl, multi, Self.timerChanged, context.toOpaque())
     let hold = loop.hold("the network thread waits for requests")
     _ = loop.run(until: { isDone })
-    curl_multi_cleanup(multi)
+    _ = curl.curl_multi_cleanup(multi)
     timer?.cancel()
     timer = nil
     roundTimer?.cancel()
@@ -81,7 +84,8 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   func start(_ request: HTTPRequest, handle: HTTPTransfer, receiver: any HTTPReceiver) {
-    let transfer = CurlTransfer(request, handle: handle, receiver: receiver) { [unowned self] transfer in
+    let transfer = CurlTransfer(curl, request, handle: handle, receiver: receiver) {
+      [unowned self] transfer in
       releaseSlot(of: transfer)
     }
     transfers[ObjectIdentifier(handle)] = transfer
@@ -125,9 +129,10 @@ final class CurlLoop: @unchecked Sendable {
         let easy = try transfer.open()
         transfer.isConnecting = true
         connecting += 1
-        let status = curl_multi_add_handle(multi, easy)
+        let status = curl.curl_multi_add_handle(multi, easy)
         if status != CURLM_OK {
-          throw HTTPError(.system, host: transfer.request.host, String(cString: curl_multi_strerror(status)))
+          throw HTTPError(
+            .system, host: transfer.request.host, CurlLibrary.text(curl.curl_multi_strerror(status)))
         }
       } catch {
         _ = remove(transfer.handle)
@@ -148,7 +153,7 @@ final class CurlLoop: @unchecked Sendable {
   private func remove(_ handle: HTTPTransfer) -> CurlTransfer? {
     guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(handle)) else { return nil }
     if let easy = transfer.easy {
-      curl_multi_remove_handle(multi, easy)
+      _ = curl.curl_multi_remove_handle(multi, easy)
     } else {
       waiting.removeAll { $0 === transfer }
     }
@@ -177,7 +182,7 @@ final class CurlLoop: @unchecked Sendable {
 
   private func watch(_ socket: Int32, for what: Int32, _ easy: UnsafeMutableRawPointer?) {
     watches.removeValue(forKey: socket)?.cancel()
-    note(socket, isOpen: what != CURL_POLL_REMOVE, of: CurlTransfer.of(easy))
+    note(socket, isOpen: what != CURL_POLL_REMOVE, of: CurlTransfer.of(easy, curl))
     var events: FDEvents = []
     if what & CURL_POLL_IN != 0 { events.insert(.readable) }
     if what & CURL_POLL_OUT != 0 { events.insert(.writable) }
@@ -192,7 +197,7 @@ final class CurlLoop: @unchecked Sendable {
       }
     } catch {
       // An error returned to libcurl would end all transfers; only the one without a watch has to end.
-      guard let transfer = CurlTransfer.of(easy) else { return }
+      guard let transfer = CurlTransfer.of(easy, curl) else { return }
       let (handle, failure) = (
         transfer.handle, HTTPError(.system, host: transfer.request.host, error.message)
       )
@@ -216,14 +221,15 @@ final class CurlLoop: @unchecked Sendable {
 
   func act(_ socket: Int32, _ mask: Int32) {
     var running: Int32 = 0
-    curl_multi_socket_action(multi, socket, mask, &running)
+    _ = curl.curl_multi_socket_action(multi, socket, mask, &running)
     collectFinished()
   }
 
   private func collectFinished() {
     var left: Int32 = 0
-    while let message = curl_multi_info_read(multi, &left)?.pointee {
-      guard message.msg == CURLMSG_DONE, let transfer = CurlTransfer.of(message.easy_handle) else { continue }
+    while let message = curl.curl_multi_info_read(multi, &left)?.pointee {
+      guard message.msg == CURLMSG_DONE, let transfer = CurlTransfer.of(message.easy_handle, curl)
+      else { continue }
       finish(transfer.handle, message.data.result)
     }
   }

@@ -4,6 +4,7 @@ internal import Glibc
 
 /// A transfer and its libcurl handle. Confined to the network thread.
 final class CurlTransfer {
+  private let curl: curl_library
   let request: HTTPRequest
   let handle: HTTPTransfer
   /// libcurl's handle, from `open` to `close`.
@@ -54,9 +55,10 @@ final class CurlTransfer {
   }
 
   init(
-    _ request: HTTPRequest, handle: HTTPTransfer, receiver: any HTTPReceiver,
+    _ curl: curl_library, _ request: HTTPRequest, handle: HTTPTransfer, receiver: any HTTPReceiver,
     whenConnected: @escaping (CurlTransfer) -> Void
   ) {
+    self.curl = curl
     (self.request, self.handle, self.receiver, self.whenConnected) = (
       request, handle, receiver, whenConnected
     )
@@ -72,17 +74,17 @@ final class CurlTransfer {
   /// - Throws: `.system`, `.badHeader`.
   func open() throws(HTTPError) -> UnsafeMutableRawPointer {
     try request.checkHeaders()
-    guard let easy = curl_easy_init() else {
+    guard let easy = curl.curl_easy_init() else {
       throw HTTPError(.system, host: request.host, "no memory for a transfer")
     }
     self.easy = easy
     let context = Unmanaged.passRetained(self).toOpaque()  // released in close
-    curl_set_pointer(easy, CURLOPT_PRIVATE, context)
-    curl_set_pointer(easy, CURLOPT_ERRORBUFFER, words)
-    curl_set_header_function(easy, Self.header, context)
-    curl_set_body_function(easy, Self.body, context)
-    curl_set_request_function(easy, Self.connected, context)
-    do throws(HTTPError) { lists = try request.apply(to: easy) } catch {
+    curl_set_pointer(curl, easy, CURLOPT_PRIVATE, context)
+    curl_set_pointer(curl, easy, CURLOPT_ERRORBUFFER, words)
+    curl_set_header_function(curl, easy, Self.header, context)
+    curl_set_body_function(curl, easy, Self.body, context)
+    curl_set_request_function(curl, easy, Self.connected, context)
+    do throws(HTTPError) { lists = try request.apply(to: easy, curl) } catch {
       close()
       throw error
     }
@@ -93,15 +95,15 @@ final class CurlTransfer {
   func close() {
     guard let easy else { return }
     self.easy = nil
-    curl_easy_cleanup(easy)
-    for list in lists { curl_slist_free_all(list) }
+    curl.curl_easy_cleanup(easy)
+    for list in lists { curl.curl_slist_free_all(list) }
     lists = []
     Unmanaged.passUnretained(self).release()
   }
 
   /// Returns the transfer of a handle.
-  static func of(_ easy: UnsafeMutableRawPointer?) -> CurlTransfer? {
-    easy.flatMap { curl_get_private($0) }.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+  static func of(_ easy: UnsafeMutableRawPointer?, _ curl: curl_library) -> CurlTransfer? {
+    easy.flatMap { curl_get_private(curl, $0) }.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
   }
 
   /// Resumes after a pause.
@@ -109,7 +111,7 @@ final class CurlTransfer {
   func resume() -> CURLcode {
     guard isPaused, let easy else { return CURLE_OK }
     isPaused = false
-    return curl_easy_pause(easy, CURLPAUSE_CONT)
+    return curl.curl_easy_pause(easy, CURLPAUSE_CONT)
   }
 
   /// Sets the interval between reads, nil to read bytes as they arrive.
@@ -153,8 +155,8 @@ final class CurlTransfer {
   /// Returns the error of a code.
   private func error(_ code: CURLcode) -> HTTPError {
     if let failure { return failure }
-    let systemError = easy.map { Int32(clamping: curl_get_long($0, CURLINFO_OS_ERRNO)) } ?? 0
-    return CurlFailure(code: code, systemError: systemError, isInHead: phase.isInHead)
+    let systemError = easy.map { Int32(clamping: curl_get_long(curl, $0, CURLINFO_OS_ERRNO)) } ?? 0
+    return CurlFailure(curl: curl, code: code, systemError: systemError, isInHead: phase.isInHead)
       .error(for: request, words: String(cString: words))
   }
 
@@ -224,7 +226,7 @@ final class CurlTransfer {
   /// - Returns: `false` when the transfer is to end.
   private func deliver(_ head: HeaderCollector.Head) -> Bool {
     phase = .inBody
-    let url = easy.flatMap { curl_get_string($0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
+    let url = easy.flatMap { curl_get_string(curl, $0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
     let clean = url.flatMap { try? CurlURL($0).text } ?? request.url
     let response = HTTPResponse(status: head.status, url: clean, headers: head.headers)
     if let coding = response.bodyCoding, !request.decodes {
@@ -245,7 +247,7 @@ final class CurlTransfer {
     case .more: break
     case .pause:
       isPaused = true
-      if let easy { curl_easy_pause(easy, CURLPAUSE_RECV) }
+      if let easy { _ = curl.curl_easy_pause(easy, CURLPAUSE_RECV) }
     case .stop: _ = handle.end()
     }
     return !handle.isEnded

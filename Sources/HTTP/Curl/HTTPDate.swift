@@ -8,8 +8,8 @@ extension WallTime {
   init?(httpDate text: String) {
     // libcurl reads a number as a date of eight digits; a date begins with the name of its day.
     guard text.utf8.count <= 64, text.utf8.first.map({ $0 >= UInt8(ascii: "A") }) ?? false else { return nil }
-    let seconds = curl_getdate(text, nil)
-    guard seconds != -1 else { return nil }
+    guard let seconds = (try? CurlLibrary.functions)?.curl_getdate(text, nil), seconds != -1
+    else { return nil }
     self.init(seconds: Int64(seconds))
   }
 }

@@ -45,6 +45,9 @@ final class HTTPModule {
     var request: HTTPRequest
     let url = try call.string(1, .url)
     do throws(HTTPError) { request = try HTTPRequest(url) } catch {
+      if error.kind == .system {
+        throw LuaError(code: Self.code(of: error.kind), message: error.message.onOneLine, hint: error.hint)
+      }
       throw call.problem(
         1, error.message, hint: error.kind == .badURL ? "as in http://192.168.1.5/status" : nil)
     }

@@ -45,10 +45,11 @@ enum SystemChecks {
   private static var libraries: [(name: String, version: String?, failure: LibraryError?)] {
     let linked =
       [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
-        ("curl", CurlLibrary.version), ("SQLite", Database.libraryVersion), ("xml2", XMLLibrary.version),
+        ("SQLite", Database.libraryVersion), ("xml2", XMLLibrary.version),
         ("crypto", CryptoLibrary.version), ("z", nil),
       ]
     return linked.map { ($0.0, $0.1, nil) } + [
+      ("curl", CurlLibrary.version, CurlLibrary.failure),
       ("ALSA", SoundCards.libraryVersion, SoundCards.libraryFailure), ("tag", nil, TagLibrary.failure),
       ("edit", nil, EditLibrary.failure), ("microhttpd", nil, MediaLibrary.failure),
       ("avahi-client", nil, AvahiLibrary.failure),
