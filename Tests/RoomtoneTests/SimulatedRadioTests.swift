@@ -139,8 +139,7 @@ struct SimulatedRadioTests {
         print(math.abs(speaker.position() - before - 10) < 0.1, radio.status)
         radio:stop()
         """)
-    // Rendered, the last part of a frame stays behind the position.
-    #expect(lines == ["32\tplaying\t\(isRendered)", "true\tplaying"])
+    #expect(lines == ["32\tplaying\tfalse", "true\tplaying"])
   }
 
   @Test("an interruption suspends the radio and resumes it where it was")

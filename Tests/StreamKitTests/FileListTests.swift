@@ -171,6 +171,42 @@ struct FileListTests {
     #expect(station.visits.count == 1)
   }
 
+  @Test("sound that is too little to go on with does not play once the server is gone")
+  func tooLittle() throws {
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
+    let edge = Lock(60_000)
+    var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
+    live.pace = .controlled { edge.withLock { $0 } }
+    station.answer("/live", with: .live(live))
+    let network = try NetworkThread()
+    defer { network.close() }
+    let loop = EventLoop()
+    var options = StreamOptions()
+    options.bufferWait = .milliseconds(100)
+    let stream = try StreamKit.Stream(
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
+    try loop.finish(
+      {
+        try await stream.start()
+        // All of the burst has come when it is dry behind the end.
+        for _ in 0..<600 where stream.status != .buffering {
+          _ = try stream.move(by: 1e6)
+          try await loop.sleep(for: .milliseconds(50))
+        }
+        let end = stream.buffer?.range.end
+        edge.withLock { $0 += 1_000 }
+        for _ in 0..<600 where stream.buffer?.range.end == end {
+          try await loop.sleep(for: .milliseconds(20))
+        }
+        #expect(stream.isPlaying && stream.status == .buffering)
+        station.refuse()
+        station.cut()
+        for _ in 0..<600 where stream.isPlaying { try await loop.sleep(for: .milliseconds(20)) }
+        #expect(!stream.isPlaying && stream.status == .buffering)
+      }, last: { stream.stop() })
+  }
+
   @Test("with an empty buffer and a silent server, nothing plays")
   func nothing() throws {
     let station = try Station()

@@ -169,7 +169,7 @@ function stream.file(path, options) end
 ---A stream. Its fields show the current state.
 ---@class stream.Stream
 ---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused"
----@field is_playing boolean `true` while there is sound to play: also while paused, and while disconnected with sound in the buffer.
+---@field is_playing boolean `true` while there is sound to play: also while paused, and while disconnected with sound in the buffer, until it is `"buffering"`.
 ---@field url string URL that plays, or that the next `start` of a stopped stream connects to; without user and password.
 ---@field type "auto"|"raw"|"pls"|"m3u" Content behind the URL, as set.
 ---@field buffer_blocks integer Size of the buffer in blocks of 5 KiB, from the next `start` on.

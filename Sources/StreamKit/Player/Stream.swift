@@ -150,11 +150,11 @@ public final class Stream {
   /// The facts of a file, while one is played.
   var file: FileFacts? { machine.content.file }
 
-  /// True while there is sound to be heard: also while paused, and while disconnected with sound left in the buffer.
+  /// True while there is sound to be heard: also while paused, and while disconnected with sound left in the buffer,
+  /// unless that waits for more.
   public var isPlaying: Bool {
-    machine.hasPosition
-      && (machine.reception == .receiving
-        || buffer.map { $0.isComplete || $0.range.end > position } ?? false)
+    guard machine.hasPosition, machine.reception != .receiving else { return machine.hasPosition }
+    return status != .buffering && buffer.map { $0.isComplete || $0.range.end > position } ?? false
   }
 
   // MARK: Starting and stopping

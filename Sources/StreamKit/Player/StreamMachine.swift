@@ -256,6 +256,7 @@ struct StreamMachine {
     switch phase {
     case .stopped, .paused: break
     case .connecting, .filling: phase = .connecting
+    case .playing(.filling): break  // the player is dry, and waits for sound as before
     case .playing: phase = .playing(.connecting)
     }
     return [.emit(.connecting)]
