@@ -37,19 +37,19 @@ extension LocalZone {
 
   /// Returns the moments at which the zone's clocks show `local`.
   ///
-  /// Uses the offset alone, hour by hour around the moment, and no flag for daylight-saving time. Two changes
-  /// within one hour count as one.
+  /// Uses the offset alone, every six hours around the moment, and no flag for daylight-saving time. Two changes
+  /// within six hours count as one.
   public func match(_ local: LocalDateTime) -> LocalMatch {
     let shown = local.clockSeconds
     var moments: [Int] = []
     var gap: Int?
     // A clock is at most 26 hours away from UTC, so the moment lies within.
-    let (first, last) = (shown - 27 * 3600, shown + 27 * 3600)
+    let (first, last, step) = (shown - 27 * 3600, shown + 27 * 3600, 6 * 3600)
     var (begin, offset) = (first, offset(at: first))
-    for hour in stride(from: first + 3600, through: last, by: 3600) {
-      let next = self.offset(at: hour)
-      if next == offset && hour < last { continue }
-      let end = next == offset ? last : change(after: hour - 3600, until: hour)
+    for time in stride(from: first + step, through: last, by: step) {
+      let next = self.offset(at: time)
+      if next == offset && time < last { continue }
+      let end = next == offset ? last : change(after: time - step, until: time)
       if (begin..<end).contains(shown - offset) { moments.append(shown - offset) }
       if next > offset, (end + offset..<end + next).contains(shown) { gap = end }
       (begin, offset) = (end, next)
