@@ -36,9 +36,11 @@ extension ChangeLog {
     }
   }
 
-  private func know(_ device: Device) {
+  /// Keeps the state of a speaker; its level as it was reported, where that is given.
+  private func know(_ device: Device, volume: Int? = nil, isMuted: Bool? = nil) {
     origins.known[ObjectIdentifier(device)] = .init(
-      volume: device.volume, isMuted: device.isMuted, name: device.name, group: device.groupName)
+      volume: volume ?? device.volume, isMuted: isMuted ?? device.isMuted, name: device.name,
+      group: device.groupName)
   }
 
   /// Records a change of a speaker.
@@ -124,9 +126,7 @@ extension ChangeLog {
     let id = ObjectIdentifier(device)
     let before = origins.known[id]
     let (wasVolume, wasMuted) = (before?.volume ?? volume, before?.isMuted ?? isMuted)
-    know(device)
-    origins.known[id]?.volume = volume
-    origins.known[id]?.isMuted = isMuted
+    know(device, volume: volume, isMuted: isMuted)
     var cause =
       origins.level(device, at: loop.now)
       ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
