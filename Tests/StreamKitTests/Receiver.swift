@@ -59,6 +59,15 @@ final class Receiver: Sendable {
     return false
   }
 
+  /// Waits until no frame has come for half a second, a minute at most.
+  func settle() {
+    var (end, rounds) = (buffer.range.end, 0)
+    for _ in 0..<1_200 where rounds < 10 {
+      usleep(50_000)
+      (end, rounds) = (buffer.range.end, buffer.range.end == end ? rounds + 1 : 0)
+    }
+  }
+
   /// Ends it, and gives the bytes of all frames.
   func end() -> [UInt8] {
     reception.withLock { $0 }?.stop()

@@ -56,7 +56,7 @@ import Testing
       station.change { $0.first += 1 }
       #expect(station.wait(for: last), "\(receiver.events)")
     }
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[try station.programme.start]...(borders[12] - 2)], "\(receiver.events)")
@@ -75,7 +75,7 @@ import Testing
     station.change { $0.first += 4 }
     station.station.accept()
     #expect(station.wait(for: 9), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[try station.programme.start]...(borders[10] - 2)], "\(receiver.events)")
@@ -90,7 +90,7 @@ import Testing
     let station = try HLSStation(.transport, window: .init(count: 12))
     let receiver = try receive(station)
     #expect(station.wait(for: 11), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     station.station.refuse()
     #expect(receiver.wait(for: "failed stream.network"), "\(receiver.events)")
     usleep(UInt32(seconds * 100_000))
@@ -100,7 +100,7 @@ import Testing
     #expect(station.wait(for: 11 + passed), "\(receiver.events)")
     station.change { $0.first += 1 }
     #expect(station.wait(for: 12 + passed), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let runs = runs(end(receiver, station))
     #expect(runs.last?.upperBound == borders[13 + passed] - 2, "\(runs) \(receiver.events)")
@@ -121,7 +121,7 @@ import Testing
     let station = try HLSStation(.transport)
     let receiver = try receive(station)
     #expect(station.wait(for: 5))
-    usleep(200_000)
+    receiver.settle()
     station.station.refuse()
     #expect(receiver.wait(for: "failed stream.network"))
     // It takes longer than the sound that is lost.
@@ -129,7 +129,7 @@ import Testing
     station.change { $0.first += 10 }
     station.station.accept()
     #expect(station.wait(for: 15), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(
@@ -149,7 +149,7 @@ import Testing
       "/live/\(segment.name)", with: whole.dropping(at: segment.bytes.count / 2, by: .reset), whole)
     let receiver = try receive(station)
     #expect(station.wait(for: 5), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[try station.programme.start]...(borders[6] - 2)], "\(receiver.events)")
@@ -167,7 +167,7 @@ import Testing
     #expect(station.wait(for: 5), "\(receiver.events)")
     station.change { $0.first += 2 }
     #expect(station.wait(for: 7), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(Set(station.visits(to: 4).map(\.target)).count > 1)
@@ -182,7 +182,7 @@ import Testing
     #expect(station.wait(for: 2), "\(receiver.events)")
     station.change { ($0.count, $0.unusable) = (6, 30_000) }
     #expect(station.wait(for: 5), "\(receiver.events.prefix(20))")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[0]...(borders[6] - 2)], "\(receiver.events.prefix(20))")
@@ -209,7 +209,7 @@ import Testing
     station.station.answer("/live/\(station.programme.segments[4].name)", with: .status("404 Not Found"))
     let receiver = try receive(station)
     #expect(station.wait(for: 5), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(
@@ -228,7 +228,7 @@ import Testing
     #expect(receiver.wait(for: "failed stream.timeout"), "\(receiver.events)")
     station.change { $0.first += 2 }
     #expect(station.wait(for: 7), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[try station.programme.start]...(borders[8] - 2)], "\(receiver.events)")
@@ -303,7 +303,7 @@ import Testing
     station.change { $0.count = 7 }
     let receiver = try receive(station)
     #expect(station.wait(for: 6), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let runs = runs(end(receiver, station))
     #expect(runs.count == 2 && runs.first?.upperBound == borders[5] - 1, "\(runs) \(receiver.events)")
@@ -353,7 +353,7 @@ import Testing
     #expect(station.wait(for: 11), "\(receiver.events)")
     station.change { ($0.first, $0.count, $0.shift) = (20, 3, -20) }
     #expect(station.wait(for: 22), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let runs = runs(end(receiver, station))
     #expect(
@@ -445,7 +445,7 @@ import Testing
       4, with: .status("503 Service Unavailable", retryAfter: "2"), .file(segment.bytes, type: "video/mp2t"))
     let receiver = try receive(station, clock: .faster(2))
     #expect(station.wait(for: 5), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(runs(numbers) == [borders[try station.programme.start]...(borders[6] - 2)], "\(receiver.events)")
@@ -460,7 +460,7 @@ import Testing
       "/live/\(segment.name)", with: missing + [.file(segment.bytes, type: "video/mp2t")])
     let receiver = try receive(station)
     #expect(station.wait(for: 5), "\(receiver.events)")
-    usleep(200_000)
+    receiver.settle()
     let borders = try station.programme.borders()
     let numbers = end(receiver, station)
     #expect(station.visits(to: 4).count == 6)
