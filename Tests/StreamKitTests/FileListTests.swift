@@ -171,21 +171,25 @@ struct FileListTests {
     #expect(station.visits.count == 1)
   }
 
-  @Test("sound that is too little to go on with does not play once the server is gone")
-  func tooLittle() throws {
-    let station = try Station()
+  /// A live stream that plays as soon as 0.1 s of it has come.
+  private func stream(
+    of station: Station, _ pace: Live.Pace, _ loop: EventLoop, _ network: NetworkThread
+  ) throws -> StreamKit.Stream {
     let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
-    let edge = Lock(60_000)
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
-    live.pace = .controlled { edge.withLock { $0 } }
+    live.pace = pace
     station.answer("/live", with: .live(live))
-    let network = try NetworkThread()
-    defer { network.close() }
-    let loop = EventLoop()
     var options = StreamOptions()
     options.bufferWait = .milliseconds(100)
-    let stream = try StreamKit.Stream(
+    return try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
+  }
+
+  @Test("sound that is too little to go on with does not play once the server is gone")
+  func tooLittle() throws {
+    let (station, loop, network, edge) = (try Station(), EventLoop(), try NetworkThread(), Lock(60_000))
+    defer { network.close() }
+    let stream = try stream(of: station, .controlled { edge.withLock { $0 } }, loop, network)
     try loop.finish(
       {
         try await stream.start()
@@ -209,18 +213,9 @@ struct FileListTests {
 
   @Test("with an empty buffer and a silent server, nothing plays")
   func nothing() throws {
-    let station = try Station()
-    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
-    var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
-    live.pace = .realTime(1)
-    station.answer("/live", with: .live(live))
-    let network = try NetworkThread()
+    let (station, loop, network) = (try Station(), EventLoop(), try NetworkThread())
     defer { network.close() }
-    let loop = EventLoop()
-    var options = StreamOptions()
-    options.bufferWait = .milliseconds(100)
-    let stream = try StreamKit.Stream(
-      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
+    let stream = try stream(of: station, .realTime(1), loop, network)
     try loop.finish(
       {
         try await stream.start()
