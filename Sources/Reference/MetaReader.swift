@@ -55,18 +55,18 @@ struct MetaReader {
     for bytes in content.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let line = Substring(bytes)
       number += 1
-      if line.hasPrefix("---@meta") {
+      if line.begins(with: "---@meta") {
         let name = line.dropFirst(8).trimmed
         if name != "_" { module = String(name) }
-      } else if line.hasPrefix("---@topic") {
+      } else if line.begins(with: "---@topic") {
         topic = String(line.dropFirst(9).trimmed)
-      } else if line.hasPrefix("---") {
+      } else if line.begins(with: "---") {
         isHeader = false
         comment(line.dropFirst(3))
-      } else if line.hasPrefix("--") {
-        if isHeader { header.append(line.dropFirst(line.hasPrefix("-- ") ? 3 : 2)) }
+      } else if line.begins(with: "--") {
+        if isHeader { header.append(line.dropFirst(line.begins(with: "-- ") ? 3 : 2)) }
       } else {
-        if line.hasPrefix("error(") { isHeader = false }
+        if line.begins(with: "error(") { isHeader = false }
         code(line)
         clear()
       }
@@ -84,9 +84,9 @@ struct MetaReader {
   // MARK: Comments
 
   private mutating func comment(_ line: Substring) {
-    guard line.hasPrefix("@") || line.hasPrefix("|") else {
+    guard line.begins(with: "@") || line.begins(with: "|") else {
       // A further line of a field begins with a space; any other text describes what follows.
-      if case .table(let index) = last, line.hasPrefix(" "), !line.hasPrefix("    "),
+      if case .table(let index) = last, line.begins(with: " "), !line.begins(with: "    "),
         let field = drafts[index].fields.popLast()
       {
         drafts[index].fields.append(
@@ -150,7 +150,7 @@ struct MetaReader {
     drafts.append(
       ClassDraft(
         name: String(isChild ? name.dropLast() : name),
-        parent: isChild || described.hasPrefix(": ")
+        parent: isChild || described.begins(with: ": ")
           ? String(described.drop { $0 == ":" || $0 == " " }) : nil,
         text: Self.blocks(text, indent: 4), location: location))
     text = []
@@ -172,7 +172,7 @@ struct MetaReader {
   private mutating func alternative(_ rest: Substring) {
     guard case .alias = last, let alias = aliases.popLast() else { return problem("| without @alias") }
     let (type, described) = ReferenceType.read(rest)
-    let meaning = described.hasPrefix("#") ? described.dropFirst().trimmed : described
+    let meaning = described.begins(with: "#") ? described.dropFirst().trimmed : described
     aliases.append(
       ReferenceAlias(
         name: alias.name,
@@ -184,9 +184,9 @@ struct MetaReader {
   // MARK: Code
 
   private mutating func code(_ line: Substring) {
-    if line.hasPrefix("function ") {
+    if line.begins(with: "function ") {
       function(line.dropFirst(9))
-    } else if line.hasPrefix("local ") {
+    } else if line.begins(with: "local ") {
       guard case .table(let index) = last else { return }
       let name = line.dropFirst(6).firstWord.word
       if String(name) == module, drafts[index].name == "\(name)lib" {
@@ -217,8 +217,8 @@ struct MetaReader {
     {
       name = owner + name[mark...]
     }
-    let inside = line[line.utf8.index(after: open)...].prefix { $0 != ")" }
-    let head = inside.split(separator: ",").map { String($0.trimmed) }
+    let inside = line.utf8[line.utf8.index(after: open)...].prefix { $0 != UInt8(ascii: ")") }
+    let head = inside.split(separator: UInt8(ascii: ",")).map { String(Substring($0).trimmed) }
     if head != parameters.map(\.name) {
       problem("\(name) has the parameters \(head), its description \(parameters.map(\.name))")
     }
@@ -268,7 +268,7 @@ struct MetaReader {
     for line in lines {
       if line.trimmed.isEmpty {
         isOpen = false
-      } else if line.hasPrefix(space) {
+      } else if line.begins(with: space) {
         let code = String(line.dropFirst(indent))
         if case .code(let lines) = blocks.last {
           blocks[blocks.count - 1] = .code(lines + (isOpen ? [] : [""]) + [code])

@@ -39,8 +39,9 @@ struct RaisesSentence {
   /// The position of "Raises" at the beginning of a paragraph or of a sentence in it.
   static func start(in paragraph: String) -> String.Index? {
     if paragraph.hasPrefix("Raises ") { return paragraph.startIndex }
-    guard let found = paragraph.utf8.firstRange(of: ". Raises ".utf8) else { return nil }
-    return paragraph.utf8.index(found.lowerBound, offsetBy: 2)
+    let bytes = paragraph.utf8
+    return bytes.indices.first { bytes[$0] == UInt8(ascii: ".") && bytes[$0...].starts(with: ". Raises ".utf8) }
+      .map { bytes.index($0, offsetBy: 2) }
   }
 
   /// True for `argument` and for `area.failure`.

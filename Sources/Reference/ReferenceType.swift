@@ -135,6 +135,9 @@ public struct ReferenceType: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Substring {
+  /// Returns `true` if the bytes of the text begin with those of `prefix`: `hasPrefix` of a substring compares characters.
+  func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
   /// The text without spaces before it.
   var trimmedPrefix: Substring { self[(utf8.firstIndex { $0 != UInt8(ascii: " ") } ?? endIndex)...] }
 
