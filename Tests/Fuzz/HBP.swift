@@ -38,15 +38,15 @@ private func checkReader(_ input: [UInt8]) {
 private func read(_ input: [UInt8], pieces size: Int) -> Found {
   var (reader, found) = (LinkReader(), Found())
   inPieces(input, of: size) { bytes in
-    reader.read(bytes) { found.packets.append($0) }
+    reader.read(ArraySlice(bytes)) { found.packets.append($0) }
     require(reader.held <= LinkReader.longest, "the reader holds no more than it says")
   }
   require(reader.frames == found.packets.count, "frames are counted")
   found.dropped = reader.dropped
   // Whatever came, one frame makes room for the next.
   guard let ping = try? Ping().frame(sequence: 1) else { return found }
-  _ = reader.read(ping.unsealed)
-  require(reader.read(ping.unsealed).map(\.frame) == [ping], "a frame behind a frame is found")
+  _ = reader.read(ping.unsealed[...])
+  require(reader.read(ping.unsealed[...]).map(\.frame) == [ping], "a frame behind a frame is found")
   return found
 }
 
@@ -98,7 +98,7 @@ private func checkFrame(_ input: [UInt8]) {
   var (host, board) = (LinkSeal(key: [4], side: .host), LinkSeal(key: [4], side: .board))
   guard let sealed = try? host.seal(frame) else { return }
   var reader = LinkReader()
-  let packets = reader.read(frame.unsealed + sealed)
+  let packets = reader.read((frame.unsealed + sealed)[...])
   require(packets.map(\.frame) == [frame, frame], "frames come through as they are")
   require((try? board.open(packets[0])) == nil, "a frame without a seal is refused")
   require((try? board.open(packets[1])) == frame, "a sealed frame is taken")

@@ -144,7 +144,7 @@ private struct BoardUnderTest {
   @discardableResult
   private mutating func receive(_ bytes: [UInt8]) -> [LinkFrame] {
     var frames: [LinkFrame] = []
-    for packet in reader.read(bytes) {
+    for packet in reader.read(bytes[...]) {
       for action in session.received(packet, board: &machine, at: now) {
         switch action {
         case .send(let bytes): frames += sent(bytes)
@@ -158,7 +158,7 @@ private struct BoardUnderTest {
   }
 
   private mutating func sent(_ bytes: [UInt8]) -> [LinkFrame] {
-    let packets = hostReader.read(bytes)
+    let packets = hostReader.read(bytes[...])
     require(packets.count == 1 && hostReader.held == 0 && bytes.last == 0, "what is sent is one frame")
     if seal != nil, packets.first?.seal != nil {
       for packet in packets {

@@ -10,7 +10,7 @@ import Testing
   /// The packet in one frame's bytes.
   private func packet(_ wire: [UInt8]) throws -> LinkPacket {
     var reader = LinkReader()
-    return try #require(reader.read(wire).first)
+    return try #require(reader.read(wire[...]).first)
   }
 
   @Test("sealed frames of random contents come through, in both directions") func roundTrip() throws {
@@ -76,7 +76,7 @@ import Testing
       if (summed..<summed + 4).contains(bit / 8) { continue }
       for index in 0..<4 { changed[summed + index] = UInt8(truncatingIfNeeded: sum >> (8 * index)) }
       var reader = LinkReader()
-      for packet in reader.read(COBS.encode(changed) + [0]) {
+      for packet in reader.read((COBS.encode(changed) + [0])[...]) {
         #expect(throws: LinkSeal.Refusal.forged) { try board.open(packet) }
         refused += 1
       }
@@ -100,7 +100,7 @@ import Testing
     var reader = LinkReader()
     for _ in 0..<200 {
       let frame = try random.frame()
-      for packet in reader.read(random.mutated(try host.seal(frame)) + [0]) {
+      for packet in reader.read((random.mutated(try host.seal(frame)) + [0])[...]) {
         if let opened = try? board.open(packet) { #expect(opened == frame) }
       }
     }

@@ -23,7 +23,7 @@ package struct LinkReader {
   package var droppedFrames: Int { dropped.values.reduce(0, +) }
 
   /// Reads the next bytes, and passes on each frame that ends in them.
-  package mutating func read(_ bytes: some Sequence<UInt8>, each: (LinkPacket) -> Void) {
+  package mutating func read(_ bytes: ArraySlice<UInt8>, each: (LinkPacket) -> Void) {
     for byte in bytes {
       if byte != 0 {
         append(byte)
@@ -37,7 +37,7 @@ package struct LinkReader {
   }
 
   /// The frames that end in the next bytes.
-  package mutating func read(_ bytes: some Sequence<UInt8>) -> [LinkPacket] {
+  package mutating func read(_ bytes: ArraySlice<UInt8>) -> [LinkPacket] {
     var packets: [LinkPacket] = []
     read(bytes) { packets.append($0) }
     return packets
