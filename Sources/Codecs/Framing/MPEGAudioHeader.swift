@@ -35,7 +35,8 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
     let (b1, b2, b3) = (bytes[index + 1], bytes[index + 2], bytes[index + 3])
     guard bytes[index] == 0xFF, b1 & 0xE0 == 0xE0 else { return nil }
     guard let version = Version(rawValue: b1 >> 3 & 3), b1 >> 1 & 3 != 0 else { return nil }
-    guard b2 >> 4 != 15, b2 >> 2 & 3 != 3, b3 & 3 != 2 else { return nil }
+    // The emphasis may have its reserved value: no decoder applies it, and some encoders write anything there.
+    guard b2 >> 4 != 15, b2 >> 2 & 3 != 3 else { return nil }
     self.version = version
     layer = 4 - Int(b1 >> 1 & 3)
     bitRate = Self.bitRate(index: Int(b2 >> 4), version: version, layer: layer)

@@ -46,9 +46,10 @@ public final class MP3Decoder: Decoder {
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
     let first = MPEGAudioHeader(file.bytes(at: firstFrame, count: MPEGAudioHeader.size), at: 0)
-    if first?.layer == 2, first?.bitRate == 0 {
-      // libmpg123 uses the same table of quantizers for all of them, and returns noise.
-      throw AudioError.unsupportedKind(path, "MPEG layer II in free format")
+    if let first, first.layer != 3, first.bitRate == 0 {
+      // Of layer II libmpg123 uses the same table of quantizers for all rates, and returns noise; of layer I it loses
+      // frames, as it counts padding in bytes, not in slots of four.
+      throw AudioError.unsupportedKind(path, "MPEG layer \(first.layer == 1 ? "I" : "II") in free format")
     }
     let tag = Self.tag(file, firstFrame: firstFrame)
     (length, stated, size) = (tag.length, tag.stated, file.size)
