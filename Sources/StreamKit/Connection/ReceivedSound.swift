@@ -53,20 +53,25 @@ struct ReceivedSound: Sendable {
     }
   }
 
-  private func give(_ item: StreamFramer.Item, to body: (Item) -> Bool) -> Bool {
+  private mutating func give(_ item: StreamFramer.Item, to body: (Item) -> Bool) -> Bool {
     switch item {
     case .format(let format): body(.format(format))
     case .notAudio(let found): body(.notAudio(found: found))
     case .frame(let frame):
-      framer.withBytes(of: frame) { bytes in
-        if frame.isHeaders, let title = ICYMetadata(headers: bytes),
-          !body(.comments(title, position: frame.offset))
-        {
-          return false
-        }
-        return body(.frame(frame, bytes, pending: framer.pendingBytes))
-      } ?? true
+      giveFrame(frame, pending: framer.pendingBytes, to: body)
     }
+  }
+
+  /// - Parameter pending: the number of bytes behind the frame, for a closure that does not capture the framer.
+  private mutating func giveFrame(_ frame: StreamFrame, pending: Int, to body: (Item) -> Bool) -> Bool {
+    framer.withBytes(of: frame) { bytes in
+      if frame.isHeaders, let title = ICYMetadata(headers: bytes),
+        !body(.comments(title, position: frame.offset))
+      {
+        return false
+      }
+      return body(.frame(frame, bytes, pending: pending))
+    } ?? true
   }
 
   /// The connection has ended in order: its last frame is whole, though none follows that proves it.

@@ -35,7 +35,8 @@ public struct StreamFramer: Sendable {
   private enum State {
     case probing
     case framed
-    case ogg(OggPages)
+    // Indirect: the pages are as large as all else, which the frames of other codecs would carry along.
+    indirect case ogg(OggPages)
     case passing(StreamCodec)
     case refused
   }
