@@ -67,6 +67,10 @@ public enum LinuxMemory {
   /// Returns free memory between used blocks to the system, after a burst that will not recur. Source:
   /// malloc_trim(3).
   public static func giveBackFree() { malloc_trim(0) }
+
+  /// Has all threads allocate in one place, where what one of them frees serves the others. For a process whose threads
+  /// that must not wait allocate nothing; before it has a second one. Source: mallopt(3).
+  public static func useOneArena() { mallopt(M_ARENA_MAX, 1) }
 }
 
 /// The clock of the machine. Any thread.

@@ -34,7 +34,7 @@ public struct SharedLibrary<Functions: Sendable>: Sendable {
   ///     pointers to them.
   public init(_ file: String, package: String, names: UnsafePointer<CChar>) {
     result = Result { () throws(LibraryError) in
-      guard let library = dlopen(file, RTLD_NOW | RTLD_LOCAL) else { throw Self.failure(file, package) }
+      guard let library = dlopen(file, RTLD_LAZY | RTLD_LOCAL) else { throw Self.failure(file, package) }
       var functions: [UnsafeMutableRawPointer] = []
       for name in String(cString: names).split(separator: " ") {
         guard let function = dlsym(library, String(name)) else { throw Self.failure(file, package) }

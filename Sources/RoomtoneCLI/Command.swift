@@ -13,6 +13,7 @@ enum Command {
   /// - Returns: the exit status: 0 for success, 1 for a failure, 2 for wrong usage, 130 and 143 after
   ///   signals.
   static func main(_ arguments: [String]) -> Int32 {
+    LinuxMemory.useOneArena()
     Terminal.prepare()
     return Terminal.finish(status(of: arguments))
   }
