@@ -242,6 +242,7 @@ public final class HouseDriver: RenderingDriver {
     guard let reports else { return }
     stateChanged()
     var changed: [Int] = []
+    changed.reserveCapacity(changes.count)
     for (id, change) in changes {
       guard let index = index(of: id) else { continue }
       switch change {

@@ -6,6 +6,7 @@ extension House: DriverReports {
   public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
     guard isOpen else { return }
     var changed: [Device] = []
+    changed.reserveCapacity(levels.count)
     for level in levels {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
       if events.isReportedByController { device.levelTouches += 1 }
@@ -15,10 +16,11 @@ extension House: DriverReports {
       device.info.isMuted = level.isMuted
       changed.append(device)
     }
+    let average = volume
     for device in changed {
       events.emit(
         .volume(
-          device, volume: device.volume, muted: device.isMuted, average: volume,
+          device, volume: device.volume, muted: device.isMuted, average: average,
           cause: events.isReportedByController ? .controller : device.levelCause))
     }
   }

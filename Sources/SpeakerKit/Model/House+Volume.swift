@@ -174,10 +174,12 @@ extension House {
   }
 
   static func average(of devices: [Device]) -> Int {
-    let available = devices.filter(\.isAvailable)
-    guard !available.isEmpty else { return 0 }
-    let sum = available.reduce(0) { $0 + ($1.isMuted ? 0 : $1.volume) }
-    return (2 * sum + available.count) / (2 * available.count)
+    var (sum, count) = (0, 0)
+    for device in devices where device.isAvailable {
+      sum += device.isMuted ? 0 : device.volume
+      count += 1
+    }
+    return count == 0 ? 0 : (2 * sum + count) / (2 * count)
   }
 
   static func areMuted(_ devices: [Device]) -> Bool {
