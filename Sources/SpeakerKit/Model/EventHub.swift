@@ -39,11 +39,17 @@ public final class EventHub {
     }
   }
 
+  /// An event for those that were its listeners when it occurred, or a call behind the events before it.
+  private enum Delivery {
+    case event(HouseEvent, to: [Subscription], isByController: Bool)
+    case call(() -> Void)
+  }
+
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
   /// Number of subscriptions above which cancelled ones are dropped.
   private var roomForSubscriptions = 16
-  private var queue: [() -> Void] = []
+  private var queue: [Delivery] = []
   private var isDelivering = false
   private var isClosed = false
   /// Called when all listeners have received an event.
@@ -93,12 +99,7 @@ public final class EventHub {
     subscriptions.removeAll { !$0.isActive }
     let listeners = subscriptions.filter { $0.wants(event) }
     if listeners.isEmpty { return }
-    let isByController = isReportedByController
-    afterEvents { [unowned self] in
-      self.isByController = isByController
-      for subscription in listeners { subscription.listener?(event) }
-      self.isByController = false
-    }
+    append(.event(event, to: listeners, isByController: isReportedByController))
   }
 
   /// Calls `body`, whose events are those of changes by another controller.
@@ -111,7 +112,11 @@ public final class EventHub {
   /// Calls `body` when all events so far have been delivered; never when the house closes before.
   public func afterEvents(_ body: @escaping () -> Void) {
     guard !isClosed else { return }
-    queue.append(body)
+    append(.call(body))
+  }
+
+  private func append(_ delivery: consuming Delivery) {
+    queue.append(delivery)
     guard queue.count == 1, !isDelivering else { return }
     scheduleTelling()
   }
@@ -135,11 +140,21 @@ public final class EventHub {
   private func deliverQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)
-    for deliver in batch where !isClosed {
-      deliver()
+    for delivery in batch where !isClosed {
+      perform(delivery)
       onDelivered()
     }
     isDelivering = false
     if !queue.isEmpty { scheduleTelling() }
+  }
+
+  private func perform(_ delivery: Delivery) {
+    switch delivery {
+    case .event(let event, let listeners, let isByController):
+      self.isByController = isByController
+      for subscription in listeners { subscription.listener?(event) }
+      self.isByController = false
+    case .call(let body): body()
+    }
   }
 }
