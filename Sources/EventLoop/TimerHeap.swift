@@ -46,33 +46,22 @@ public final class LoopTimer {
   }
 }
 
-/// Timers by due time, in nanoseconds of some clock, and by order of creation where those are equal.
-///
-/// An indexed binary heap: adding and removing take O(log n). Confined to the loop's thread.
+/// Timers by due time, in nanoseconds of some clock, and by order of creation where those are equal: adding and removing
+/// take O(log n). Confined to the loop's thread.
 final class TimerHeap {
-  private struct Entry {
-    var due: Int64
-    let sequence: UInt64
-    let timer: LoopTimer
-
-    func precedes(_ other: Entry) -> Bool {
-      due != other.due ? due < other.due : sequence < other.sequence
-    }
-  }
-
-  private var entries: [Entry] = []
+  private var heap = IndexedHeap()
   private var sequence: UInt64 = 0
 
   deinit {
-    for entry in entries { entry.timer.index = -1 }
+    for entry in heap.entries { entry.timer.index = -1 }
   }
 
-  var isEmpty: Bool { entries.isEmpty }
-  var count: Int { entries.count }
+  var isEmpty: Bool { heap.entries.isEmpty }
+  var count: Int { heap.entries.count }
   /// The number of timers that `run` waits for.
   private(set) var keepAliveCount = 0
   /// The due time of the first timer.
-  var nextDue: Int64? { entries.first?.due }
+  var nextDue: Int64? { heap.entries.first?.due }
 
   func add(
     due: Int64, keepsAlive: Bool = true, followsWall: Bool = false, _ body: @escaping () -> Void
@@ -80,20 +69,61 @@ final class TimerHeap {
     let timer = LoopTimer(heap: self, keepsAlive: keepsAlive, followsWall: followsWall, body: body)
     if keepsAlive { keepAliveCount += 1 }
     sequence += 1
-    entries.append(Entry(due: due, sequence: sequence, timer: timer))
-    rise(entries.count - 1)
+    heap.add(TimerEntry(due: due, sequence: sequence, timer: timer))
     return timer
   }
 
   /// Removes and returns the first timer if it is due at `now`.
   func popDue(at now: Int64) -> LoopTimer? {
-    guard let first = entries.first, first.due <= now else { return nil }
+    guard let first = heap.entries.first, first.due <= now else { return nil }
     remove(first.timer)
     return first.timer
   }
 
   /// Moves the due times of the timers that follow the wall clock.
-  func moveWallTimers(by time: Int64) {
+  func moveWallTimers(by time: Int64) { heap.moveWallTimers(by: time) }
+
+  func cancelAll() {
+    while let last = heap.entries.last { last.timer.cancel() }
+  }
+
+  /// Removes a timer, which the caller retains: its closure must not be released inside the access to the heap.
+  fileprivate func remove(_ timer: LoopTimer) {
+    if timer.keepsAlive { keepAliveCount -= 1 }
+    heap.remove(timer)
+  }
+}
+
+private struct TimerEntry {
+  var due: Int64
+  let sequence: UInt64
+  let timer: LoopTimer
+
+  func precedes(_ other: TimerEntry) -> Bool {
+    due != other.due ? due < other.due : sequence < other.sequence
+  }
+}
+
+/// A binary heap whose timers know their indices. A struct, so that each change is one access to it.
+private struct IndexedHeap {
+  private(set) var entries: [TimerEntry] = []
+
+  mutating func add(_ entry: TimerEntry) {
+    entries.append(entry)
+    rise(entries.count - 1)
+  }
+
+  mutating func remove(_ timer: LoopTimer) {
+    let hole = timer.index
+    timer.index = -1
+    let last = entries.removeLast()
+    guard hole < entries.count else { return }
+    place(last, at: hole)
+    sink(hole)
+    rise(hole)
+  }
+
+  mutating func moveWallTimers(by time: Int64) {
     for index in entries.indices where entries[index].timer.followsWall {
       entries[index].due = entries[index].due.addingHeld(time)
     }
@@ -102,27 +132,12 @@ final class TimerHeap {
     for (index, entry) in entries.enumerated() { entry.timer.index = index }
   }
 
-  func cancelAll() {
-    while let last = entries.last { last.timer.cancel() }
-  }
-
-  fileprivate func remove(_ timer: LoopTimer) {
-    let hole = timer.index
-    timer.index = -1
-    if timer.keepsAlive { keepAliveCount -= 1 }
-    let last = entries.removeLast()
-    guard hole < entries.count else { return }
-    place(last, at: hole)
-    sink(hole)
-    rise(hole)
-  }
-
-  private func place(_ entry: Entry, at index: Int) {
+  private mutating func place(_ entry: TimerEntry, at index: Int) {
     entries[index] = entry
     entry.timer.index = index
   }
 
-  private func rise(_ start: Int) {
+  private mutating func rise(_ start: Int) {
     var index = start
     let entry = entries[start]
     while index > 0 {
@@ -134,7 +149,7 @@ final class TimerHeap {
     place(entry, at: index)
   }
 
-  private func sink(_ start: Int) {
+  private mutating func sink(_ start: Int) {
     var index = start
     let entry = entries[start]
     while true {
