@@ -7,7 +7,7 @@ extension EventLoop {
   /// The civil time. Under virtual time the start plus the virtual time elapsed. The loop's thread.
   public var wallNow: WallTime {
     isVirtual
-      ? virtualStart.advanced(by: .nanoseconds(virtualNow))
+      ? WallTime(nanoseconds: virtualStart.nanoseconds.addingHeld(virtualNow))
       : WallTime(nanoseconds: nanoseconds(of: CLOCK_REALTIME))
   }
 

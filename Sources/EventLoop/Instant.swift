@@ -63,10 +63,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
 extension Duration {
   /// The duration in whole nanoseconds, truncated, and clamped to the range of `Int64` (±292 years).
   public var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    if overflow { return seconds > 0 ? .max : .min }
-    return scaled.addingHeld(attoseconds / 1_000_000_000)
+    Int64(clamping: attoseconds / 1_000_000_000)
   }
 
   /// The duration in whole milliseconds, cut.
