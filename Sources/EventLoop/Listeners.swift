@@ -1,21 +1,22 @@
 /// Listeners in the order of their subscription, each of which can be removed by its number.
+///
+/// Inlinable: code that is generic at run time would look up the types of its arrays at each call.
 public struct Listeners<Listener> {
-  private var entries: [(number: Int, listener: Listener?)] = []
-  private var removed = 0
+  @usableFromInline var entries: [(number: Int, listener: Listener?)] = []
+  @usableFromInline var removed = 0
+  @usableFromInline var last = 0
+
   /// The number of the last subscription; 0 before the first.
-  public private(set) var lastNumber = 0
+  public var lastNumber: Int { last }
 
   /// Creates an empty list.
-  public init() {}
+  @inlinable public init() {}
 
   /// The number of listeners.
   public var count: Int { entries.count - removed }
 
   /// All listeners, in order.
-  public var all: [Listener] {
-    // A key path would be made anew at each call, as the code is generic.
-    entries.compactMap { $0.listener }
-  }
+  @inlinable public var all: [Listener] { entries.compactMap { $0.listener } }
 
   /// The listeners that subscribed up to a number, in order: those that were there when it was the last one.
   public func all(upTo number: Int) -> [Listener] {
@@ -24,10 +25,10 @@ public struct Listeners<Listener> {
 
   /// Adds a listener behind all others.
   /// - Returns: the number by which it is removed.
-  public mutating func add(_ listener: Listener) -> Int {
-    lastNumber += 1
-    entries.append((lastNumber, listener))
-    return lastNumber
+  @inlinable public mutating func add(_ listener: Listener) -> Int {
+    last += 1
+    entries.append((last, listener))
+    return last
   }
 
   /// Removes a listener; does nothing if it is gone.
@@ -47,7 +48,7 @@ public struct Listeners<Listener> {
   }
 
   /// Removes all listeners, and returns them in order.
-  public mutating func removeAll() -> [Listener] {
+  @inlinable public mutating func removeAll() -> [Listener] {
     defer { (entries, removed) = ([], 0) }
     return all
   }
