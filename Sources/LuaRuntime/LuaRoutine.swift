@@ -178,6 +178,7 @@ public final class LuaRoutine {
 
   /// Runs one slice.
   private func run(_ resumption: Resumption) {
+    let state = state  // retained once
     state.settle()
     leaveQueue()
     startedInSlice = 0

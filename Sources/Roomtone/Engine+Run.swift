@@ -125,7 +125,7 @@ final class ScriptRun {
   /// Runs the loop to the end.
   func finish() -> RunResult {
     while !hasEnded {
-      let result = loop.run(until: { [unowned self] in
+      let result = loop.run(until: {
         if loop.isVirtual { countTurn() }
         if !isProbing, isTimeToAsk(), hasDue { settle() }
         return hasEnded
