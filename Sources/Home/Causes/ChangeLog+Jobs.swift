@@ -3,32 +3,43 @@ public import Scheduling
 
 /// The declarations of jobs in scripts, and the causes of their runs.
 struct JobOrigins {
-  struct Origin {
-    weak var job: Job?
+  final class Origin {
+    fileprivate weak var job: Job?
     let script: String
     let line: Int
-    var run: Cause?
+    /// The cause of what the latest run does; nil before its first.
+    fileprivate(set) var run: Cause?
+
+    fileprivate init(_ job: Job, script: String, line: Int) {
+      (self.job, self.script, self.line) = (job, script, line)
+    }
   }
 
   /// The scripts of jobs, also of those that are over, by the names of the jobs.
   private(set) var names: [String: String] = [:]
-  /// The cause of the event that the listeners of a job receive next.
-  var event: Cause?
   private var origins: [ObjectIdentifier: Origin] = [:]
   private var room = 64
 
+  /// The declaration of a job; nil for one that is not declared, or over.
   subscript(job: Job) -> Origin? {
-    get { origins[ObjectIdentifier(job)].flatMap { $0.job === job ? $0 : nil } }
-    set {
-      origins[ObjectIdentifier(job)] = newValue
-      if let newValue, !newValue.script.isEmpty, names.count < 1000 || names[job.name] != nil {
-        names[job.name] = newValue.script
-      }
-      guard origins.count > room else { return }
+    origins[ObjectIdentifier(job)].flatMap { $0.job === job ? $0 : nil }
+  }
+
+  /// Keeps the place in a script that has made a job.
+  @discardableResult
+  mutating func declare(_ job: Job, script: String, line: Int) -> Origin {
+    let origin = Origin(job, script: script, line: line)
+    origins[ObjectIdentifier(job)] = origin
+    if !script.isEmpty, names.count < 1000 || names[job.name] != nil { names[job.name] = script }
+    if origins.count > room {
       origins = origins.filter { $0.value.job != nil }
       room = max(64, 2 * origins.count)
     }
+    return origin
   }
+
+  /// Drops the declaration of a job that is over.
+  mutating func remove(_ job: Job) { origins[ObjectIdentifier(job)] = nil }
 }
 
 /// Runs of jobs, and those that did not happen.
@@ -36,14 +47,11 @@ extension ChangeLog {
   /// Keeps the place in a script that has made a job.
   /// - Parameter line: 0 for none.
   public func declare(_ job: Job, script: String, line: Int) {
-    jobs[job] = .init(job: job, script: script, line: line, run: nil)
+    jobs.declare(job, script: script, line: line)
   }
 
   /// Returns the cause of what the latest run of a job does; nil before its first.
   public func cause(of job: Job) -> Cause? { jobs[job]?.run }
-
-  /// The cause of the event of a job that is delivered now: its run, or its schedule.
-  public var jobEvent: Cause? { jobs.event }
 
   /// Keeps the cause of an event of a job for its listeners, and records one that tells something. To be called before any
   /// other listener.
@@ -51,41 +59,40 @@ extension ChangeLog {
     func add(_ kind: Change.Kind, _ to: Change.Value = .none, _ detail: String? = nil, by cause: Cause?) {
       record(kind, of: .job, job.name, to: to, detail: detail, cause: cause)
     }
+    let origin = jobs[job]
     func schedule(_ parent: Cause?) -> Cause {
-      let origin = jobs[job]
-      return Cause(
+      Cause(
         .job, job.name, detail: "\(job.recurrence)", script: origin?.script, line: origin?.line ?? 0,
         at: loop.wallNow, parent: parent)
     }
-    jobs.event = jobs[job]?.run
+    jobEvent = origin?.run
     switch event {
     case .started:
       let cause = schedule(current)
-      jobs.event = cause
-      if jobs[job] == nil { declare(job, script: "", line: 0) }
-      jobs[job]?.run = cause
+      jobEvent = cause
+      (origin ?? jobs.declare(job, script: "", line: 0)).run = cause
       add(.run, by: cause)
-    case .failed(let reason): add(.failed, .none, reason, by: jobs[job]?.run)
+    case .failed(let reason): add(.failed, .none, reason, by: origin?.run)
     case .skipped(let due):
       let reason =
         job.overlap == .queue ? "\(Job.queueLimit) runs waited already" : "the run before had not ended"
-      jobs.event = schedule(nil)
-      add(.skipped, .time(due), reason, by: jobs.event)
+      jobEvent = schedule(nil)
+      add(.skipped, .time(due), reason, by: jobEvent)
     case .missed(let due):
-      jobs.event = schedule(nil)
-      add(.missed, .time(due), absence(at: due, job), by: jobs.event)
+      jobEvent = schedule(nil)
+      add(.missed, .time(due), absence(at: due, job), by: jobEvent)
     case .omitted(let due):
-      jobs.event = current ?? schedule(nil)
-      add(.omitted, .time(due), by: jobs.event)
+      jobEvent = current ?? schedule(nil)
+      add(.omitted, .time(due), by: jobEvent)
     case .withoutSun(let date, _):
       add(.sunless, .none, "no run from \(date) on: the sun stays up or down all day", by: schedule(nil))
     case .ended:
       // A job that is over needs no words.
       if let current {
-        jobs.event = current
+        jobEvent = current
         add(.cancelled, by: current)
       }
-      jobs[job] = nil
+      jobs.remove(job)
     case .succeeded, .queued, .failing: break
     }
   }

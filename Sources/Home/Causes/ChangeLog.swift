@@ -20,6 +20,8 @@ public final class ChangeLog {
   public var onLog: (String) -> Void = { _ in }
   /// The cause of the event that is delivered to listeners now; nil for none, or one that nothing is known about.
   public internal(set) var delivered: Cause?
+  /// The cause of the event of a job that is delivered now: its run, or its schedule.
+  public internal(set) var jobEvent: Cause?
   /// The file; nil for none.
   public let archive: ChangeArchive?
 
