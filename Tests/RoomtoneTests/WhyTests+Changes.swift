@@ -163,6 +163,15 @@ extension WhyTests {
       ]
     ),
     Case(
+      title: "a group, with a level that is reported before it",
+      code:
+        "kitchen:set_volume(7) kitchen:set_group 'Below' task.sleep(1) why(speaker.group 'Below')",
+      answer: [
+        "Kitchen is at 7 (was 22)", "  00:00:00  test.lua:4  set_volume(7), by test.lua, started 00:00:00",
+        #"Kitchen is in group "Below""#,
+        #"  00:00:00  test.lua:4  set_group("Below"), by test.lua, started 00:00:00"#,
+      ]),
+    Case(
       title: "role and balance",
       code: "kitchen:set_role 'left' kitchen:set_balance(-3) task.sleep(1) why 'Kitchen'",
       answer: [

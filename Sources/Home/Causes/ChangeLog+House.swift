@@ -8,8 +8,8 @@ extension ChangeLog {
   /// Records the changes of an open house. To be called before any other listener subscribes, so that `delivered` is the
   /// cause of each event for them.
   public func follow(_ house: House) {
-    (origins, emitted) = (ChangeOrigins(), [])
-    for device in house.devices { know(device) }
+    (origins, emitted) = (ChangeOrigins(), EmittedCauses())
+    for device in house.devices { origins.know(device) }
     for session in house.sessions { _ = members(session) }
     house.onCommand { [weak self] command in
       guard let self else { return }
@@ -31,16 +31,9 @@ extension ChangeLog {
       }
     ) { [weak self, weak house] event in
       guard let self, let house else { return }
-      emitter = emitted.isEmpty ? nil : emitted.removeFirst()
+      emitted.advance()
       receive(event, house)
     }
-  }
-
-  /// Keeps the state of a speaker; its level as it was reported, where that is given.
-  private func know(_ device: Device, volume: Int? = nil, isMuted: Bool? = nil) {
-    origins.known[ObjectIdentifier(device)] = .init(
-      volume: volume ?? device.volume, isMuted: isMuted ?? device.isMuted, name: device.name,
-      group: device.groupName)
   }
 
   /// Records a change of a speaker.
@@ -92,7 +85,7 @@ extension ChangeLog {
       add(.resume, session, detail: by.name, interruption(by, house))
     case .error(let code, let message, let device, let session):
       origins.failures[session?.id ?? 0] = "\(message) (\(code))"
-      delivered = device.flatMap { origins.move($0) }
+      delivered = device.flatMap { origins[$0].move }
     case .state(.stopped, let session, _): delivered = origins.play(session)
     case .suspension(.suspending, _, let by): delivered = interruption(by, house)
     case .time, .track: break
@@ -108,7 +101,7 @@ extension ChangeLog {
     case .noDevices:
       Cause(
         .event, "no_devices", at: loop.wallNow,
-        parent: house.devices.last { members(session).last == $0.id }.flatMap { origins.move($0) })
+        parent: house.devices.last { members(session).last == $0.id }.flatMap { origins[$0].move })
     }
   }
 
@@ -117,22 +110,21 @@ extension ChangeLog {
     let mover = house.devices.first { members(by).contains($0.id) }
     return Cause(
       .interruption, by.name, at: loop.wallNow,
-      parent: emitter ?? origins.sound(by) ?? mover.flatMap { origins.move($0) })
+      parent: emitter ?? origins.sound(by) ?? mover.flatMap { origins[$0].move })
   }
 
   private func receive(
     _ device: Device, _ volume: Int, _ isMuted: Bool, _ levelCause: LevelCause?, _ house: House
   ) {
-    let id = ObjectIdentifier(device)
-    let before = origins.known[id]
-    let (wasVolume, wasMuted) = (before?.volume ?? volume, before?.isMuted ?? isMuted)
-    know(device, volume: volume, isMuted: isMuted)
+    let speaker = origins[device]
+    let (wasVolume, wasMuted) = (speaker.volume, speaker.isMuted)
+    (speaker.volume, speaker.isMuted) = (volume, isMuted)
     var cause =
-      origins.level(device, at: loop.now)
+      speaker.level(at: loop.now)
       ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
     if levelCause != nil {
       cause = interruption(
-        origins.interruptions[id] ?? device.session?.name, isRestoring: levelCause == .restored, cause)
+        speaker.interruption ?? device.session?.name, isRestoring: levelCause == .restored, cause)
     }
     if isMuted, !wasMuted {
       add(.mute, device, from: .number(wasVolume), to: .number(volume), cause)
@@ -150,7 +142,7 @@ extension ChangeLog {
     case .interruption: interruption(device.session?.name, isRestoring: false, current)
     case .restoration:
       interruption(
-        origins.interruptions[ObjectIdentifier(device)] ?? device.session?.name, isRestoring: true, current)
+        origins[device].interruption ?? device.session?.name, isRestoring: true, current)
     }
   }
 
@@ -160,18 +152,18 @@ extension ChangeLog {
   }
 
   private func receive(_ device: Device, _ reason: DeviceReason, _ house: House) {
-    let before = origins.known[ObjectIdentifier(device)]
+    let before = origins[device]
     func edited() -> Cause? {
-      origins.edit(device, reason, at: loop.now) ?? Cause(.driver, house.driverName, at: loop.wallNow)
+      before.edit(reason, at: loop.now) ?? Cause(.driver, house.driverName, at: loop.wallNow)
     }
     let itself = { [loop] in Cause(.driver, house.driverName, at: loop.wallNow) }
     switch reason {
-    case .joined: add(.join, device, to: .text(device.session?.name ?? ""), emitter ?? origins.move(device))
-    case .left: add(.leave, device, emitter ?? origins.move(device) ?? itself())
-    case .renamed: add(.name, device, from: .text(before?.name ?? ""), to: .text(device.name), edited())
+    case .joined: add(.join, device, to: .text(device.session?.name ?? ""), emitter ?? before.move)
+    case .left: add(.leave, device, emitter ?? before.move ?? itself())
+    case .renamed: add(.name, device, from: .text(before.name), to: .text(device.name), edited())
     case .regrouped:
-      guard before?.group != device.groupName else { break }
-      add(.group, device, from: .text(before?.group ?? ""), to: .text(device.groupName), edited())
+      guard before.group != device.groupName else { break }
+      add(.group, device, from: .text(before.group), to: .text(device.groupName), edited())
     case .role: add(.role, device, to: .text(device.role.rawValue), edited())
     case .balance: add(.balance, device, to: .number(device.balance), edited())
     case .available: add(.back, device, emitter ?? itself())
@@ -180,7 +172,7 @@ extension ChangeLog {
     case .removed: add(.removed, device, emitter ?? itself())
     case .wifi, .playing: return
     }
-    if reason != .removed { know(device) } else { origins.known[ObjectIdentifier(device)] = nil }
+    if reason == .removed { origins.forget(device) } else { origins.know(device) }
   }
 
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
@@ -197,7 +189,7 @@ extension ChangeLog {
     case .seek(let frame): add(.seek, session, to: .number(frame / session.format.sampleRate), cause)
     case .interruption(let isBeginning, let ids, _):
       for device in house.devices where isBeginning && ids.contains(device.id) {
-        origins.interruptions[ObjectIdentifier(device)] = session.name
+        origins[device].interruption = session.name
       }
       origins.members[session.id] = ids
       record(isBeginning ? .interrupt : .release, of: .session, session.name, speakers: ids, cause: cause)

@@ -37,10 +37,9 @@ public final class ChangeLog {
   private var unsaved: [Int] = []
   private var timer: LoopTimer?
   var origins = ChangeOrigins()
-  /// The causes in whose tasks the events were emitted that are not delivered yet, in order.
-  var emitted: [Cause?] = []
+  var emitted = EmittedCauses()
   /// The cause of the task that has emitted the event that is delivered now; nil for none.
-  var emitter: Cause?
+  var emitter: Cause? { emitted.current }
   var jobs = JobOrigins()
 
   private struct StepKey: Hashable {

@@ -2,53 +2,86 @@ internal import EventLoop
 internal import HeadsetKit
 internal import SpeakerKit
 
-/// The causes of the last commands to speakers and sessions, which take effect later, and the state before them. Sessions
-/// are kept by their ids, of which there are a few.
-struct ChangeOrigins {
-  /// The time within which a command to a speaker takes effect. A later change is another client's.
-  private static let longest = Duration.seconds(5)
-
+/// The causes of the last commands to speakers, sessions and headsets, which take effect later, and the state before them.
+/// Sessions are kept by their ids, of which there are a few. A class, as a question must not copy all that it holds.
+final class ChangeOrigins {
   /// The cause of a command and its moment.
-  private struct Command {
+  fileprivate struct Command {
+    /// The time within which a command takes effect. A later change is another client's.
+    private static let longest = Duration.seconds(5)
+
     let cause: Cause?
     let at: Instant
+
+    /// The cause, while the command may take effect; `.none` afterwards.
+    func recent(at now: Instant) -> Cause?? {
+      at.duration(to: now) <= Self.longest ? .some(cause) : .none
+    }
   }
 
-  /// The state of a speaker, as last reported.
-  struct Known {
+  /// The causes of the last commands to a speaker, and its state as last reported.
+  final class Speaker {
+    fileprivate var level: Command?
+    fileprivate var edits: [DeviceReason: Command] = [:]
+    /// The cause of its last move to or from a session.
+    fileprivate(set) var move: Cause?
+    /// The name of its last interruption; nil before the first.
+    var interruption: String?
     var volume: Int
     var isMuted: Bool
-    var name: String
-    var group: String
+    fileprivate(set) var name: String
+    fileprivate(set) var group: String
+
+    fileprivate init(_ device: Device) {
+      (volume, isMuted, name, group) = (device.volume, device.isMuted, device.name, device.groupName)
+    }
+
+    /// Returns the cause of a change of its level; `.none` if no command is recent enough.
+    func level(at now: Instant) -> Cause?? { level?.recent(at: now) }
+
+    /// Returns the cause of a change of its name, group, role or balance; `.none` as above.
+    func edit(_ reason: DeviceReason, at now: Instant) -> Cause?? { edits[reason]?.recent(at: now) }
   }
 
-  private var levels: [ObjectIdentifier: Command] = [:]
-  private var edits: [DeviceReason: [ObjectIdentifier: Command]] = [:]
-  private var moves: [ObjectIdentifier: Command] = [:]
+  private var speakers: [ObjectIdentifier: Speaker] = [:]
   private var playing: [SessionID: Command] = [:]
   /// The causes of changes of sessions that are not reported yet, in order.
   private var pending: [Cause?] = []
   private var sounds: [SessionID: Command] = [:]
   private var headsets: [ObjectIdentifier: Command] = [:]
-  /// The state of speakers.
-  var known: [ObjectIdentifier: Known] = [:]
-  /// The last interruption of each speaker.
-  var interruptions: [ObjectIdentifier: String] = [:]
   /// The last failure of each session.
   var failures: [SessionID: String] = [:]
   /// The ids of the last speakers of each session.
   var members: [SessionID: [String]] = [:]
 
+  /// The record of a speaker, which begins with its present state.
+  subscript(device: Device) -> Speaker {
+    if let speaker = speakers[ObjectIdentifier(device)] { return speaker }
+    let speaker = Speaker(device)
+    speakers[ObjectIdentifier(device)] = speaker
+    return speaker
+  }
+
+  /// Keeps the present state of a speaker.
+  func know(_ device: Device) {
+    let speaker = self[device]
+    (speaker.volume, speaker.isMuted) = (device.volume, device.isMuted)
+    (speaker.name, speaker.group) = (device.name, device.groupName)
+  }
+
+  /// Drops the record of a speaker that is gone.
+  func forget(_ device: Device) { speakers[ObjectIdentifier(device)] = nil }
+
   /// Keeps the cause of a command.
-  mutating func keep(_ command: HouseCommand, by cause: Cause?, at now: Instant) {
+  func keep(_ command: HouseCommand, by cause: Cause?, at now: Instant) {
     let origin = Command(cause: cause, at: now)
     switch command {
     case .level(let commands, _):
       for (device, command) in commands where command != .fadeEnd {
-        levels[ObjectIdentifier(device)] = origin
+        self[device].level = origin
       }
-    case .edit(let device, let reason): edits[reason, default: [:]][ObjectIdentifier(device)] = origin
-    case .move(let device): moves[ObjectIdentifier(device)] = origin
+    case .edit(let device, let reason): self[device].edits[reason] = origin
+    case .move(let device): self[device].move = cause
     case .play(let session), .stop(let session), .resume(let session):
       playing[session.id] = origin
     case .sound(let session):
@@ -58,36 +91,34 @@ struct ChangeOrigins {
   }
 
   /// Keeps the cause of a command to a headset.
-  mutating func keep(headset: Headset, by cause: Cause?, at now: Instant) {
+  func keep(headset: Headset, by cause: Cause?, at now: Instant) {
     headsets[ObjectIdentifier(headset)] = Command(cause: cause, at: now)
   }
 
-  /// Returns the cause of a change of a speaker's level; `.none` if no command is recent enough.
-  func level(_ device: Device, at now: Instant) -> Cause?? {
-    Self.recent(levels[ObjectIdentifier(device)], now)
-  }
-  /// Returns the cause of a change of a speaker's name, group, role or balance; `.none` as above.
-  func edit(_ device: Device, _ reason: DeviceReason, at now: Instant) -> Cause?? {
-    Self.recent(edits[reason]?[ObjectIdentifier(device)], now)
-  }
-  /// Returns the cause of an event of a headset; `.none` as above. An update and a restart are the cause as long as they
-  /// last.
+  /// Returns the cause of an event of a headset; `.none` if no command is recent enough. An update and a restart are the
+  /// cause as long as they last.
   func headset(_ headset: Headset, at now: Instant) -> Cause?? {
-    let command = headsets[ObjectIdentifier(headset)]
-    guard headset.isBusy, let command else { return Self.recent(command, now) }
-    return .some(command.cause)
+    guard let command = headsets[ObjectIdentifier(headset)] else { return .none }
+    return headset.isBusy ? .some(command.cause) : command.recent(at: now)
   }
-  /// Returns the cause of a speaker's last move to or from a session.
-  func move(_ device: Device) -> Cause? { moves[ObjectIdentifier(device)]?.cause }
   /// Returns the cause of the last command to play, pause or stop.
   func play(_ session: Session) -> Cause? { playing[session.id]?.cause }
   /// Removes and returns the cause of the next change of a session that is reported.
-  mutating func removePending() -> Cause? { pending.isEmpty ? nil : pending.removeFirst() }
+  func removePending() -> Cause? { pending.isEmpty ? nil : pending.removeFirst() }
   /// Returns the cause of the last change of a session's sound.
   func sound(_ session: Session) -> Cause? { sounds[session.id]?.cause }
+}
 
-  private static func recent(_ command: Command?, _ now: Instant) -> Cause?? {
-    guard let command, command.at.duration(to: now) <= longest else { return .none }
-    return .some(command.cause)
-  }
+/// The causes in whose tasks events of a house were emitted, which are delivered later.
+struct EmittedCauses {
+  /// The causes of events that are not delivered yet, in order.
+  private var waiting: [Cause?] = []
+  /// The cause of the event that is delivered now; nil for none.
+  private(set) var current: Cause?
+
+  /// Adds the cause of an event that is emitted now.
+  mutating func append(_ cause: Cause?) { waiting.append(cause) }
+
+  /// Makes the next event the one that is delivered now.
+  mutating func advance() { current = waiting.isEmpty ? nil : waiting.removeFirst() }
 }
