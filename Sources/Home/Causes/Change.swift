@@ -84,6 +84,26 @@ public struct Change: Sendable {
   public let cause: Cause?
   /// The number of equal changes that it stands for.
   public internal(set) var count = 1
+
+  /// The time within which a step continues a change: a fade is one change.
+  private static let longestStep = Duration.seconds(60)
+
+  /// Adds a step, if it is one of the same call: with an equal detail, and a level on in the same direction.
+  /// - Returns: `false` if the step is a change of its own.
+  mutating func add(_ step: Value, detail: String?, cause: Cause, at now: WallTime) -> Bool {
+    guard let earlier = self.cause, cause.repeats(earlier), self.detail == detail,
+      until.duration(to: now) <= Self.longestStep, kind != .volume || isContinued(by: step)
+    else { return false }
+    (to, until, count) = (step, now, count + 1)
+    return true
+  }
+
+  /// Returns `true` if a level moves on in the same direction.
+  private func isContinued(by step: Value) -> Bool {
+    guard case .number(let first) = from, case .number(let last) = to, case .number(let next) = step
+    else { return false }
+    return (last - first).signum() == (next - last).signum()
+  }
 }
 
 /// A selection of changes.

@@ -5,12 +5,10 @@ public import EventLoop
 /// Memory: a ring of `capacity` changes, each of which is some 300 bytes with its causes, a kilobyte at most.
 public final class ChangeLog {
   /// The most changes in memory.
-  public static let capacity = 4096
+  public static var capacity: Int { ChangeRing.capacity }
   /// The time for which changes wait to be written: with the writing, a process that is killed loses those of the last
   /// second at most.
   private static let delay = Duration.milliseconds(400)
-  /// The time within which a step continues the change before: a fade is one change.
-  private static let longestStep = Duration.seconds(60)
 
   /// Returns the cause of the routine of a script that runs now, or that has started the task that runs; nil for none.
   public var routine: () -> Cause? = { nil }
@@ -28,12 +26,7 @@ public final class ChangeLog {
   let loop: EventLoop
   /// The moment at which the log began.
   let began: WallTime
-  private var ring: [Change] = []
-  /// The index in the ring of the oldest change, once it is full.
-  private var start = 0
-  private var count = 0
-  /// The numbers of the latest changes of levels and of refusals, by the things: what a step may continue.
-  private var latest: [StepKey: Int] = [:]
+  private var ring = ChangeRing()
   private var unsaved: [Int] = []
   private var timer: LoopTimer?
   var origins = ChangeOrigins()
@@ -41,11 +34,6 @@ public final class ChangeLog {
   /// The cause of the task that has emitted the event that is delivered now; nil for none.
   var emitter: Cause? { emitted.current }
   var jobs = JobOrigins()
-
-  private struct StepKey: Hashable {
-    let kind: Change.Kind
-    let name: String
-  }
 
   /// A log without changes.
   /// - Parameter archive: keeps the changes, also of processes before; nil for memory alone.
@@ -76,57 +64,20 @@ public final class ChangeLog {
     from: Change.Value = .none, to: Change.Value = .none, detail: String? = nil, cause: Cause?
   ) {
     let now = loop.wallNow
-    if kind == .volume || kind == .refused {
-      let key = StepKey(kind: kind, name: name)
-      if extend(key, to: to, detail: detail, cause: cause, at: now) { return }
-      if latest.count > 1000 { latest = latest.filter { $0.value > count - Self.capacity } }
-      latest[key] = count + 1
+    if let cause, let number = ring.extend(kind, name, to: to, detail: detail, cause: cause, at: now) {
+      if archive != nil { save(number) }
+      return
     }
-    count += 1
     let change = Change(
-      number: count, at: now, until: now, kind: kind, subject: subject, name: name, speakers: speakers,
-      from: from, to: to, detail: detail, cause: cause)
-    if ring.count < Self.capacity {
-      ring.append(change)
-    } else {
-      ring[start] = change
-      start = (start + 1) % Self.capacity
-    }
-    if archive != nil { save(count) }
+      number: ring.last + 1, at: now, until: now, kind: kind, subject: subject, name: name,
+      speakers: speakers, from: from, to: to, detail: detail, cause: cause)
+    ring.append(change)
+    if archive != nil { save(change.number) }
     onChange(change)
   }
 
-  /// Adds a step to the change before, if it is of the same call.
-  private func extend(
-    _ key: StepKey, to: Change.Value, detail: String?, cause: Cause?, at now: WallTime
-  ) -> Bool {
-    guard let cause, let number = latest[key], let index = index(of: number) else { return false }
-    let before = ring[index]
-    guard let earlier = before.cause, cause.repeats(earlier), before.detail == detail,
-      before.until.duration(to: now) <= Self.longestStep
-    else { return false }
-    if key.kind == .volume { guard Self.continues(before, to) else { return false } }
-    (ring[index].to, ring[index].until, ring[index].count) = (to, now, before.count + 1)
-    if archive != nil { save(number) }
-    return true
-  }
-
-  /// Returns `true` if a level moves on in the same direction.
-  private static func continues(_ change: Change, _ to: Change.Value) -> Bool {
-    guard case .number(let first) = change.from, case .number(let last) = change.to,
-      case .number(let next) = to
-    else { return false }
-    return (last - first).signum() == (next - last).signum()
-  }
-
-  private func index(of number: Int) -> Int? {
-    let age = count - number
-    guard age >= 0, age < ring.count else { return nil }
-    return (start + ring.count - 1 - age) % ring.count
-  }
-
   /// The changes in memory, the oldest first.
-  public var recent: [Change] { Array(ring[start...] + ring[..<start]) }
+  public var recent: [Change] { ring.all }
 
   /// Returns the latest changes that a filter selects, those of processes before too, the oldest first.
   public func history(_ filter: ChangeFilter) -> [Change] {
@@ -157,7 +108,7 @@ public final class ChangeLog {
     guard let archive, !unsaved.isEmpty else { return }
     let numbers = Set(unsaved).sorted()
     unsaved = []
-    archive.keep(numbers.compactMap { index(of: $0).map { ring[$0] } })
+    archive.keep(numbers.compactMap { ring[$0] })
   }
 
   /// Keeps what is not kept yet, and ends the thread of the archive.
