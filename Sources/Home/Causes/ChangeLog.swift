@@ -58,10 +58,13 @@ public final class ChangeLog {
   }
 
   /// Records a change.
-  /// - Parameter cause: the cause; nil for none that is known.
+  /// - Parameters:
+  ///   - speakers: the ids of the speakers that it concerns; not asked for with a step of the change before.
+  ///   - cause: the cause; nil for none that is known.
   public func record(
-    _ kind: Change.Kind, of subject: Change.Subject, _ name: String, speakers: [String] = [],
-    from: Change.Value = .none, to: Change.Value = .none, detail: String? = nil, cause: Cause?
+    _ kind: Change.Kind, of subject: Change.Subject, _ name: String,
+    speakers: @autoclosure () -> [String] = [], from: Change.Value = .none, to: Change.Value = .none,
+    detail: String? = nil, cause: Cause?
   ) {
     let now = loop.wallNow
     if let cause, let number = ring.extend(kind, name, to: to, detail: detail, cause: cause, at: now) {
@@ -70,7 +73,7 @@ public final class ChangeLog {
     }
     let change = Change(
       number: ring.last + 1, at: now, until: now, kind: kind, subject: subject, name: name,
-      speakers: speakers, from: from, to: to, detail: detail, cause: cause)
+      speakers: speakers(), from: from, to: to, detail: detail, cause: cause)
     ring.append(change)
     if archive != nil { save(change.number) }
     onChange(change)
