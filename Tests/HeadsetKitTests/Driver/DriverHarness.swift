@@ -118,7 +118,7 @@ extension Middle {
   /// The contents of a frame, whoever sealed it.
   static func packet(_ bytes: [UInt8]) -> LinkPacket? {
     var reader = LinkReader()
-    return reader.read(bytes).first
+    return reader.read(bytes[...]).first
   }
 
   /// The operations of the frames that went one way.

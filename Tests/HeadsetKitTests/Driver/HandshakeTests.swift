@@ -46,9 +46,9 @@ import Testing
     var hostSeal = try host.received(proof: proof, in: handshake)
     var reader = LinkReader()
     let ping = try Ping().frame(sequence: 1)
-    let there = try #require(reader.read(hostSeal.seal(ping)).first)
+    let there = try #require(reader.read(hostSeal.seal(ping)[...]).first)
     #expect(try boardSeal.open(there) == ping)
-    let back = try #require(reader.read(boardSeal.seal(ping)).first)
+    let back = try #require(reader.read(boardSeal.seal(ping)[...]).first)
     #expect(try hostSeal.open(back) == ping)
   }
 

@@ -44,7 +44,7 @@ struct LinkHarness {
         rest.append(action)
         continue
       }
-      for packet in reader.read(bytes) {
+      for packet in reader.read(bytes[...]) {
         if seal == nil { inbox.append(packet.frame) }
         do throws(LinkSeal.Refusal) {
           if let frame = try seal?.open(packet) { inbox.append(frame) }

@@ -61,7 +61,7 @@ import Testing
     guard case .send(let bytes) = session.begin(at: .start).first else { throw TestFailure("no HELLO") }
     var reader = LinkReader()
     #expect(reader.read([9, 9, 9]).isEmpty)
-    #expect(reader.read(bytes).first?.frame.operation == .hello)
+    #expect(reader.read(bytes[...]).first?.frame.operation == .hello)
   }
 
   @Test("a refused proof is tried once more with another nonce, and reported with a hint") func refusedKey()
