@@ -126,9 +126,12 @@ public struct Configuration: Sendable {
   }
 
   private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["memory", "objects", "run"])
+    let options = try call.options(1, ["buffers", "memory", "objects", "run"])
     if let megabytes = try options.int("memory", in: 1...65_536) {
       configuration.limits.memory = megabytes << 20
+    }
+    if let megabytes = try options.int("buffers", in: 1...65_536) {
+      configuration.limits.buffers = megabytes << 20
     }
     if let objects = try options.int("objects", in: 100...1_000_000) {
       configuration.limits.objects = objects

@@ -59,6 +59,35 @@ struct FloodTests {
       lines == ["5001\tscript.flooded\t5000 changes of speakers wait to take effect", "none"])
   }
 
+  @Test("the buffers of streams that play have a limit, which the error names; a stream that stops makes room")
+  func buffers() throws {
+    var harness = try EngineHarness()
+    harness.configuration += " limits { buffers = 20 }"
+    let lines = try harness.printed(
+      """
+      local stream = require "stream"
+      local function start(options)
+        local radio = stream.new("http://radio.example/", options)
+        local _, err = task.try(radio.start, radio)
+        print(err and err.code or radio.status, err and err.limit, err and err.message)
+        return radio
+      end
+      -- 1200 blocks of 5 KiB each.
+      local first = start()
+      start() start()
+      start()
+      start { buffer_blocks = 400 }
+      first:stop()
+      start()
+      print(code(speaker.play_stream, "http://radio.example/"))
+      """)
+    let refused =
+      "script.memory\t20971520\tthe limit of 20 MB for the buffers of a script's streams is reached: "
+    let plays = "playing\tnil\tnil"
+    #expect(
+      lines == [plays, plays, plays, refused + "3 streams play", plays, refused + "3 streams play", "script.memory"])
+  }
+
   @Test("objects that a script holds at once have a limit, which the error names; others make room")
   func objects() throws {
     var harness = try EngineHarness()

@@ -22,8 +22,9 @@
 --   --   house { driver = "snapcast" }
 --   -- or, for HK Omni speakers behind a hub, see `roomtone help hkwhub`:
 --   --   house { driver = "hkwhub", url = "http://192.0.2.7:8080" }
---   -- MB; time without suspending; objects at once
---   limits { memory = 256, run = "2s", objects = 10000 }
+--   -- of a script: MB of Lua; MB for the buffers of the streams that it plays;
+--   -- time without suspending; objects at once
+--   limits { memory = 256, buffers = 2048, run = "2s", objects = 10000 }
 --   log { level = "info" }
 --   location { latitude = 52.5, longitude = 13.4 }        -- for times by the sun
 --   -- a name is valid wherever a URL is

@@ -12,7 +12,7 @@
 --   kitchen:join()
 --
 -- Every function raises also the codes of a script's limits: `script.blocked` (2 s without suspending),
--- `script.memory` (256 MB), `script.objects` (10,000 streams, tasks, subscriptions and other objects), `script.stack` (too
+-- `script.memory` (256 MB, and 2 GB for the buffers of streams that play), `script.objects` (10,000 streams, tasks, subscriptions and other objects), `script.stack` (too
 -- many values at once), and `script.flooded` (calls faster than they can run), which ends the script unless it is
 -- caught. The configuration sets other limits; the music continues in any case.
 --

@@ -210,7 +210,8 @@ local Stream = {}
 ---
 ---Raises the failure of the first connection: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
 ---`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` (stopped
----before it played); `script.memory` (too many files of this machine play); `task.cannot_suspend`.
+---before it played); `script.memory` (the buffers of the streams that play, or the files of this machine that
+---do, need more than the limits allow); `task.cannot_suspend`.
 ---@async
 function Stream:start() end
 

@@ -67,6 +67,21 @@ final class ScriptObjects {
       facts: [ErrorFact("limit", .int(limit))])
   }
 
+  /// Checks that the buffers of the streams that the script plays stay within their limit.
+  /// - Parameters:
+  ///   - bytes: the memory that they may need with one more.
+  ///   - count: the number of streams that play.
+  /// - Throws: `script.memory`.
+  func checkBuffers(_ bytes: Int, ofStreams count: Int) throws {
+    let limit = state.limits.buffers
+    guard bytes > limit else { return }
+    throw LuaError(
+      code: "script.memory",
+      message: "the limit of \(limit >> 20) MB for the buffers of a script's streams is reached: \(count) streams play",
+      hint: "stop some, give a smaller buffer_blocks, or raise limits { buffers = … } in the configuration",
+      facts: [ErrorFact("limit", .int(limit))])
+  }
+
   private var tooMany: LuaError {
     let kinds = Kind.allCases.compactMap { kind in
       let count = counts[kind] ?? 0

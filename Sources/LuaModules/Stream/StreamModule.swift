@@ -115,14 +115,19 @@ final class StreamModule {
   func stream(_ value: LuaValue) -> ScriptStream? { streams.object(of: value) }
 
   /// Keeps a stream that is started until it stops.
-  /// - Throws: `script.memory` for a file of this machine when those that play have all memory that the script may use.
+  /// - Throws: `script.memory` for a file of this machine when those that play have all memory that the script may use,
+  ///   and when the buffers of all streams that play may need more than is allowed for them.
   func keep(_ stream: ScriptStream) throws {
     stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }
-    if stream.stream.isLocalFile, active[ObjectIdentifier(stream)] == nil {
-      let files = active.values.count { $0.stream.isLocalFile }
-      try script.objects.checkMemory(
-        (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
+    if active[ObjectIdentifier(stream)] == nil {
+      if stream.stream.isLocalFile {
+        let files = active.values.count { $0.stream.isLocalFile }
+        try script.objects.checkMemory(
+          (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
+      }
+      let buffers = active.values.reduce(stream.stream.bufferMemory) { $0 + $1.stream.bufferMemory }
+      try script.objects.checkBuffers(buffers, ofStreams: active.count)
     }
     active[ObjectIdentifier(stream)] = stream
   }

@@ -284,6 +284,9 @@ final class StreamBuffer: Sendable {
     }
   }
 
+  /// The limit of the buffer in blocks.
+  var blocks: Int { state.withLock { $0.packets.size } }
+
   /// The average rate of the last sound in kbit/s; nil before some seconds have come.
   var bitRate: Int? { withFrames { $0.rate.kilobits } }
 
