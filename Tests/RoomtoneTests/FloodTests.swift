@@ -85,7 +85,7 @@ struct FloodTests {
       "script.memory\t20971520\tthe limit of 20 MB for the buffers of a script's streams is reached: "
     let plays = "playing\tnil\tnil"
     #expect(
-      lines == [plays, plays, plays, refused + "3 streams play", plays, refused + "3 streams play", "script.memory"])
+      lines == [plays, plays, plays, refused + "3 streams play", plays, plays, "script.memory"])
   }
 
   @Test("objects that a script holds at once have a limit, which the error names; others make room")
