@@ -197,10 +197,8 @@ public final class SnapcastController {
         connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard status == 0 else {
-      close(socket)
-      throw TestFailure("nothing listens at port \(port)")
-    }
+    // The socket is closed by deinit, also now.
+    guard status == 0 else { throw TestFailure("nothing listens at port \(port)") }
     var limit = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
