@@ -40,8 +40,10 @@ struct RaisesSentence {
   static func start(in paragraph: String) -> String.Index? {
     if paragraph.hasPrefix("Raises ") { return paragraph.startIndex }
     let bytes = paragraph.utf8
-    return bytes.indices.first { bytes[$0] == UInt8(ascii: ".") && bytes[$0...].starts(with: ". Raises ".utf8) }
-      .map { bytes.index($0, offsetBy: 2) }
+    return bytes.indices.first {
+      bytes[$0] == UInt8(ascii: ".") && bytes[$0...].starts(with: ". Raises ".utf8)
+    }
+    .map { bytes.index($0, offsetBy: 2) }
   }
 
   /// True for `argument` and for `area.failure`.

@@ -142,7 +142,9 @@ import Testing
       error?.code == "audio.unsupported" && error?.message.contains("free format") == true, "\(error as Any)")
   }
 
-  @Test("layer I in free format, of which libmpg123 loses frames, is refused by name") func freeLayerI() throws {
+  @Test("layer I in free format, of which libmpg123 loses frames, is refused by name") func freeLayerI()
+    throws
+  {
     // Silence at 48 kHz: no band has bits.
     let frame: [UInt8] = [0xFF, 0xFF, 0x04, 0xC0] + [UInt8](repeating: 0, count: 140)
     let path = try folder.write((0..<20).flatMap { _ in frame }, to: "free.mp1")
@@ -154,7 +156,9 @@ import Testing
   @Test("frames with the reserved emphasis sound as any other") func reservedEmphasis() throws {
     let plain = try readBytes(encode(["-b", "128"]))
     var odd = plain
-    for frame in MPEGAudioFraming.frames(of: plain) { odd[frame.offset + 3] = odd[frame.offset + 3] & 0xFC | 2 }
+    for frame in MPEGAudioFraming.frames(of: plain) {
+      odd[frame.offset + 3] = odd[frame.offset + 3] & 0xFC | 2
+    }
     let (whole, marked) = try (
       Sound(file: folder.write(plain, to: "plain.mp3")), Sound(file: folder.write(odd, to: "odd.mp3"))
     )

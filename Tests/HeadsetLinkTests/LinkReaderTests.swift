@@ -56,7 +56,8 @@ import Testing
     }
     #expect(reader.droppedFrames == inputs.count)
     #expect(reader.read(stuffed(body)[...]).map(\.frame.payload) == [[1]])
-    #expect(reader.read(stuffed(body + [UInt8](repeating: 1, count: 12))[...]).first?.seal?.counter == 0x0101_0101)
+    #expect(
+      reader.read(stuffed(body + [UInt8](repeating: 1, count: 12))[...]).first?.seal?.counter == 0x0101_0101)
   }
 
   @Test("more than 1,100 bytes without a zero are passed over up to the next") func endless() throws {

@@ -59,7 +59,8 @@ struct FloodTests {
       lines == ["5001\tscript.flooded\t5000 changes of speakers wait to take effect", "none"])
   }
 
-  @Test("the buffers of streams that play have a limit, which the error names; a stream that stops makes room")
+  @Test(
+    "the buffers of streams that play have a limit, which the error names; a stream that stops makes room")
   func buffers() throws {
     var harness = try EngineHarness()
     harness.configuration += " limits { buffers = 20 }"

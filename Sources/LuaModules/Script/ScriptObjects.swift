@@ -77,7 +77,8 @@ final class ScriptObjects {
     guard bytes > limit else { return }
     throw LuaError(
       code: "script.memory",
-      message: "the limit of \(limit >> 20) MB for the buffers of a script's streams is reached: \(count) streams play",
+      message:
+        "the limit of \(limit >> 20) MB for the buffers of a script's streams is reached: \(count) streams play",
       hint: "stop some, give a smaller buffer_blocks, or raise limits { buffers = … } in the configuration",
       facts: [ErrorFact("limit", .int(limit))])
   }
