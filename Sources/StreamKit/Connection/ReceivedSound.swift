@@ -53,6 +53,7 @@ struct ReceivedSound: Sendable {
     }
   }
 
+  // Mutating, as is `giveFrame`: the framer is then passed on as it lies, otherwise it is copied for each frame.
   private mutating func give(_ item: StreamFramer.Item, to body: (Item) -> Bool) -> Bool {
     switch item {
     case .format(let format): body(.format(format))
