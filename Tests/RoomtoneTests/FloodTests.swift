@@ -81,12 +81,16 @@ struct FloodTests {
       first:stop()
       start()
       print(code(speaker.play_stream, "http://radio.example/"))
+      first = start { buffer_blocks = 10 }
+      print(code(first.set_url, first, "http://radio.example/", { buffer_blocks = 1200 }))
       """)
     let refused =
       "script.memory\t20971520\tthe limit of 20 MB for the buffers of a script's streams is reached: "
     let plays = "playing\tnil\tnil"
     #expect(
-      lines == [plays, plays, plays, refused + "3 streams play", plays, plays, "script.memory"])
+      lines == [
+        plays, plays, plays, refused + "3 others play", plays, plays, "script.memory", plays, "script.memory",
+      ])
   }
 
   @Test("objects that a script holds at once have a limit, which the error names; others make room")

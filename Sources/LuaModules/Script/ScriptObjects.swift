@@ -78,7 +78,7 @@ final class ScriptObjects {
     throw LuaError(
       code: "script.memory",
       message:
-        "the limit of \(limit >> 20) MB for the buffers of a script's streams is reached: \(count) streams play",
+        "the limit of \(limit >> 20) MB for the buffers of a script's streams is reached: \(count) others play",
       hint: "stop some, give a smaller buffer_blocks, or raise limits { buffers = … } in the configuration",
       facts: [ErrorFact("limit", .int(limit))])
   }

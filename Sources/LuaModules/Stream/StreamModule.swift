@@ -120,15 +120,14 @@ final class StreamModule {
   func keep(_ stream: ScriptStream) throws {
     stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }
-    if active[ObjectIdentifier(stream)] == nil {
-      if stream.stream.isLocalFile {
-        let files = active.values.count { $0.stream.isLocalFile }
-        try script.objects.checkMemory(
-          (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
-      }
-      let buffers = active.values.reduce(stream.stream.bufferMemory) { $0 + $1.stream.bufferMemory }
-      try script.objects.checkBuffers(buffers, ofStreams: active.count)
+    let others = active.values.filter { $0 !== stream }
+    if stream.stream.isLocalFile, others.count == active.count {
+      let files = others.count { $0.stream.isLocalFile }
+      try script.objects.checkMemory(
+        (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
     }
+    try script.objects.checkBuffers(
+      others.reduce(stream.stream.bufferMemory) { $0 + $1.stream.bufferMemory }, ofStreams: others.count)
     active[ObjectIdentifier(stream)] = stream
   }
 
