@@ -94,7 +94,7 @@ final class RecordingModule {
       throw call.problem(2, error.message, hint: error.hint)
     }
     return try call.suspend { [unowned self] in
-      try streams.keep(stream)
+      try streams.keep(stream, plays: false)
       var object: ScriptRecording?
       try await service.record(stream.playable, options) { [unowned self] in
         object = adopt($0, of: stream)

@@ -115,9 +115,10 @@ final class StreamModule {
   func stream(_ value: LuaValue) -> ScriptStream? { streams.object(of: value) }
 
   /// Keeps a stream that is started until it stops.
+  /// - Parameter plays: `false` for a stream that is recorded, which needs no buffer.
   /// - Throws: `script.memory` for a file of this machine when those that play have all memory that the script may use,
   ///   and when the buffers of all streams that play may need more than is allowed for them.
-  func keep(_ stream: ScriptStream) throws {
+  func keep(_ stream: ScriptStream, plays: Bool = true) throws {
     stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }
     let others = active.values.filter { $0 !== stream }
@@ -126,8 +127,11 @@ final class StreamModule {
       try script.objects.checkMemory(
         (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
     }
-    try script.objects.checkBuffers(
-      others.reduce(stream.stream.bufferMemory) { $0 + $1.stream.bufferMemory }, ofStreams: others.count)
+    if plays {
+      let playing = others.map(\.stream.bufferMemory).filter { $0 > 0 }
+      try script.objects.checkBuffers(
+        playing.reduce(stream.stream.nextBufferMemory, +), ofStreams: playing.count)
+    }
     active[ObjectIdentifier(stream)] = stream
   }
 

@@ -121,10 +121,11 @@ public final class Stream {
   public var isLocalFile: Bool { if case .file = target.origin { true } else { false } }
   /// The memory in bytes that a file of this machine has while it plays to nobody: buffer, decoder and thread.
   public static let localFileMemory = LocalReceiver.bufferBlocks * PacketBuffer.blockSize + 64 << 10
-  /// The memory in bytes that its buffer may need: the one that is played, or that the next `start` makes where that is
-  /// larger.
-  public var bufferMemory: Int {
-    PacketBuffer.blockSize * max(buffer?.blocks ?? 0, (next ?? target).options.bufferBlocks)
+  /// The memory in bytes that the buffer that is played may need; 0 while nothing is played.
+  public var bufferMemory: Int { PacketBuffer.blockSize * (buffer?.blocks ?? 0) }
+  /// The memory in bytes that the buffer of the next `start` may need, or the one that is played where that is larger.
+  public var nextBufferMemory: Int {
+    max(bufferMemory, PacketBuffer.blockSize * (next ?? target).options.bufferBlocks)
   }
   /// The options of reception and player; a change takes effect as `StreamOptions` says.
   public var options: StreamOptions {
