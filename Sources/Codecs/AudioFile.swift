@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+package import EventLoop
 
 /// Sound in files of any supported kind.
 public enum AudioFile {
@@ -84,12 +84,15 @@ extension AudioError {
 
 /// The libraries that decode and resample.
 package enum CodecLibraries {
-  /// The names of the libraries with their versions; nil for one that reports none.
-  package static var versions: [(name: String, version: String?)] {
+  /// The names of the libraries with their versions, nil for one that reports none, and the failure to load one that is
+  /// loaded at its first use.
+  package static var versions: [(name: String, version: String?, failure: LibraryError?)] {
     [
-      ("mpg123", nil), ("faad", AACDecoder.libraryVersion), ("sndfile", SoundFileHandle.libraryVersion),
-      ("FLAC", OggFLACDecoder.libraryVersion), ("vorbis", VorbisPacketDecoder.libraryVersion),
-      ("opus", OpusPacketDecoder.libraryVersion), ("soxr", Resampler.libraryVersion),
+      ("mpg123", nil, nil), ("faad", AACDecoder.libraryVersion, nil),
+      ("sndfile", SoundFileHandle.libraryVersion, SoundFileHandle.libraryFailure),
+      ("FLAC", OggFLACDecoder.libraryVersion, nil), ("vorbis", VorbisPacketDecoder.libraryVersion, nil),
+      ("opus", OpusPacketDecoder.libraryVersion, nil),
+      ("soxr", Resampler.libraryVersion, Resampler.libraryFailure),
     ]
   }
 }

@@ -10,9 +10,13 @@ internal import EventLoop
 /// own queues reach their size, not per call. Confined to one thread at a time; may be moved to another
 /// between calls.
 public final class Resampler {
-  /// The version of libsoxr, as `0.1.3`.
-  static var libraryVersion: String {
-    let text = String(cString: soxr_version())
+  /// The failure to load libsoxr; nil when it is there.
+  static var libraryFailure: LibraryError? { SoxrHandle.library.failure }
+  /// The version of libsoxr, as `0.1.3`; nil when it can't be loaded.
+  static var libraryVersion: String? {
+    guard let text = (try? SoxrHandle.library.functions)?.soxr_version().map({ String(cString: $0) }) else {
+      return nil
+    }
     return text.hasPrefix("libsoxr-") ? String(text.dropFirst(8)) : text
   }
 
@@ -148,48 +152,59 @@ public final class VariableResampler {
 
 /// A soxr resampler of one thread.
 private struct SoxrHandle: ~Copyable {
-  let raw: soxr_t
+  static let library = SharedLibrary<soxr_library>("libsoxr.so.0", package: "libsoxr0", names: soxr_names())
+
+  private let raw: soxr_t
+  private let soxr: soxr_library
 
   init(_ inputRate: Int, _ outputRate: Int, _ channels: Int) throws(AudioError) {
-    var input = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
-    var quality = soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_ROLLOFF_NONE))
-    var runtime = soxr_runtime_spec(1)
+    let soxr = try Self.functions("from \(inputRate) to \(outputRate) Hz")
+    var input = soxr.soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
+    var quality = soxr.soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_ROLLOFF_NONE))
+    var runtime = soxr.soxr_runtime_spec(1)
     var error: soxr_error_t?
-    let created = soxr_create(
+    let created = soxr.soxr_create(
       Double(inputRate), Double(outputRate), CUnsignedInt(channels), &error, &input, &quality, &runtime)
     guard let created else {
       throw AudioError(
         .unsupported, "cannot resample from \(inputRate) to \(outputRate) Hz: \(Self.words(error))")
     }
-    raw = created
+    (raw, self.soxr) = (created, soxr)
   }
 
   /// Creates a resampler whose ratio of input to output frames may be set later, up to a limit.
   init(variableUpTo limit: Double, _ channels: Int) throws(AudioError) {
-    var format = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
-    var quality = soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_VR))
-    var runtime = soxr_runtime_spec(1)
+    let soxr = try Self.functions("\(channels) channels")
+    var format = soxr.soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
+    var quality = soxr.soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_VR))
+    var runtime = soxr.soxr_runtime_spec(1)
     var error: soxr_error_t?
-    let created = soxr_create(limit, 1, CUnsignedInt(channels), &error, &format, &quality, &runtime)
+    let created = soxr.soxr_create(limit, 1, CUnsignedInt(channels), &error, &format, &quality, &runtime)
     guard let created else {
       throw AudioError(.unsupported, "cannot resample \(channels) channels: \(Self.words(error))")
     }
-    raw = created
+    (raw, self.soxr) = (created, soxr)
   }
 
-  deinit { soxr_delete(raw) }
+  deinit { soxr.soxr_delete(raw) }
 
-  func set(ratio: Double) throws(AudioError) { try Self.check(soxr_set_io_ratio(raw, ratio, 0)) }
+  func set(ratio: Double) throws(AudioError) { try Self.check(soxr.soxr_set_io_ratio(raw, ratio, 0)) }
 
   func process(
     _ input: UnsafePointer<Float>?, _ frames: Int, _ output: UnsafeMutablePointer<Float>?, _ room: Int
   ) throws(AudioError) -> (consumed: Int, produced: Int) {
     var (consumed, produced) = (0, 0)
-    try Self.check(soxr_process(raw, input, frames, &consumed, output, room, &produced))
+    try Self.check(soxr.soxr_process(raw, input, frames, &consumed, output, room, &produced))
     return (consumed, produced)
   }
 
-  func reset() throws(AudioError) { try Self.check(soxr_clear(raw)) }
+  func reset() throws(AudioError) { try Self.check(soxr.soxr_clear(raw)) }
+
+  private static func functions(_ task: String) throws(AudioError) -> soxr_library {
+    do throws(LibraryError) { return try library.functions } catch {
+      throw AudioError(.unsupported, "cannot resample \(task): \(error.message)", hint: error.hint)
+    }
+  }
 
   private static func check(_ error: soxr_error_t?) throws(AudioError) {
     guard let error else { return }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("libraries that are loaded at their first use", .waiting) struct LibraryTests {
   /// A home with a folder in which each of these libraries is a file that is none.
-  private static func home(_ others: [String] = ["libtag_c.so.0", "libcurl.so.4"]) throws -> Home {
+  private static func home(
+    _ others: [String] = ["libtag_c.so.0", "libcurl.so.4", "libsndfile.so.1", "libsoxr.so.0"]
+  ) throws -> Home {
     let home = try Home()
     guard mkdir(home.path("broken"), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
     for name in ["libavahi-client.so.3", "libmicrohttpd.so.12", "libedit.so.2", "libasound.so.2"] + others {
@@ -21,8 +23,11 @@ import Testing
     // The dynamic linker lists what it would load.
     let outcome = try Home().runInShell("LD_TRACE_LOADED_OBJECTS=1 exec \"$ROOMTONE\"")
     let names = outcome.lines.compactMap { $0.split(whereSeparator: \.isWhitespace).first }
-    #expect(names.contains { $0.hasPrefix("libsndfile.so") }, "\(outcome)")
-    for name in ["avahi", "dbus", "microhttpd", "edit", "tag", "asound", "curl", "ssl", "ldap"] {
+    #expect(names.contains { $0.hasPrefix("libmpg123.so") }, "\(outcome)")
+    for name in [
+      "avahi", "dbus", "microhttpd", "edit", "tag", "asound", "curl", "ssl", "ldap", "sndfile", "soxr",
+      "gomp",
+    ] {
       #expect(!names.contains { $0.hasPrefix("lib\(name)") }, "\(name)")
     }
     #expect(try Self.home().runInShell("\(Self.roomtone) run --output null /dev/null").status == 0)
@@ -33,6 +38,7 @@ import Testing
     let outcome = try Self.home().runInShell("\(Self.roomtone) doctor --offline")
     for (name, file, package) in [
       ("curl", "libcurl.so.4", "libcurl4"), ("ALSA", "libasound.so.2", "libasound2"),
+      ("sndfile", "libsndfile.so.1", "libsndfile1"), ("soxr", "libsoxr.so.0", "libsoxr0"),
       ("tag", "libtag_c.so.0", "libtagc0"),
       ("edit", "libedit.so.2", "libedit2"), ("microhttpd", "libmicrohttpd.so.12", "libmicrohttpd12"),
       ("avahi-client", "libavahi-client.so.3", "libavahi-client3"),
@@ -68,6 +74,31 @@ import Testing
     let request = try home.runInShell("\(Self.roomtone) run --output null get.lua")
     #expect(request.status != 0 && request.errors.contains("libcurl.so.4 can't be loaded: "), "\(request)")
     #expect(request.errors.contains("apt install libcurl4"), "\(request)")
+  }
+
+  @Test("a sound file without libsndfile is a failure in one line, with its package, and so is a WAV output")
+  func soundFile() throws {
+    let home = try Self.home(["libsndfile.so.1"])
+    try home.tune(frames: 4_800)
+    let play = try home.runInShell("\(Self.roomtone) play tune.wav --output null")
+    #expect(play.status != 0 && play.errorLines.count == 1, "\(play)")
+    #expect(play.errors.contains("cannot decode tune.wav: libsndfile.so.1 can't be loaded: "), "\(play)")
+    #expect(play.errors.contains("apt install libsndfile1"), "\(play)")
+    try home.script("require('speaker').play('tune.wav')", as: "play.lua")
+    let write = try home.runInShell("\(Self.roomtone) run --output wav:out play.lua")
+    #expect(write.status != 0 && write.errors.contains("libsndfile.so.1 can't be loaded: "), "\(write)")
+  }
+
+  @Test("a file of another sample rate without libsoxr is a failure in one line, with its package")
+  func resampling() throws {
+    let home = try Self.home(["libsoxr.so.0"])
+    try home.tune(frames: 4_410, sampleRate: 44_100)
+    let play = try home.runInShell("\(Self.roomtone) play tune.wav --output null")
+    #expect(play.status != 0 && play.errorLines.count == 1, "\(play)")
+    #expect(
+      play.errors.contains("cannot resample from 44100 to 48000 Hz: libsoxr.so.0 can't be loaded: "),
+      "\(play)")
+    #expect(play.errors.contains("apt install libsoxr0"), "\(play)")
   }
 
   @Test("a prompt without libedit reads plain lines")

@@ -75,7 +75,7 @@ public final class SoundFileDecoder: Decoder {
   /// nothing.
   private func findFirstFrame(fileSize: Int) throws {
     var frame = [Float](repeating: 0, count: format.channels)
-    guard sf_readf_float(handle.raw, &frame, 1) == 1 else {
+    guard handle.sndfile.sf_readf_float(handle.raw, &frame, 1) == 1 else {
       throw AudioError.unreadable(path, found: "the end of the file before any sound", atByte: fileSize)
     }
     try seek(toFrame: 0)
@@ -85,7 +85,7 @@ public final class SoundFileDecoder: Decoder {
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let wanted = buffer.count / format.channels
     guard wanted > 0 else { return 0 }
-    let got = Int(sf_readf_float(handle.raw, buffer.baseAddress, sf_count_t(wanted)))
+    let got = Int(handle.sndfile.sf_readf_float(handle.raw, buffer.baseAddress, sf_count_t(wanted)))
     if got <= 0, let error = handle.lastError {
       throw AudioError.unreadable(path, found: "damage (\(error))", atByte: handle.file.position)
     }
@@ -106,7 +106,7 @@ public final class SoundFileDecoder: Decoder {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)
     }
-    guard sf_seek(handle.raw, sf_count_t(frame), SEEK_SET) >= 0 else {
+    guard handle.sndfile.sf_seek(handle.raw, sf_count_t(frame), SEEK_SET) >= 0 else {
       throw AudioError.unreadable(
         path, found: handle.lastError ?? "no way to frame \(frame)", atByte: handle.file.position)
     }

@@ -68,15 +68,17 @@ public final class SoundFileWriter: PCMSink {
     }
     framesLeft -= frames
     errno = 0
-    guard sf_writef_short(handle.raw, target, sf_count_t(frames)) == frames else { throw failure(of: handle) }
+    guard handle.sndfile.sf_writef_short(handle.raw, target, sf_count_t(frames)) == frames else {
+      throw failure(of: handle)
+    }
     framesUntilHeader -= frames
     if framesUntilHeader <= 0 { try updateHeader(of: handle) }
   }
 
   private func updateHeader(of handle: SoundFileHandle) throws {
     errno = 0
-    sf_command(handle.raw, CInt(SFC_UPDATE_HEADER_NOW), nil, 0)
-    guard sf_error(handle.raw) == 0 else { throw failure(of: handle) }
+    _ = handle.sndfile.sf_command(handle.raw, CInt(SFC_UPDATE_HEADER_NOW), nil, 0)
+    guard handle.sndfile.sf_error(handle.raw) == 0 else { throw failure(of: handle) }
     framesUntilHeader = format.sampleRate
   }
 

@@ -43,12 +43,9 @@ enum SystemChecks {
 
   /// The libraries; those that are loaded at their first use, with the failure to load them.
   private static var libraries: [(name: String, version: String?, failure: LibraryError?)] {
-    let linked =
-      [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
-        ("SQLite", Database.libraryVersion), ("xml2", XMLLibrary.version),
-        ("crypto", CryptoLibrary.version), ("z", nil),
-      ]
-    return linked.map { ($0.0, $0.1, nil) } + [
+    [("Lua", LuaState.libraryVersion, nil)] + CodecLibraries.versions + [
+      ("SQLite", Database.libraryVersion, nil), ("xml2", XMLLibrary.version, nil),
+      ("crypto", CryptoLibrary.version, nil), ("z", nil, nil),
       ("curl", CurlLibrary.version, CurlLibrary.failure),
       ("ALSA", SoundCards.libraryVersion, SoundCards.libraryFailure), ("tag", nil, TagLibrary.failure),
       ("edit", nil, EditLibrary.failure), ("microhttpd", nil, MediaLibrary.failure),
