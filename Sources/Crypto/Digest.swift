@@ -29,14 +29,6 @@ package final class Digest {
     return hash
   }
 
-  /// The code by which `message` is known to come from the owner of `key`, 32 bytes. Source: RFC 2104 with SHA-256.
-  package static func authenticationCode(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var code = [UInt8](repeating: 0, count: length)
-    let isMade = HMAC(EVP_sha256(), key, CInt(key.count), message, message.count, &code, nil) != nil
-    precondition(isMade, "libcrypto has no HMAC-SHA256, or no memory for one")
-    return code
-  }
-
   /// True if two codes are equal; compares in a time that does not depend on where they differ.
   package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
@@ -46,6 +38,50 @@ package final class Digest {
   package static func randomBytes(_ count: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     return RAND_bytes(&bytes, CInt(count)) == 1 ? bytes : nil
+  }
+}
+
+/// The codes by which messages are known to come from the owner of a key. Source: RFC 2104 with SHA-256.
+///
+/// Confined to one thread at a time. The key is scheduled once, not for each message.
+package final class Authenticator {
+  private let context: OpaquePointer  // freed by deinit
+
+  /// - Parameter key: at least one byte.
+  package init(key: [UInt8]) {
+    let hmac = EVP_MAC_fetch(nil, OSSL_MAC_NAME_HMAC, nil)
+    defer { EVP_MAC_free(hmac) }  // the context holds a reference of its own
+    var digest = Array("SHA256".utf8CString)
+    let isMade = digest.withUnsafeMutableBufferPointer { digest in
+      let settings = [
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.baseAddress, 0),
+        OSSL_PARAM_construct_end(),
+      ]
+      guard let hmac, let context = EVP_MAC_CTX_new(hmac) else { return nil as OpaquePointer? }
+      guard EVP_MAC_init(context, key, key.count, settings) == 1 else {
+        EVP_MAC_CTX_free(context)
+        return nil
+      }
+      return context
+    }
+    guard let context = isMade else {
+      preconditionFailure("libcrypto has no HMAC-SHA256, or no memory for one")
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MAC_CTX_free(context) }
+
+  /// Returns the code of `message`, 32 bytes.
+  package func code(of message: [UInt8]) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: Digest.length)
+    var length = 0
+    // Without a key it begins anew with the one that it has.
+    let isMade =
+      EVP_MAC_init(context, nil, 0, nil) == 1 && EVP_MAC_update(context, message, message.count) == 1
+      && EVP_MAC_final(context, &code, &length, code.count) == 1
+    precondition(isMade && length == code.count, "libcrypto has no memory for an HMAC")
+    return code
   }
 }
 

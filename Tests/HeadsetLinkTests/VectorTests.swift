@@ -63,12 +63,12 @@ import Testing
       ),
     ])
   func proofs(key: [UInt8], message: [UInt8], mac: String) {
-    let made = HMACSHA256.mac(message, key: key)
+    let made = HMACSHA256(key: key).mac(of: message)
     #expect(made.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() == mac)
   }
 
   @Test("proofs are the same only when all of their bytes are") func comparison() {
-    let mac = HMACSHA256.mac([1, 2, 3], key: [4])
+    let mac = HMACSHA256(key: [4]).mac(of: [1, 2, 3])
     #expect(HMACSHA256.isEqual(mac, mac))
     #expect(!HMACSHA256.isEqual(mac, Array(mac.dropLast())))
     #expect(HMACSHA256.isEqual([], []))

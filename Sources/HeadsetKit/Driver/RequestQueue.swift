@@ -18,17 +18,19 @@ extension LinkOperation {
 ///
 /// Source: RFC 6298, with a least time for links of a few milliseconds.
 struct RoundTripTime {
-  private static let (least, first) = (Duration.milliseconds(200), Duration.seconds(1))
-  private var estimate: (mean: Duration, deviation: Duration)?
+  // In nanoseconds: `Duration` multiplies and divides in 128 bits.
+  private static let (least, first): (Int64, Int64) = (200_000_000, 1_000_000_000)
+  private var estimate: (mean: Int64, deviation: Int64)?
 
   /// The time until the first repetition.
   var retryDelay: Duration {
-    guard let estimate else { return Self.first }
-    return min(max(estimate.mean + estimate.deviation * 4, Self.least), Self.first)
+    guard let estimate else { return .nanoseconds(Self.first) }
+    return .nanoseconds(min(max(estimate.mean + estimate.deviation * 4, Self.least), Self.first))
   }
 
   /// Notes the time of an answer to a request that was sent once.
-  mutating func note(_ time: Duration) {
+  mutating func note(_ answer: Duration) {
+    let time = answer.nanoseconds
     guard let (mean, deviation) = estimate else { return estimate = (time, time / 2) }
     let error = time > mean ? time - mean : mean - time
     estimate = ((mean * 7 + time) / 8, (deviation * 3 + error) / 4)
@@ -135,8 +137,8 @@ struct RequestQueue {
   private mutating func send(_ index: Int, at now: Instant) {
     if underWay[index].attempts == 0 { underWay[index].sentAt = now }
     let base = underWay[index].operation.isSlow ? Self.slowRetryDelay : roundTrip.retryDelay
-    let delay = base * (1 << min(underWay[index].attempts, 8))
-    underWay[index].due = min(now.advanced(by: delay), underWay[index].end)
+    let delay = base.nanoseconds << min(underWay[index].attempts, 8)
+    underWay[index].due = min(now.advanced(by: .nanoseconds(delay)), underWay[index].end)
     underWay[index].attempts += 1
   }
 }

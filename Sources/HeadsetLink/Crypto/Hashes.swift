@@ -26,15 +26,17 @@ package final class SHA256 {
   }
 }
 
-/// Proof that bytes come from who has the key. Source: RFC 2104 with SHA-256 of FIPS 180-4.
-package enum HMACSHA256 {
+/// Proofs that bytes come from the owner of a key. Source: RFC 2104 with SHA-256 of FIPS 180-4.
+package final class HMACSHA256 {
   /// Bytes of a whole proof.
   static let length = Digest.length
 
-  /// The proof for `message`, 32 bytes.
-  static func mac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    Digest.authenticationCode(of: message, key: key)
-  }
+  private let authenticator: Authenticator
+
+  init(key: [UInt8]) { authenticator = Authenticator(key: key) }
+
+  /// Returns the proof for `message`, 32 bytes.
+  func mac(of message: [UInt8]) -> [UInt8] { authenticator.code(of: message) }
 
   /// `true` if two proofs are equal; compares in a time that does not depend on where they differ.
   package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool { Digest.isEqual(one, other) }

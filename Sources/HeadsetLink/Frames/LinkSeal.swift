@@ -26,7 +26,7 @@ package struct LinkSeal {
   /// Counters went as far as they can: a new session is due.
   package struct Exhausted: Error, Equatable {}
 
-  private let key: [UInt8]
+  private let key: HMACSHA256
   private let side: LinkSide
   private var sent: UInt32
   private var received: UInt32 = 0
@@ -35,7 +35,7 @@ package struct LinkSeal {
   ///   - key: the key of the session, derived by the handshake.
   ///   - sent: the number of frames that were sealed before.
   package init(key: [UInt8], side: LinkSide, sent: UInt32 = 0) {
-    (self.key, self.side, self.sent) = (key, side, sent)
+    (self.key, self.side, self.sent) = (HMACSHA256(key: key), side, sent)
   }
 
   /// The frame as bytes of the wire, with the zero that ends it. A frame that is sent again is sealed again.
@@ -65,7 +65,7 @@ package struct LinkSeal {
     writer.choice(side)
     writer.u32(counter)
     writer.raw(body)
-    return Array(HMACSHA256.mac(writer.bytes, key: key).prefix(LinkPacket.Seal.macLength))
+    return Array(key.mac(of: writer.bytes).prefix(LinkPacket.Seal.macLength))
   }
 }
 
@@ -93,6 +93,6 @@ package struct LinkHandshake {
   package func seal(for side: LinkSide) -> LinkSeal { LinkSeal(key: derived("seal"), side: side) }
 
   private func derived(_ label: String) -> [UInt8] {
-    HMACSHA256.mac(Array(label.utf8) + transcript, key: key)
+    HMACSHA256(key: key).mac(of: Array(label.utf8) + transcript)
   }
 }

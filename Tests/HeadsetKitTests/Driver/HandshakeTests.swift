@@ -55,9 +55,11 @@ import Testing
   @Test("proofs are 16 bytes over label and both payloads") func proofs() throws {
     let handshake = LinkHandshake(key: key, hello: [1, 2], welcome: [3])
     #expect(
-      handshake.proof(of: .host) == Array(HMACSHA256.mac(Array("host".utf8) + [1, 2, 3], key: key)[..<16]))
+      handshake.proof(of: .host)
+        == Array(HMACSHA256(key: key).mac(of: Array("host".utf8) + [1, 2, 3])[..<16]))
     #expect(
-      handshake.proof(of: .board) == Array(HMACSHA256.mac(Array("board".utf8) + [1, 2, 3], key: key)[..<16]))
+      handshake.proof(of: .board)
+        == Array(HMACSHA256(key: key).mac(of: Array("board".utf8) + [1, 2, 3])[..<16]))
   }
 
   @Test("a challenge of another length than 16 is reported with its length", arguments: [0, 15, 17, 255])
