@@ -47,14 +47,18 @@ extension LocalZone {
     let step = 27 * 3600
     let (first, last) = (shown - step, shown + step)
     var (begin, offset) = (first, offset(at: first))
-    for time in stride(from: first + step, through: last, by: step) {
-      let next = self.offset(at: time)
-      if next == offset && time < last { continue }
-      let end = next == offset ? last : change(after: time - step, until: time)
+    func endSpan(at end: Int) {
       if (begin..<end).contains(shown - offset) { moments.append(shown - offset) }
+    }
+    for time in [shown, last] {
+      let next = self.offset(at: time)
+      if next == offset { continue }
+      let end = change(after: time - step, until: time)
+      endSpan(at: end)
       if next > offset, (end + offset..<end + next).contains(shown) { gap = end }
       (begin, offset) = (end, next)
     }
+    endSpan(at: last)
     switch (moments.first, moments.last) {
     case (let first?, let last?) where first != last: return .twice(wall(first), wall(last))
     case (let first?, _): return .once(wall(first))
