@@ -14,12 +14,14 @@ extension EventLoop {
     owner.store(pthread_self(), ordering: .relaxed)
     defer { runner.store(0, ordering: .releasing) }
 
+    if isStopped() { return .stopped }
+    if isDone() { return .done }
     while true {
-      if let result = ending(isDone) { return result }
       var budget = RoundBudget(isVirtual: isVirtual)
       while let item = ready.pop() {
         perform(item)
-        if let result = ending(isDone) { return result }
+        if isStopped() { return .stopped }
+        if isDone() { return .done }
         // What was put ahead spends none of the work's budget: a descriptor that is always ready, with slow turns,
         // would keep the work of the round waiting for ever.
         if ready.isAhead {
@@ -31,18 +33,18 @@ extension EventLoop {
       collect()
       if ready.isEmpty, !waitForWork() { return .idle }
       ready.beginRound()
+      if isStopped() { return .stopped }
     }
   }
 
   /// `true` if something is ready to run, before a wait for more. The loop's thread.
   public var hasReadyWork: Bool { !ready.isEmpty }
 
-  private func ending(_ isDone: () -> Bool) -> RunResult? {
-    if stopRequested.load(ordering: .relaxed) {
-      stopRequested.store(false, ordering: .relaxed)
-      return .stopped
-    }
-    return isDone() ? .done : nil
+  /// Returns `true`, once, when `stop` was called.
+  private func isStopped() -> Bool {
+    guard stopRequested.load(ordering: .relaxed) else { return false }
+    stopRequested.store(false, ordering: .relaxed)
+    return true
   }
 
   private func perform(_ item: ReadyItem) {

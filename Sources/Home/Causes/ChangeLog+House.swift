@@ -11,28 +11,23 @@ extension ChangeLog {
     (origins, emitted) = (ChangeOrigins(), EmittedCauses())
     for device in house.devices { origins.know(device) }
     for session in house.sessions { _ = members(session) }
-    house.onCommand { [weak self] command in
-      guard let self else { return }
-      origins.keep(command, by: current, at: loop.now)
+    // The house holds the log, and the log no house.
+    house.onCommand { [self] in origins.keep($0, by: current, at: loop.now) }
+    house.onSessionChange { [self, weak house] session, change in
+      if let house { receive(change, session, house) }
     }
-    house.onSessionChange { [weak self, weak house] session, change in
-      guard let self, let house else { return }
-      receive(change, session, house)
-    }
-    house.events.onDelivered = { [weak self] in self?.delivered = nil }
+    house.events.onDelivered = { [self] in delivered = nil }
     // A command's own events are emitted in its task; others come later, when the task may be at something else.
     house.events.on(
       wantsSeconds: false,
-      where: { [weak self] event in
-        guard let self else { return false }
+      where: { [self] event in
         if case .time = event { return false }
         emitted.append(current)
         return true
       }
-    ) { [weak self, weak house] event in
-      guard let self, let house else { return }
+    ) { [self, weak house] event in
       emitted.advance()
-      receive(event, house)
+      if let house { receive(event, house) }
     }
   }
 

@@ -118,7 +118,7 @@ public final class EventHub {
   private func append(_ delivery: consuming Delivery) {
     queue.append(delivery)
     guard queue.count == 1, !isDelivering else { return }
-    scheduleTelling()
+    scheduleDelivery()
   }
 
   /// Drops queued events and all listeners; delivers nothing from then on.
@@ -130,7 +130,7 @@ public final class EventHub {
     onDelivered = {}
   }
 
-  private func scheduleTelling() {
+  private func scheduleDelivery() {
     isDelivering = true
     loop.next { [self] in deliverQueued() }
   }
@@ -145,7 +145,7 @@ public final class EventHub {
       onDelivered()
     }
     isDelivering = false
-    if !queue.isEmpty { scheduleTelling() }
+    if !queue.isEmpty { scheduleDelivery() }
   }
 
   private func perform(_ delivery: Delivery) {

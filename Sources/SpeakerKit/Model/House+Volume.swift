@@ -14,7 +14,12 @@ extension House {
   /// - Parameter volume: 0...50.
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try change(.volume(volume), of: devices.filter { $0.session == nil || $0.session === session })
+    let session = session
+    let devices = devices.filter { device in
+      guard let its = device.session else { return true }
+      return its === session
+    }
+    try change(.volume(volume), of: devices)
   }
 
   /// Mutes the members of the default session; each keeps its level. Speakers in no session are left alone,
