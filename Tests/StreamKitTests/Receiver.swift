@@ -112,7 +112,8 @@ final class Receiver: Sendable {
         guard let reception = receiver.reception.withLock({ $0 }) else { return State() }
         let answers = receiver.events.count { $0.hasPrefix("answered") }
         return State(
-          phase: reception.machine.phase, deadline: reception.machine.deadline, answers: answers,
+          phase: reception.driver.machine.phase, deadline: reception.driver.machine.deadline,
+          answers: answers,
           audio: reception.sound.position, hasStandby: reception.standby != nil)
       }
       found.withLock { $0 = states }

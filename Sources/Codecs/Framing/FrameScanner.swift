@@ -26,8 +26,9 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private var start = 0
   /// Stream offset of the first byte in `buffer`.
   private var base: Int
-  /// Header of the last frame, while frames follow each other.
-  private var reference: Header?
+  /// The header of the last frame, and the one at `start` once it has been read; nil while frames do not follow each
+  /// other.
+  private var sequence: (last: Header, next: Header?)?
   /// `true` if a frame or a tag may start exactly at `start`: no unknown bytes precede it.
   private var isBorder = true
   /// Bytes of a tag that are still to be skipped.
@@ -84,19 +85,21 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
         if hasEnded { skip(to: buffer.count) }
         return nil
       }
-      if let reference {
-        guard let header = header(at: start, like: reference), let length = header.frameLength else {
-          self.reference = nil
+      if let sequence {
+        guard let header = sequence.next ?? Self.header(buffer, at: start, like: sequence.last),
+          let length = header.frameLength
+        else {
+          self.sequence = nil
           continue
         }
-        switch judge(until: start + length) {
-        case .whole(let isFollowed): return accept(header, length, isFollowed: isFollowed)
+        switch judge(header, until: start + length) {
+        case .whole(let follower): return accept(header, length, before: follower)
         case .cut(let index): skip(to: index)
         case .undecided: return nil
         }
       } else {
         switch confirm(at: start, atBorder: isBorder) {
-        case .confirmed(let header): reference = header
+        case .confirmed(let header): sequence = (header, header)
         case .undecided: return nil
         case .refuted: skip(to: nextCandidate(after: start))
         }
@@ -125,16 +128,20 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       case .undecided: return false
       case .length(let length): restOfTag = length
       }
-      reference = nil
+      sequence = nil
     }
   }
 
-  private mutating func accept(_ header: Header, _ length: Int, isFollowed: Bool) -> Found {
+  private mutating func accept(_ header: Header, _ length: Int, before follower: Follower) -> Found {
     let frame = EncodedFrame(
       offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
       channels: header.channels, samples: header.samplesPerFrame)
     start += length
-    reference = isFollowed ? header : nil
+    switch follower {
+    case .header(let next): sequence = (header, next)
+    case .tag: sequence = (header, nil)
+    case .none: sequence = nil
+    }
     isBorder = true
     return Found(header: header, frame: frame)
   }
@@ -142,7 +149,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private mutating func skip(to index: Int) {
     skippedBytes += index - start
     start = index
-    reference = nil
+    sequence = nil
     isBorder = false
   }
 
@@ -152,22 +159,29 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   // MARK: Judgements
 
+  /// What a frame has behind it.
+  private enum Follower {
+    case header(Header)
+    case tag
+    /// Nothing that continues the sequence.
+    case none
+  }
+
   private enum Judgement {
-    case whole(isFollowed: Bool)
+    case whole(Follower)
     /// Other frames or a page begin inside the frame, at this index.
     case cut(at: Int)
     case undecided
   }
 
   /// Judges whether the frame from `start` to `end`, whose header is right, is whole.
-  private func judge(until end: Int) -> Judgement {
+  private func judge(_ header: Header, until end: Int) -> Judgement {
     guard end + Header.size <= buffer.count else {
       guard hasEnded else { return .undecided }
-      return end <= buffer.count ? .whole(isFollowed: false) : .cut(at: buffer.count)
+      return end <= buffer.count ? .whole(.none) : .cut(at: buffer.count)
     }
-    if let reference, StreamTag.starts(buffer, at: end) || header(at: end, like: reference) != nil {
-      return .whole(isFollowed: true)
-    }
+    if StreamTag.starts(buffer, at: end) { return .whole(.tag) }
+    if let next = Self.header(buffer, at: end, like: header) { return .whole(.header(next)) }
     var index = nextCandidate(after: start)
     while index < end {
       switch confirm(at: index, atBorder: false) {
@@ -177,7 +191,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       }
     }
     if let page = PageText.start(in: buffer, start + Header.size..<end) { return .cut(at: page) }
-    return .whole(isFollowed: false)
+    return .whole(.none)
   }
 
   private enum Confirmation {
@@ -227,7 +241,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
         return agreeing > 1 || (atBorder && isWhole) ? .confirmed(first) : .refuted
       }
       if StreamTag.starts(buffer, at: next) { return .confirmed(first) }
-      guard let header = header(at: next, like: last), let length = header.frameLength else {
+      guard let header = Self.header(buffer, at: next, like: last), let length = header.frameLength else {
         return .refuted
       }
       last = header
@@ -237,8 +251,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     return .confirmed(first)
   }
 
-  /// Returns the header at `index` if it continues the sequence of `reference`.
-  private func header(at index: Int, like reference: Header) -> Header? {
+  /// Returns the header at `index` if it continues the sequence of `reference`. Static: a method copies the scanner.
+  private static func header(_ buffer: [UInt8], at index: Int, like reference: Header) -> Header? {
     guard let header = Header(buffer, at: index), header.agrees(with: reference) else { return nil }
     return header.following(reference)
   }

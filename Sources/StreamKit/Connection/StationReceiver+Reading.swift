@@ -30,7 +30,7 @@ extension StationReceiver {
   /// Reads in larger pieces while nobody listens.
   func keepPace() {
     let isHeard = tee.buffer != nil || stitcher.isJoining
-    let wanted = isHeard ? nil : machine.longestLook
+    let wanted = isHeard ? nil : driver.machine.longestLook
     guard wanted != driver.pace else { return }
     driver.pace = wanted
     driver.transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })

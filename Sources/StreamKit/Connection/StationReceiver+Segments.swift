@@ -7,11 +7,12 @@ extension StationReceiver {
   /// Continues with the segments of a list that has come.
   func open(segments text: [UInt8]) {
     let address = driver.address
-    machine.setPaced(false, at: now)
+    driver.machine.setPaced(false, at: now)
     pause = TransferPause()
     if hls?.address != address {
       // Sound came of a stream of another kind, or of another address.
-      let gap = machine.hasSounded ? machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil
+      let gap =
+        driver.machine.hasSounded ? driver.machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil
       hls?.end()
       hls = HLSReception(at: address, gap: gap, of: self)
     }
@@ -28,9 +29,9 @@ extension StationReceiver {
     guard let old = hls else { return }
     old.end()
     hls = nil
-    machine.setPaced(true, at: now)
+    driver.machine.setPaced(true, at: now)
     guard old.hasSound else { return }
-    let gap = machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0
+    let gap = driver.machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0
     discontinuity = .gap(seconds: gap)
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
   }

@@ -23,7 +23,7 @@ extension StationReceiver {
           isAccepted = receive(frame, bytes, at: time, pending: pending, into: &outlets)
         case .notAudio(let found): otherwise = found
         }
-        return isAccepted && !isStopped && otherwise == nil
+        return isAccepted && otherwise == nil
       }
     }
     if !isAccepted { disconnected() }
@@ -44,9 +44,9 @@ extension StationReceiver {
   func account(for received: StreamTime) {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
-    let burst = machine.burst
-    driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
-    let isBurst = machine.burst > burst && PlayerWait.isBurst(StreamTime(machine.burst))
+    let burst = driver.machine.burst
+    driver.perform(driver.machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
+    let isBurst = driver.machine.burst > burst && PlayerWait.isBurst(StreamTime(driver.machine.burst))
     if isBurst, tee.buffer?.burstCame() == true { reportEnough() }
     hasDelivered = false
     keepPace()

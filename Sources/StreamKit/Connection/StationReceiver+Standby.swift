@@ -9,15 +9,15 @@ extension StationReceiver {
       standby = StandbyConnection(try request(address), on: network, trial, clock: clock) {
         [unowned self] event in
         switch event {
-        case .sound: driver.perform(machine.standbyReceived(isUrgent: isUrgent, at: now))
-        case .joins: driver.perform(machine.standbyJoins(at: now))
+        case .sound: driver.perform(driver.machine.standbyReceived(isUrgent: isUrgent, at: now))
+        case .joins: driver.perform(driver.machine.standbyJoins(at: now))
         case .failed(let error, let retryAfter):
           standby = nil
-          machine.standbyEnded(error, retryAfter: retryAfter, at: now)
+          driver.machine.standbyEnded(error, retryAfter: retryAfter, at: now)
           driver.arm()
         }
       }
-    } catch { machine.standbyEnded(StreamError(error, at: address), at: now) }
+    } catch { driver.machine.standbyEnded(StreamError(error, at: address), at: now) }
   }
 
   func disconnectStandby() {

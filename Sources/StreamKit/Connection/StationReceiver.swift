@@ -90,7 +90,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       guard !self.isStopped, self.file == nil else { return }
       self.setSearchTime()
       if let action = self.stitcher.decide(at: self.seconds) { self.resolve(action) }
-      self.driver.perform(self.isUrgent ? self.machine.playerIsDry(at: self.now) : [])
+      self.driver.perform(self.isUrgent ? self.driver.machine.playerIsDry(at: self.now) : [])
     }
   }
 
@@ -113,10 +113,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     loop.post { self.driver.wake() }
   }
 
-  var machine: ConnectionMachine {
-    _read { yield driver.machine }
-    _modify { yield &driver.machine }
-  }
   var isStopped: Bool { driver.isStopped }
   /// The URL of the transfer without user and password.
   var shownURL: String { driver.shownURL }
@@ -155,7 +151,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     request.wantsICY = options.isFile != true
     request.decodesUnasked = true
     // Packets to a host that is away are lost, and sent again ever more rarely: a new attempt is sooner.
-    if machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
+    if driver.machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
     return request
   }
 
@@ -218,7 +214,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     guard !isStopped else { return }
     if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : driver.arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
-    if machine.phase != .waiting, let deadline = machine.deadline, now >= deadline { hls?.silent() }
+    if driver.machine.phase != .waiting, let deadline = driver.machine.deadline, now >= deadline {
+      hls?.silent()
+    }
     driver.deadlinePassed()
   }
 
@@ -231,10 +229,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       body = .done
       return driver.refused(head)
     }
-    machine.answered(at: now)
+    driver.machine.answered(at: now)
     if options.isRaw {
       if !isFile(head) || isPlayedOnly { beginAudio() }
-    } else if let format = options.playlist, !machine.isListed {
+    } else if let format = options.playlist, !driver.machine.isListed {
       body = .playlist(format, [])
     }
     driver.arm()
@@ -267,7 +265,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     case .done: return .stop
     }
     // The connection is not silent.
-    driver.perform(machine.received(.zero, at: now))
+    driver.perform(driver.machine.received(.zero, at: now))
     return .more
   }
 
@@ -285,8 +283,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       body = .done
       if format == .m3u, HLSPlaylist.isHLS(text) { return open(segments: text) }
       do throws(StreamError) {
-        driver.perform(machine.found(try Playlist(text, format: format, base: driver.address), at: now))
-      } catch { driver.perform(machine.ended(error, at: now)) }
+        driver.perform(
+          driver.machine.found(try Playlist(text, format: format, base: driver.address), at: now))
+      } catch { driver.perform(driver.machine.ended(error, at: now)) }
       return
     case .audio where format == nil:
       // Too little came to recognise it; text may be recognised now.
@@ -301,14 +300,14 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     disconnected()
     let error =
       failure.map { StreamError($0, at: driver.address) } ?? .ended(shownURL)
-    driver.perform(machine.ended(error, at: now))
+    driver.perform(driver.machine.ended(error, at: now))
   }
 
   /// Ends a connection that brings nothing usable.
   func drop(_ error: StreamError) -> HTTPFlow {
     driver.transfer = nil
     disconnected()
-    driver.perform(machine.ended(error, at: now))
+    driver.perform(driver.machine.ended(error, at: now))
     return .stop
   }
 
@@ -348,7 +347,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it
   /// looks like.
   private func isFile(_ head: HTTPResponse) -> Bool {
-    if machine.hasSounded { return false }
+    if driver.machine.hasSounded { return false }
     return options.isFile ?? FileAnswer.isFile(head)
   }
 
@@ -359,8 +358,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   private func handOver(_ head: HTTPResponse) {
     driver.disarm()
     let address = driver.address
-    let (rest, options) = (machine.candidates, options(for: address))
-    machine.stop()
+    let (rest, options) = (driver.machine.candidates, options(for: address))
+    driver.machine.stop()
     let file: any AdoptingReceiver
     if tee.isRecorded {
       guard tee.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }

@@ -155,7 +155,7 @@ extension HLSReception {
   /// Plays a list that is complete, as a file; one that is recorded, too, is received as a station.
   func beginFile(_ media: HLSMedia) {
     // Files that a playlist lists are played or recorded in turn.
-    let rest = receiver.machine.candidates
+    let rest = receiver.driver.machine.candidates
     guard let buffer = receiver.tee.buffer, !receiver.tee.isRecorded else {
       receiver.report(.file(FileFacts(duration: media.duration)))
       if !rest.isEmpty { receiver.report(.programme(rest)) }
@@ -193,7 +193,9 @@ extension HLSReception {
   }
 
   /// The connection was silent because nothing was wanted.
-  private func refresh() { receiver.driver.perform(receiver.machine.received(.zero, at: receiver.now)) }
+  private func refresh() {
+    receiver.driver.perform(receiver.driver.machine.received(.zero, at: receiver.now))
+  }
 
   /// Appends a frame of a file to the buffer, or keeps it until there is room.
   /// - Returns: false if its segment is not received on.

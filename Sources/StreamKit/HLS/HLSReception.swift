@@ -106,11 +106,11 @@ final class HLSReception {
       case .cancelFetch: fetch.cancel()
       case .lost(let seconds):
         // In front of the first sound nothing is missing.
-        if receiver.machine.hasSounded { connection.join.lose(seconds) }
+        if receiver.driver.machine.hasSounded { connection.join.lose(seconds) }
       case .file(let media): beginFile(media)
       case .grown:
         receiver.setSilenceLimit()
-        receiver.driver.perform(receiver.machine.received(.zero, at: receiver.now))
+        receiver.driver.perform(receiver.driver.machine.received(.zero, at: receiver.now))
       case .report(let error): receiver.report(.failed(error))
       case .fail(let error, let wait): fail(error, retryAfter: wait)
       case .complete: complete()
@@ -123,7 +123,7 @@ final class HLSReception {
 
   private func fail(_ error: StreamError, retryAfter: Duration = .zero) {
     close()
-    receiver.driver.perform(receiver.machine.ended(error, retryAfter: retryAfter, at: receiver.now))
+    receiver.driver.perform(receiver.driver.machine.ended(error, retryAfter: retryAfter, at: receiver.now))
   }
 
   private func complete() {
