@@ -13,6 +13,16 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     let frame: EncodedFrame
   }
 
+  /// The frames at the first byte that is not yet consumed.
+  private enum Sequence {
+    /// No frame follows the one before, or there was none.
+    case none
+    /// The frame before has this header; a tag is behind it.
+    case after(Header)
+    /// The next frame has this header.
+    case at(Header)
+  }
+
   /// Bytes so far that were neither frame nor tag.
   private(set) var skippedBytes = 0
   /// Bytes so far that belonged to tags.
@@ -26,9 +36,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private var start = 0
   /// Stream offset of the first byte in `buffer`.
   private var base: Int
-  /// The header of the last frame, and the one at `start` once it has been read; nil while frames do not follow each
-  /// other.
-  private var sequence: (last: Header, next: Header?)?
+  private var sequence = Sequence.none
   /// `true` if a frame or a tag may start exactly at `start`: no unknown bytes precede it.
   private var isBorder = true
   /// Bytes of a tag that are still to be skipped.
@@ -85,21 +93,22 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
         if hasEnded { skip(to: buffer.count) }
         return nil
       }
-      if let sequence {
-        guard let header = sequence.next ?? Self.header(buffer, at: start, like: sequence.last),
-          let length = header.frameLength
-        else {
-          self.sequence = nil
+      switch sequence {
+      case .at(let header):
+        guard let length = header.frameLength else {
+          sequence = .none
           continue
         }
         switch judge(header, until: start + length) {
-        case .whole(let follower): return accept(header, length, before: follower)
+        case .whole(let next): return accept(header, length, before: next)
         case .cut(let index): skip(to: index)
         case .undecided: return nil
         }
-      } else {
+      case .after(let last):
+        sequence = Self.header(buffer, at: start, like: last).map { .at($0) } ?? .none
+      case .none:
         switch confirm(at: start, atBorder: isBorder) {
-        case .confirmed(let header): sequence = (header, header)
+        case .confirmed(let header): sequence = .at(header)
         case .undecided: return nil
         case .refuted: skip(to: nextCandidate(after: start))
         }
@@ -128,20 +137,16 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       case .undecided: return false
       case .length(let length): restOfTag = length
       }
-      sequence = nil
+      sequence = .none
     }
   }
 
-  private mutating func accept(_ header: Header, _ length: Int, before follower: Follower) -> Found {
+  private mutating func accept(_ header: Header, _ length: Int, before next: Sequence) -> Found {
     let frame = EncodedFrame(
       offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
       channels: header.channels, samples: header.samplesPerFrame)
     start += length
-    switch follower {
-    case .header(let next): sequence = (header, next)
-    case .tag: sequence = (header, nil)
-    case .none: sequence = nil
-    }
+    sequence = next
     isBorder = true
     return Found(header: header, frame: frame)
   }
@@ -149,7 +154,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private mutating func skip(to index: Int) {
     skippedBytes += index - start
     start = index
-    sequence = nil
+    sequence = .none
     isBorder = false
   }
 
@@ -159,16 +164,9 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   // MARK: Judgements
 
-  /// What a frame has behind it.
-  private enum Follower {
-    case header(Header)
-    case tag
-    /// Nothing that continues the sequence.
-    case none
-  }
-
   private enum Judgement {
-    case whole(Follower)
+    /// The frame is whole; the sequence behind it.
+    case whole(Sequence)
     /// Other frames or a page begin inside the frame, at this index.
     case cut(at: Int)
     case undecided
@@ -180,8 +178,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       guard hasEnded else { return .undecided }
       return end <= buffer.count ? .whole(.none) : .cut(at: buffer.count)
     }
-    if StreamTag.starts(buffer, at: end) { return .whole(.tag) }
-    if let next = Self.header(buffer, at: end, like: header) { return .whole(.header(next)) }
+    if StreamTag.starts(buffer, at: end) { return .whole(.after(header)) }
+    if let next = Self.header(buffer, at: end, like: header) { return .whole(.at(next)) }
     var index = nextCandidate(after: start)
     while index < end {
       switch confirm(at: index, atBorder: false) {

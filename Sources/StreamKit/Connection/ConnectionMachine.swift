@@ -121,7 +121,7 @@ public struct ConnectionMachine: Sendable {
   var isListed: Bool { depth > 0 }
 
   /// Sound of the burst with which the current connection began.
-  public var burst: Duration { stall?.burstLength ?? .zero }
+  @inline(__always) public var burst: Duration { stall?.burstLength ?? .zero }
 
   /// The longest time between two reads while no player waits; nil while bytes must be read as they come.
   @inline(__always) public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
