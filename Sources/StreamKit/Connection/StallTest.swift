@@ -31,6 +31,8 @@ public struct StallTest: Sendable {
   private var steadySince: Instant?
   private var audio = Duration.zero
   private var burst = Duration.zero
+  /// The length of the burst since it has grown, until `takeBurst`.
+  private var newBurst: Duration?
   /// The longest pause of this window, and of the one before.
   private var (pause, pauseBefore) = (Duration.zero, Duration.zero)
   private var windowStart: Instant?
@@ -56,7 +58,9 @@ public struct StallTest: Sendable {
     pause = max(pause, silence ?? .zero)
     last = now
     self.audio += audio
-    if let first, first.duration(to: now) <= Self.burstTime { burst = self.audio }
+    if let first, first.duration(to: now) <= Self.burstTime, self.audio > burst {
+      (burst, newBurst) = (self.audio, self.audio)
+    }
   }
 
   /// The time after which a steady pace leaves no trace but its length: pauses of two windows.
@@ -72,8 +76,11 @@ public struct StallTest: Sendable {
     return passed
   }
 
-  /// Sound that the server sent at once when it was connected to.
-  public var burstLength: Duration { burst }
+  /// Returns the sound that the server sent at once when it was connected to, if that has grown since the last call.
+  mutating func takeBurst() -> Duration? {
+    defer { newBurst = nil }
+    return newBurst
+  }
 
   /// The moment at which the last byte came, or the connection was requested.
   public var lastReceived: Instant { last ?? connected }

@@ -44,10 +44,12 @@ extension StationReceiver {
   func account(for received: StreamTime) {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
-    let burst = driver.machine.burst
     driver.perform(driver.machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
-    let isBurst = driver.machine.burst > burst && PlayerWait.isBurst(StreamTime(driver.machine.burst))
-    if isBurst, tee.buffer?.burstCame() == true { reportEnough() }
+    if let burst = driver.machine.takeBurst(), PlayerWait.isBurst(StreamTime(burst)),
+      tee.buffer?.burstCame() == true
+    {
+      reportEnough()
+    }
     hasDelivered = false
     keepPace()
   }
@@ -109,7 +111,7 @@ extension StationReceiver {
     }
     var isAccepted = true
     stitcher.release { frame, bytes in
-      isAccepted = deliver(frame, bytes, into: &outlets)
+      isAccepted = !isStopped && deliver(frame, bytes, into: &outlets)
       return isAccepted
     }
     return isAccepted
@@ -131,7 +133,6 @@ extension StationReceiver {
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
     into outlets: inout FrameTee.Outlets
   ) -> Bool {
-    guard !isStopped else { return false }
     let arrival = outlets.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil

@@ -350,7 +350,9 @@ final class HLSReception {
       guard append(new, bytes, to: file, into: &outlets) else { return true }
     } else {
       earlier.note(segment, in: outlets.player)
-      guard receiver.deliver(frame, bytes, title: title, into: &outlets) else { return false }
+      guard !receiver.isStopped, receiver.deliver(frame, bytes, title: title, into: &outlets) else {
+        return false
+      }
       repetition.add(frame)
     }
     if !hasSound { receiver.segmentsSounded() }
