@@ -27,12 +27,23 @@ extension StationReceiver {
     hls?.resume()
   }
 
-  /// Reads in larger pieces while nobody listens.
+  /// Reads in larger pieces while no player waits for what comes.
   func keepPace() {
-    let isHeard = tee.buffer != nil || stitcher.isJoining
-    let wanted = isHeard ? nil : driver.machine.longestLook
+    let wanted = stitcher.isJoining ? nil : longestLook
     guard wanted != driver.pace else { return }
     driver.pace = wanted
     driver.transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
   }
+
+  /// The longest interval of reading; nil while bytes must be read as they come.
+  private var longestLook: Duration? {
+    guard let buffer = tee.buffer else { return driver.machine.longestLook }
+    // A player may begin at any moment, and plays what is in the buffer until the next look.
+    guard buffer.mayRest, options.wakeTime >= Self.playedLook, driver.machine.longestLook != nil else {
+      return nil
+    }
+    return Self.playedLook
+  }
+
+  private static let playedLook = Duration.milliseconds(250)
 }
