@@ -52,6 +52,8 @@ final class Audience {
   }
 
   let station: Station
+  /// The pace at which each member is read.
+  var paces: [Duration?] { Receiver.states(of: members.map(\.receiver), on: network).map(\.pace) }
   private(set) var members: [Member] = []
   private let network: NetworkThread
   private let clock = Lock(0.0)

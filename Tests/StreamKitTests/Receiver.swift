@@ -100,6 +100,8 @@ final class Receiver: Sendable {
     var answers = 0
     /// Bytes of sound, of all connections.
     var audio = 0
+    /// The interval at which the transfer is read; nil while it is read as its bytes come.
+    var pace: Duration?
     /// A second connection is open beside one that has stalled.
     var hasStandby = false
   }
@@ -114,7 +116,7 @@ final class Receiver: Sendable {
         return State(
           phase: reception.driver.machine.phase, deadline: reception.driver.machine.deadline,
           answers: answers,
-          audio: reception.sound.position, hasStandby: reception.standby != nil)
+          audio: reception.sound.position, pace: reception.driver.pace, hasStandby: reception.standby != nil)
       }
       found.withLock { $0 = states }
     }
