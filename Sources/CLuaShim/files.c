@@ -28,7 +28,7 @@ static bool may_block(const char *path) {
 
 const char *check_file_argument(lua_State *L) {
   const char *path = path_argument(L);
-  luaL_argcheck(L, !may_block(path), 1, "is a FIFO or a device; io.open takes it");
+  luaL_argcheck(L, !may_block(path), 1, "is a FIFO or a device; open it with io.open");
   return path;
 }
 
@@ -387,7 +387,14 @@ static int search_path(lua_State *L) {
   const char *name = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 2);
   const char *separator = luaL_optstring(L, 3, "."), *replacement = luaL_optstring(L, 4, "/");
   lua_settop(L, 4);
-  push_readable_templates(L, *separator != 0 ? luaL_gsub(L, name, separator, replacement) : name, path);
+  const char *file = *separator != 0 ? luaL_gsub(L, name, separator, replacement) : name;
+  push_readable_templates(L, file, path);
+  if (*path != 0 && lua_rawlen(L, -1) == 0) {
+    const char *blocked = luaL_gsub(L, path, "?", file);
+    lua_pushnil(L);
+    lua_pushfstring(L, "'%s' is a FIFO or a device", blocked);
+    return 2;
+  }
   lua_replace(L, 2);
   lua_settop(L, 4);
   return enter_own(L);
