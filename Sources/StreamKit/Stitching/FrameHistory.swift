@@ -53,8 +53,9 @@ struct FrameHistory: Sendable {
 
   private mutating func grow() {
     straighten()
-    // Growth by half, not by two: the history fills once, and stays.
-    let size = min(Self.frameLimit, max(64, hashes.count * 3 / 2))
+    // The history fills once, and stays. Its first frames may be shorter than the rest: no more than four times as many.
+    let expected = Self.byteLimit * count / max(1, bytes) + 16
+    let size = min(Self.frameLimit, max(64, min(expected, 4 * count)))
     func grown<Value: FixedWidthInteger>(_ values: [Value]) -> [Value] {
       [Value](unsafeUninitializedCapacity: size) { space, count in
         _ = space.initialize(from: values)
