@@ -292,6 +292,27 @@ struct InterruptTests {
     #expect(sound.largestStep < 0.5 / 960 * 1.1)
   }
 
+  @Test("a gain that is set while the sound falls is heard when it has risen again, and not before")
+  func gainWhileItFades() throws {
+    let harness = try HouseHarness.run { harness in
+      let (house, session) = (harness.house, harness.house.session)
+      try await session.play(
+        try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)), start: 1)
+      try await harness.wait(1)
+      harness.loop.after(.milliseconds(500)) { try? session.setGain(-6) }
+      try await house.interrupt(devices: house.devices, fade: .seconds(1)) { _ in
+        #expect(session.gain == -6)
+        try await harness.wait(1)
+      }
+      try await harness.wait(2)
+      session.stop()
+    }
+    let sound = try harness.played("A").channels[0]
+    #expect(sound[60_000..<96_000].max() ?? 1 <= sound[60_000], "it falls on")
+    #expect(sound[95_000] < 0.001)
+    #expect(abs((sound.suffix(10_000).max() ?? 0) - 0.5 * 0.501_187) < 0.001)
+  }
+
   @Test(
     "a session whose speakers two others have resumes with the first that is returned", arguments: [0, 1])
   func firstComesBack(first: Int) throws {

@@ -138,7 +138,7 @@ final class Interruption {
     let fading = wholes
     for other in fading { emit(.suspending, other) }
     if fade > .zero, fading.contains(where: \.isRunning) {
-      for other in fading { house.driver.setGain(Decibels.gainRange.lowerBound, over: fade, of: other.id) }
+      for other in fading { other.fadeOut(over: fade) }
       let outcome: Result<Void, any Error>
       do {
         try await house.loop.sleep(for: fade)
@@ -258,8 +258,7 @@ final class Interruption {
   private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }
 
   private func unduck(_ other: Session, over fade: Duration) {
-    guard fade > .zero, other.isOpen else { return }
-    house.driver.setGain(other.gain, over: fade, of: other.id)
+    if fade > .zero, other.isOpen { other.fadeIn(over: fade) }
   }
 
   private func emit(_ phase: SuspensionPhase, _ other: Session) {

@@ -63,8 +63,20 @@ extension Session {
     }
     gainChanges += 1
     fading.settle(.success(()))
-    driver.setGain(decibels, over: duration, of: id)
+    if !isFadedOut { driver.setGain(decibels, over: duration, of: id) }
     return gainChanges
+  }
+
+  /// Fades the sound out for an interruption; `gain` stays as it is.
+  func fadeOut(over duration: Duration) {
+    isFadedOut = true
+    driver.setGain(Decibels.gainRange.lowerBound, over: duration, of: id)
+  }
+
+  /// Fades the sound in to `gain`, behind an interruption.
+  func fadeIn(over duration: Duration) {
+    isFadedOut = false
+    driver.setGain(gain, over: duration, of: id)
   }
 
   /// Ends the fade of the gain where it is.

@@ -45,6 +45,8 @@ public final class Session {
   var gainChanges = 0
   /// Fade of the gain in progress; nil for none.
   var gainFade: SessionFade?
+  /// `true` while an interruption has faded the sound out: a gain that is set is heard once it fades in.
+  var isFadedOut = false
   /// Timer of the end of `gainFade`, while the session plays.
   var gainTimer: LoopTimer?
   /// Number of suspensions in effect.
