@@ -15,6 +15,7 @@ extension House {
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
     let session = session
+    // Each weak reference is read once.
     let devices = devices.filter { device in
       guard let its = device.session else { return true }
       return its === session

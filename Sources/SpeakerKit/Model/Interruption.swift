@@ -147,13 +147,13 @@ final class Interruption {
         for device in devices { try house.check(device, mayGoTo: session.priority) }
         outcome = .success(())
       } catch { outcome = .failure(error) }
-      if case .failure = outcome { for other in fading { unduck(other, over: fade) } }
+      if case .failure = outcome { for other in fading { fadeIn(other, over: fade) } }
       try outcome.get()
     }
     try session.requireOpen()
     borrow(volume)
     for other in fading where !suspensions.contains(where: { $0.session === other }) {
-      unduck(other, over: fade)
+      fadeIn(other, over: fade)
     }
   }
 
@@ -237,7 +237,7 @@ final class Interruption {
       other.perform(other.machine.stop(.noDevices))
     }
     suspension.isOver = true
-    unduck(other, over: suspension.fade)
+    fadeIn(other, over: suspension.fade)
     if other.unsuspend() { emit(.resumed, other) }
   }
 
@@ -257,7 +257,7 @@ final class Interruption {
 
   private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }
 
-  private func unduck(_ other: Session, over fade: Duration) {
+  private func fadeIn(_ other: Session, over fade: Duration) {
     if fade > .zero, other.isOpen { other.fadeIn(over: fade) }
   }
 
