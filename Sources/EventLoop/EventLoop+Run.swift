@@ -18,13 +18,13 @@ extension EventLoop {
     if isDone() { return .done }
     while true {
       var budget = RoundBudget(isVirtual: isVirtual)
-      while let item = ready.pop() {
+      while let (item, isAhead) = ready.pop() {
         perform(item)
         if isStopped() { return .stopped }
         if isDone() { return .done }
         // What was put ahead spends none of the work's budget: a descriptor that is always ready, with slow turns,
         // would keep the work of the round waiting for ever.
-        if ready.isAhead {
+        if isAhead {
           budget.restart()
         } else if budget.isSpentByTurn(), !ready.isRoundOver {
           lookAhead()
@@ -62,7 +62,7 @@ extension EventLoop {
   /// Moves items that have become ready without a wait into the queue.
   private func collect() {
     takeInbox()
-    if !timers.isEmpty { collectTimers() }
+    if let due = timers.nextDue, due <= now.nanoseconds { collectTimers() }
     if watches.isEmpty && civilTimers.isEmpty { return }
     // A busy loop polls its descriptors now and then, an idle one in `waitForWork`.
     guard !ready.isEmpty else { return }

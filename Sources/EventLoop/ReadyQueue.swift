@@ -28,8 +28,6 @@ struct ReadyQueue {
   /// Timers and events before the rest of the round; nil while they keep their position in it.
   private var ahead: [ReadyItem]?
   private var aheadPosition = 0
-  /// `true` if the item that was popped last had been put ahead.
-  private(set) var isAhead = false
 
   var isEmpty: Bool { isRoundOver && coming.isEmpty }
 
@@ -39,18 +37,16 @@ struct ReadyQueue {
   mutating func append(_ item: ReadyItem) { coming.append(item) }
   mutating func append(contentsOf items: [ReadyItem]) { coming.append(contentsOf: items) }
 
-  /// Removes and returns the next item of this round, nil at its end.
-  mutating func pop() -> ReadyItem? {
+  /// Removes and returns the next item of this round, nil at its end; `isAhead` if it had been put ahead.
+  mutating func pop() -> (item: ReadyItem, isAhead: Bool)? {
     // No local name for the array: a second reference would have it copied, item by item.
     if let item = ahead?.remove(at: aheadPosition) {
       aheadPosition += 1
-      isAhead = true
-      return item
+      return (item, true)
     }
-    isAhead = false
     guard let item = round.remove(at: position) else { return nil }
     position += 1
-    return item
+    return (item, false)
   }
 
   /// Puts timers and events of this round, and then `items`, before its work.

@@ -59,7 +59,7 @@ final class TimerHeap {
   var isEmpty: Bool { heap.entries.isEmpty }
   var count: Int { heap.entries.count }
   /// The number of timers that `run` waits for.
-  private(set) var keepAliveCount = 0
+  var keepAliveCount: Int { heap.keepAliveCount }
   /// The due time of the first timer.
   var nextDue: Int64? { heap.entries.first?.due }
 
@@ -67,18 +67,13 @@ final class TimerHeap {
     due: Int64, keepsAlive: Bool = true, followsWall: Bool = false, _ body: @escaping () -> Void
   ) -> LoopTimer {
     let timer = LoopTimer(heap: self, keepsAlive: keepsAlive, followsWall: followsWall, body: body)
-    if keepsAlive { keepAliveCount += 1 }
     sequence += 1
     heap.add(TimerEntry(due: due, sequence: sequence, timer: timer))
     return timer
   }
 
   /// Removes and returns the first timer if it is due at `now`.
-  func popDue(at now: Int64) -> LoopTimer? {
-    guard let first = heap.entries.first, first.due <= now else { return nil }
-    remove(first.timer)
-    return first.timer
-  }
+  func popDue(at now: Int64) -> LoopTimer? { heap.popDue(at: now) }
 
   /// Moves the due times of the timers that follow the wall clock.
   func moveWallTimers(by time: Int64) { heap.moveWallTimers(by: time) }
@@ -88,10 +83,7 @@ final class TimerHeap {
   }
 
   /// Removes a timer, which the caller retains: its closure must not be released inside the access to the heap.
-  fileprivate func remove(_ timer: LoopTimer) {
-    if timer.keepsAlive { keepAliveCount -= 1 }
-    heap.remove(timer)
-  }
+  fileprivate func remove(_ timer: LoopTimer) { heap.remove(timer) }
 }
 
 private struct TimerEntry {
@@ -107,18 +99,29 @@ private struct TimerEntry {
 /// A binary heap whose timers know their indices. A struct, so that each change is one access to it.
 private struct IndexedHeap {
   private(set) var entries: [TimerEntry] = []
+  private(set) var keepAliveCount = 0
 
   mutating func add(_ entry: TimerEntry) {
+    if entry.timer.keepsAlive { keepAliveCount += 1 }
     entries.append(entry)
+    entry.timer.index = entries.count - 1
     rise(entries.count - 1)
   }
 
+  mutating func popDue(at now: Int64) -> LoopTimer? {
+    guard let first = entries.first, first.due <= now else { return nil }
+    remove(first.timer)
+    return first.timer
+  }
+
   mutating func remove(_ timer: LoopTimer) {
+    if timer.keepsAlive { keepAliveCount -= 1 }
     let hole = timer.index
     timer.index = -1
     let last = entries.removeLast()
     guard hole < entries.count else { return }
-    place(last, at: hole)
+    entries[hole] = last
+    last.timer.index = hole
     sink(hole)
     rise(hole)
   }
@@ -132,34 +135,31 @@ private struct IndexedHeap {
     for (index, entry) in entries.enumerated() { entry.timer.index = index }
   }
 
-  private mutating func place(_ entry: TimerEntry, at index: Int) {
-    entries[index] = entry
-    entry.timer.index = index
+  private mutating func exchange(_ one: Int, _ other: Int) {
+    entries.swapAt(one, other)
+    entries[one].timer.index = one
+    entries[other].timer.index = other
   }
+
+  private func precedes(_ one: Int, _ other: Int) -> Bool { entries[one].precedes(entries[other]) }
 
   private mutating func rise(_ start: Int) {
     var index = start
-    let entry = entries[start]
-    while index > 0 {
-      let parent = (index - 1) / 2
-      guard entry.precedes(entries[parent]) else { break }
-      place(entries[parent], at: index)
+    while index > 0, case let parent = (index - 1) / 2, precedes(index, parent) {
+      exchange(index, parent)
       index = parent
     }
-    place(entry, at: index)
   }
 
   private mutating func sink(_ start: Int) {
     var index = start
-    let entry = entries[start]
     while true {
       var child = 2 * index + 1
-      guard child < entries.count else { break }
-      if child + 1 < entries.count, entries[child + 1].precedes(entries[child]) { child += 1 }
-      guard entries[child].precedes(entry) else { break }
-      place(entries[child], at: index)
+      guard child < entries.count else { return }
+      if child + 1 < entries.count, precedes(child + 1, child) { child += 1 }
+      guard precedes(child, index) else { return }
+      exchange(index, child)
       index = child
     }
-    place(entry, at: index)
   }
 }
