@@ -13,6 +13,8 @@ import Testing
     let loop: EventLoop
     let log: ChangeLog
     var lines: [String] = []
+    /// The numbers of the last changes of levels, by the speakers.
+    private var levels: [String: Int] = [:]
 
     init(_ path: String? = nil, at seconds: Int64 = 1_000_000) {
       let loop = EventLoop(clock: .virtual(start: WallTime(seconds: seconds)))
@@ -39,8 +41,9 @@ import Testing
     }
 
     func volume(_ from: Int, _ to: Int, of name: String = "Kitchen", _ cause: Cause?) {
-      log.record(
-        .volume, of: .speaker, name, speakers: [name], from: .number(from), to: .number(to), cause: cause)
+      levels[name] = log.record(
+        .volume, of: .speaker, name, speakers: [name], from: .number(from), to: .number(to), detail: nil,
+        cause: cause, after: levels[name])
     }
   }
 

@@ -97,7 +97,8 @@ public final class Cause: Sendable, Equatable {
     guard line == other.line, kind == other.kind, name == other.name, script == other.script else {
       return false
     }
-    guard let parent, let before = other.parent else { return parent === other.parent }
+    if parent === other.parent { return true }
+    guard let parent, let before = other.parent else { return false }
     return parent.repeats(before)
   }
 }

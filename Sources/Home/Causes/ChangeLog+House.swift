@@ -17,16 +17,21 @@ extension ChangeLog {
       if let house { receive(change, session, house) }
     }
     house.events.onDelivered = { [self] in delivered = nil }
-    // A command's own events are emitted in its task; others come later, when the task may be at something else.
+    // A command's own events are emitted in its task; others come later, when the task may be at something else. The
+    // causes of levels, of which a fade has many, are those of the commands.
     house.events.on(
       wantsSeconds: false,
       where: { [self] event in
-        if case .time = event { return false }
-        emitted.append(current)
-        return true
+        switch event {
+        case .time: return false
+        case .volume: return true
+        default:
+          emitted.append(current)
+          return true
+        }
       }
     ) { [self, weak house] event in
-      emitted.advance()
+      if case .volume = event {} else { emitted.advance() }
       if let house { receive(event, house) }
     }
   }
@@ -126,7 +131,10 @@ extension ChangeLog {
     } else if wasMuted, !isMuted, volume == wasVolume {
       add(.unmute, device, to: .number(volume), cause)
     } else if volume != wasVolume || wasMuted != isMuted {
-      add(.volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume), cause)
+      delivered = cause
+      speaker.levelChange = record(
+        .volume, of: .speaker, device.name, speakers: [device.id], from: .number(wasMuted ? 0 : wasVolume),
+        to: .number(volume), detail: nil, cause: cause, after: speaker.levelChange)
     }
   }
 

@@ -66,10 +66,24 @@ public final class ChangeLog {
     speakers: @autoclosure () -> [String] = [], from: Change.Value = .none, to: Change.Value = .none,
     detail: String? = nil, cause: Cause?
   ) {
+    record(
+      kind, of: subject, name, speakers: speakers(), from: from, to: to, detail: detail, cause: cause,
+      after: kind == .refused ? ring.refusal(name) : nil)
+  }
+
+  /// Records a change, or adds it as a step to an earlier one that it continues.
+  /// - Parameter earlier: the number of that change; nil for none.
+  /// - Returns: the number of the change.
+  @discardableResult
+  func record(
+    _ kind: Change.Kind, of subject: Change.Subject, _ name: String,
+    speakers: @autoclosure () -> [String], from: Change.Value, to: Change.Value, detail: String?,
+    cause: Cause?, after earlier: Int?
+  ) -> Int {
     let now = loop.wallNow
-    if let cause, let number = ring.extend(kind, name, to: to, detail: detail, cause: cause, at: now) {
-      if archive != nil { save(number) }
-      return
+    if let cause, let earlier, ring.extend(earlier, name, to: to, detail: detail, cause: cause, at: now) {
+      if archive != nil { save(earlier) }
+      return earlier
     }
     let change = Change(
       number: ring.last + 1, at: now, until: now, kind: kind, subject: subject, name: name,
@@ -77,6 +91,7 @@ public final class ChangeLog {
     ring.append(change)
     if archive != nil { save(change.number) }
     onChange(change)
+    return change.number
   }
 
   /// The changes in memory, the oldest first.

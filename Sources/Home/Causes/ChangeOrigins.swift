@@ -29,6 +29,8 @@ final class ChangeOrigins {
     var interruption: String?
     var volume: Int
     var isMuted: Bool
+    /// The number of the last recorded change of its level, which a step may continue; nil before the first.
+    var levelChange: Int?
     fileprivate(set) var name: String
     fileprivate(set) var group: String
 

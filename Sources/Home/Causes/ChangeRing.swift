@@ -10,20 +10,8 @@ struct ChangeRing {
   private var changes: [Change] = []
   /// The index of the oldest change, once the ring is full.
   private var start = 0
-  /// The numbers of the latest changes of levels and of refusals, by the things: what a step may continue.
-  private var latest: [StepKey: Int] = [:]
-
-  private struct StepKey: Hashable {
-    /// `false` for a refusal. A kind would be hashed by its text.
-    let isLevel: Bool
-    let name: String
-
-    /// The key of a change; nil for one of a kind that has no steps.
-    init?(_ kind: Change.Kind, _ name: String) {
-      guard kind == .volume || kind == .refused else { return nil }
-      (isLevel, self.name) = (kind == .volume, name)
-    }
-  }
+  /// The numbers of the latest refusals, by the names of the things.
+  private var refusals: [String: Int] = [:]
 
   /// The changes, the oldest first.
   var all: [Change] { Array(changes[start...] + changes[..<start]) }
@@ -39,9 +27,9 @@ struct ChangeRing {
 
   /// Adds a change, whose number is the next, in place of the oldest where the ring is full.
   mutating func append(_ change: Change) {
-    if let key = StepKey(change.kind, change.name) {
-      if latest.count > 1000 { latest = latest.filter { $0.value > last - Self.capacity } }
-      latest[key] = change.number
+    if change.kind == .refused {
+      if refusals.count > 1000 { refusals = refusals.filter { $0.value > last - Self.capacity } }
+      refusals[change.name] = change.number
     }
     last = change.number
     if changes.count < Self.capacity {
@@ -52,14 +40,15 @@ struct ChangeRing {
     }
   }
 
-  /// Adds a step to the latest change of a level, or refusal, of a thing, if it continues that.
-  /// - Returns: the number of the change; nil if the step is a change of its own.
+  /// Returns the number of the latest refusal of a command for a thing; nil before the first.
+  func refusal(_ name: String) -> Int? { refusals[name] }
+
+  /// Adds a step to the change with a number, if the ring still holds it and the step continues it.
+  /// - Returns: `false` if the step is a change of its own.
   mutating func extend(
-    _ kind: Change.Kind, _ name: String, to: Change.Value, detail: String?, cause: Cause, at now: WallTime
-  ) -> Int? {
-    guard let key = StepKey(kind, name), let number = latest[key], let index = index(of: number),
-      changes[index].add(to, detail: detail, cause: cause, at: now)
-    else { return nil }
-    return number
+    _ number: Int, _ name: String, to: Change.Value, detail: String?, cause: Cause, at now: WallTime
+  ) -> Bool {
+    guard let index = index(of: number), changes[index].name == name else { return false }
+    return changes[index].add(to, detail: detail, cause: cause, at: now)
   }
 }
