@@ -96,8 +96,8 @@ public final class EventHub {
   /// Queues an event for the current listeners.
   func emit(_ event: HouseEvent) {
     guard !isClosed else { return }
-    subscriptions.removeAll { !$0.isActive }
-    let listeners = subscriptions.filter { $0.wants(event) }
+    if !subscriptions.allSatisfy(\.isActive) { subscriptions.removeAll { !$0.isActive } }
+    let listeners = subscriptions.selected { $0.wants(event) }
     if listeners.isEmpty { return }
     append(.event(event, to: listeners, isByController: isReportedByController))
   }
@@ -156,5 +156,14 @@ public final class EventHub {
       self.isByController = false
     case .call(let body): body()
     }
+  }
+}
+
+extension Array {
+  /// Returns the elements that satisfy a condition, which is evaluated once for each: the array itself, not a copy, where
+  /// all of them do.
+  func selected(_ isSelected: (Element) -> Bool) -> [Element] {
+    guard let first = firstIndex(where: { !isSelected($0) }) else { return self }
+    return self[..<first] + self[(first + 1)...].filter(isSelected)
   }
 }

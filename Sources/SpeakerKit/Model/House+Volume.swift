@@ -16,7 +16,7 @@ extension House {
   public func setVolume(_ volume: Int) throws(SpeakerError) {
     let session = session
     // Each weak reference is read once.
-    let devices = devices.filter { device in
+    let devices = devices.selected { device in
       guard let its = device.session else { return true }
       return its === session
     }
@@ -127,7 +127,7 @@ extension House {
         .flooded, "\(driver.pendingChangeCount) changes of speakers wait to take effect",
         hint: "let time pass between them")
     }
-    let reachable = devices.filter(\.isAvailable)
+    let reachable = devices.selected(\.isAvailable)
     guard !reachable.isEmpty else { return }
     func report(_ command: LevelCommand) {
       for device in reachable {
