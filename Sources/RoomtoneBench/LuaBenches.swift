@@ -160,7 +160,8 @@ enum SimulationBench {
     }
     return [
       Figure(
-        name: "a week of routines, simulated", value: seconds, unit: "s", against: "", goal: "<= 1 s",
+        name: "a week of routines, simulated", value: seconds * 1000, unit: "ms", against: "",
+        goal: "<= 1000 ms",
         isReached: seconds <= 1)
     ]
   }
