@@ -95,7 +95,7 @@ private struct Chain {
       require(action != nil, "a frame has its bytes")
       if let action { resolve(action) }
       require(stitcher.heldSize <= HeldFrames.limit + 16_384, "no more is held than is promised")
-      require(stitcher.historySize <= 28 * 1024 + 1024, "no more is remembered than is promised")
+      require(stitcher.historySize <= 16 * 1024, "no more is remembered than is promised")
     }
   }
 

@@ -238,7 +238,7 @@ import Testing
     var stitcher = Stitcher()
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     for frame in old.frames { _ = stitcher.receive(frame, nothing) }
-    #expect(stitcher.historySize <= 28 * 1024)
+    #expect(stitcher.historySize <= 16 * 1024)
     _ = stitcher.lost(at: 0)
     var most = 0
     var decided: Int?

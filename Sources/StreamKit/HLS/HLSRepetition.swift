@@ -7,7 +7,7 @@
 /// case .held, .old: break
 /// }
 /// ```
-/// Memory: 24 KiB of hashes; while it compares, as much again and 64 frames.
+/// Memory: 16 KiB of hashes; while it compares, as much again and 64 frames.
 struct HLSRepetition: Sendable {
   /// The result of a comparison.
   enum Result: Sendable {

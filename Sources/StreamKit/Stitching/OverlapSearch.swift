@@ -49,12 +49,13 @@ struct OverlapSearch: Sendable {
     count += 1
     time = time + frame.duration
     enough = frame.codec.isOgg ? 1 : Self.enoughLandmarks
+    let hash = FrameHistory.half(of: frame)
     runs.withUnsafeMutableBufferPointer { runs in
       history.withHashes { hashes in
         // Backwards from the newest, as each run continues the run of the frame before it.
         var index = hashes.count - 1
         while index >= 0 {
-          if hashes[index] == frame.hash, history.isAlike(frame, index) {
+          if hashes[index] == hash, history.isAlike(frame, index) {
             runs[index] = index > 0 ? runs[index - 1] + 1 : 1
           } else {
             runs[index] = 0

@@ -15,7 +15,7 @@
 /// reported. So are pages of Ogg that are missing within a connection. Times are seconds of any steady clock.
 /// Streams without frames pass, and every new connection of theirs, or behind them, is a gap at once.
 ///
-/// Memory: 24 KiB of hashes; while it joins 128 KiB more.
+/// Memory: 16 KiB of hashes; while it joins 128 KiB more.
 public struct Stitcher: Sendable {
   /// The action for a received frame.
   public enum Action: Sendable, Equatable {
