@@ -28,11 +28,12 @@ enum CauseBench {
         LuaFunction("keep", arity: 0) { call in
           let changes = engine.changes
           let start = Bench.now()
+          var last: Int?
           for index in 0..<count {
             let (from, to) = index % 2 == 0 ? (5, 20) : (20, 5)
-            changes.record(
+            last = changes.record(
               .volume, of: .speaker, "Kitchen", speakers: ["kitchen"], from: .number(from), to: .number(to),
-              cause: changes.current)
+              cause: changes.current, after: last)
           }
           seconds = (Bench.now() - start) / Double(count)
           return .none

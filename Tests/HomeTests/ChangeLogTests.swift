@@ -40,10 +40,13 @@ import Testing
       Cause(.script, "set_volume", script: "a.lua", line: number, at: loop.wallNow, parent: parent)
     }
 
-    func volume(_ from: Int, _ to: Int, of name: String = "Kitchen", _ cause: Cause?) {
+    /// - Parameter earlier: the name of the speaker before, if another.
+    func volume(
+      _ from: Int, _ to: Int, of name: String = "Kitchen", _ cause: Cause?, after earlier: String? = nil
+    ) {
       levels[name] = log.record(
-        .volume, of: .speaker, name, speakers: [name], from: .number(from), to: .number(to), detail: nil,
-        cause: cause, after: levels[name])
+        .volume, of: .speaker, name, speakers: [name], from: .number(from), to: .number(to), cause: cause,
+        after: levels[earlier ?? name])
     }
   }
 
@@ -66,7 +69,7 @@ import Testing
     #expect(harness.log.history(filter { $0.limit = 3 }).map(\.name) == recent.suffix(3).map(\.name))
   }
 
-  @Test("steps of one call in one direction are one change; another line, speaker, turn or minute is another")
+  @Test("steps of one call in one direction are one change; another line, name, turn or minute is another")
   func steps() {
     let harness = Harness()
     let start = Cause(.start, "a.lua", at: harness.loop.wallNow)
@@ -76,7 +79,7 @@ import Testing
     }
     harness.volume(5, 4, harness.line(7, start))
     harness.volume(4, 3, harness.line(8, start))
-    harness.volume(0, 1, of: "Bath", harness.line(8, start))
+    harness.volume(3, 2, of: "Bath", harness.line(8, start), after: "Kitchen")
     harness.pass(.seconds(61))
     harness.volume(3, 2, harness.line(8, start))
     harness.volume(2, 1, nil)

@@ -64,6 +64,27 @@ struct WhyTests {
     #expect(try fresh.run("why 'wake up'").failures.map(\.code) == ["why.unknown"])
   }
 
+  @Test("a fade of two speakers is a change of each, also of one that is renamed meanwhile")
+  func fades() throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        kitchen:set_volume(10) bath:set_volume(10) task.sleep '2m'
+        task.spawn(function() kitchen:fade { to = 20, over = '10s' } end)
+        task.spawn(function() task.sleep(4.5) bath:set_name "Spa" end)
+        bath:fade { to = 20, over = '10s' }
+        task.sleep(1)
+        for _, change in ipairs(speaker.history { kind = "volume" }) do
+          print(change.name, change.from, change.to, change.count)
+        end
+        """)
+    check(
+      outcome.lines,
+      [
+        "Kitchen\t22\t10\t1", "Bathroom\t20\t10\t1", "Bathroom\t10\t14\t4", "Kitchen\t10\t20\t10",
+        "Spa\t14\t20\t6",
+      ])
+  }
+
   @Test("history lists changes with their causes, of a speaker, a time and a kind")
   func history() throws {
     let outcome = try EngineHarness().run(

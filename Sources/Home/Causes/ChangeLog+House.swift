@@ -134,7 +134,7 @@ extension ChangeLog {
       delivered = cause
       speaker.levelChange = record(
         .volume, of: .speaker, device.name, speakers: [device.id], from: .number(wasMuted ? 0 : wasVolume),
-        to: .number(volume), detail: nil, cause: cause, after: speaker.levelChange)
+        to: .number(volume), cause: cause, after: speaker.levelChange)
     }
   }
 

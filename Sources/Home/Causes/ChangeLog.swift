@@ -31,7 +31,8 @@ public final class ChangeLog {
   private var timer: LoopTimer?
   var origins = ChangeOrigins()
   var emitted = EmittedCauses()
-  /// The cause of the task that has emitted the event that is delivered now; nil for none.
+  /// The cause of the task that has emitted the event that is delivered now; nil for none. Not for levels, which have the
+  /// causes of their commands.
   var emitter: Cause? { emitted.current }
   var jobs = JobOrigins()
 
@@ -57,30 +58,19 @@ public final class ChangeLog {
     try Cause.$current.withValue(Cause(.person, door, at: loop.wallNow), operation: body)
   }
 
-  /// Records a change.
+  /// Records a change, or adds it as a step to an earlier one that it continues.
   /// - Parameters:
-  ///   - speakers: the ids of the speakers that it concerns; not asked for with a step of the change before.
+  ///   - speakers: the ids of the speakers that it concerns; not asked for with a step.
   ///   - cause: the cause; nil for none that is known.
+  ///   - earlier: the number of the change that it may continue, by default that of the latest refusal for a refusal.
+  /// - Returns: the number of the change.
+  @discardableResult
   public func record(
     _ kind: Change.Kind, of subject: Change.Subject, _ name: String,
     speakers: @autoclosure () -> [String] = [], from: Change.Value = .none, to: Change.Value = .none,
-    detail: String? = nil, cause: Cause?
-  ) {
-    record(
-      kind, of: subject, name, speakers: speakers(), from: from, to: to, detail: detail, cause: cause,
-      after: kind == .refused ? ring.refusal(name) : nil)
-  }
-
-  /// Records a change, or adds it as a step to an earlier one that it continues.
-  /// - Parameter earlier: the number of that change; nil for none.
-  /// - Returns: the number of the change.
-  @discardableResult
-  func record(
-    _ kind: Change.Kind, of subject: Change.Subject, _ name: String,
-    speakers: @autoclosure () -> [String], from: Change.Value, to: Change.Value, detail: String?,
-    cause: Cause?, after earlier: Int?
+    detail: String? = nil, cause: Cause?, after earlier: Int? = nil
   ) -> Int {
-    let now = loop.wallNow
+    let (now, earlier) = (loop.wallNow, earlier ?? (kind == .refused ? ring.refusal(name) : nil))
     if let cause, let earlier, ring.extend(earlier, name, to: to, detail: detail, cause: cause, at: now) {
       if archive != nil { save(earlier) }
       return earlier

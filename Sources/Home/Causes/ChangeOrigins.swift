@@ -29,7 +29,8 @@ final class ChangeOrigins {
     var interruption: String?
     var volume: Int
     var isMuted: Bool
-    /// The number of the last recorded change of its level, which a step may continue; nil before the first.
+    /// The number of the last recorded change of its level, which a step may continue; nil before the first
+    /// since the speaker is known.
     var levelChange: Int?
     fileprivate(set) var name: String
     fileprivate(set) var group: String
@@ -111,11 +112,11 @@ final class ChangeOrigins {
   func sound(_ session: Session) -> Cause? { sounds[session.id]?.cause }
 }
 
-/// The causes in whose tasks events of a house were emitted, which are delivered later.
+/// The causes in whose tasks events of a house other than levels were emitted, which are delivered later.
 struct EmittedCauses {
   /// The causes of events that are not delivered yet, in order.
   private var waiting: [Cause?] = []
-  /// The cause of the event that is delivered now; nil for none.
+  /// The cause of the event that was delivered last, or is now; nil for none.
   private(set) var current: Cause?
 
   /// Adds the cause of an event that is emitted now.
