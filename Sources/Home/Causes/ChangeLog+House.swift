@@ -22,27 +22,27 @@ extension ChangeLog {
     house.events.on(
       wantsSeconds: false,
       where: { [self] event in
-        switch event {
-        case .time: return false
-        case .volume: return true
-        default:
-          emitted.append(current)
-          return true
-        }
+        if event.kind == .time { return false }
+        if event.kind != .volume { emitted.append(current) }
+        return true
       }
     ) { [self, weak house] event in
-      if case .volume = event {} else { emitted.advance() }
+      if event.kind != .volume { emitted.advance() }
       if let house { receive(event, house) }
     }
   }
 
-  /// Records a change of a speaker.
+  /// Records a change of a speaker, or a step of the one with the number `earlier`.
+  /// - Returns: the number of the change.
+  @discardableResult
   private func add(
     _ kind: Change.Kind, _ device: Device, from: Change.Value = .none, to: Change.Value = .none,
-    _ cause: Cause?
-  ) {
+    _ cause: Cause?, after earlier: Int? = nil
+  ) -> Int {
     delivered = cause
-    record(kind, of: .speaker, device.name, speakers: [device.id], from: from, to: to, cause: cause)
+    return record(
+      kind, of: .speaker, device.name, speakers: [device.id], from: from, to: to, cause: cause, after: earlier
+    )
   }
 
   /// Records a change of a session and its speakers.
@@ -131,10 +131,9 @@ extension ChangeLog {
     } else if wasMuted, !isMuted, volume == wasVolume {
       add(.unmute, device, to: .number(volume), cause)
     } else if volume != wasVolume || wasMuted != isMuted {
-      delivered = cause
-      speaker.levelChange = record(
-        .volume, of: .speaker, device.name, speakers: [device.id], from: .number(wasMuted ? 0 : wasVolume),
-        to: .number(volume), cause: cause, after: speaker.levelChange)
+      speaker.levelChange = add(
+        .volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume), cause,
+        after: speaker.levelChange)
     }
   }
 
