@@ -96,6 +96,7 @@ void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */
 void open_coroutine(lua_State *L);
 void open_require(lua_State *L);
 void open_files(lua_State *L);      /* package.searchpath */
+void open_clock(lua_State *L);      /* os.time, os.date */
 
 /* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);

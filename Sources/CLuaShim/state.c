@@ -124,7 +124,11 @@ static int open_all(lua_State *L) {
   open_coroutine(L);
   open_require(L);
   open_files(L);
-  if (state_of(L)->deterministic) open_determinism(L);
+  if (state_of(L)->deterministic) {
+    open_determinism(L);
+  } else {
+    open_clock(L);
+  }
   return 0;
 }
 
