@@ -1,4 +1,6 @@
 internal import Glibc
 
 FileLimit.raise()
-exit(Command.main(Array(CommandLine.arguments.dropFirst())))
+let arguments = Array(CommandLine.arguments.dropFirst())
+ProcessArguments.hideSecrets()
+exit(Command.main(arguments))

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -41,5 +42,26 @@ import Testing
     #expect(station.visits.count == before + 1 && station.visits.last?["User-Agent"] == "Kitchen")
     let wrong = try home.runInShell(record)
     #expect(wrong.status == 2 && wrong.errors.contains("--password-file"), "\(wrong)")
+  }
+
+  @Test(
+    "the user, the password and the query of a URL on the command line are hidden from the machine's users")
+  func commandLine() throws {
+    let (station, home) = (try Station(), try Home())
+    var live = Live(
+      .init(repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000))
+    live.pace = .realTime(1)
+    station.answer("/live?token=tulip", with: Answer.live(live).requiring(user: "bob", password: "sesame"))
+    let url = station.url("/live?token=tulip").replacing("http://", with: "http://bob:sesame@")
+    let record = try home.start(["record", url, "-o", "tune.mp3", "--for", "2s"])
+    while station.visits.isEmpty { usleep(10_000) }
+    let shown = String(decoding: try readBytes("/proc/\(record.process)/cmdline"), as: UTF8.self)
+    let outcome = try record.finish()
+    #expect(outcome.status == 0, "\(outcome)")
+    let hidden = "http://**********@" + station.url("/live?***********").dropFirst("http://".count)
+    #expect(
+      shown.split(separator: "\0").dropFirst().map(String.init) == [
+        "record", hidden, "-o", "tune.mp3", "--for", "2s",
+      ])
   }
 }
