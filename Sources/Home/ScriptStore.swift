@@ -2,6 +2,15 @@ public import Database
 public import EventLoop
 public import Scheduling
 
+/// A value that the store of a script has no room for.
+public typealias StoreError = Failure<StoreErrorKind>
+
+/// The kinds of `StoreError`.
+public enum StoreErrorKind: String, FailureKind {
+  /// The script keeps as much as it may, or the disk as little free space as it must.
+  case full = "store.full"
+}
+
 /// The memory of scripts between their runs, in a SQLite file that several processes may use at once: values as JSON
 /// texts by script and key, and the records of jobs. Opened by the first request.
 ///
@@ -10,6 +19,8 @@ public import Scheduling
 public final class ScriptStore {
   /// Receives a line for the log when a damaged file was set aside.
   public var onLog: (String) -> Void = { _ in }
+  /// The free space of the disk, in bytes, that no new value may use.
+  public var minimumFree = 0
 
   private let path: String
   private var opened: Database?
@@ -33,6 +44,25 @@ public final class ScriptStore {
       PRIMARY KEY (script, name)
     ) STRICT;
     """,
+    // The bytes of keys and values of each script, kept by triggers, so that a limit costs one look-up.
+    """
+    CREATE TABLE usage (script TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
+    INSERT INTO usage SELECT script, sum(length(CAST(key AS BLOB)) + length(CAST(json AS BLOB)))
+      FROM value GROUP BY script;
+    CREATE TRIGGER value_added AFTER INSERT ON value BEGIN
+      INSERT INTO usage
+        VALUES (new.script, length(CAST(new.key AS BLOB)) + length(CAST(new.json AS BLOB)))
+        ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+    END;
+    CREATE TRIGGER value_changed AFTER UPDATE ON value BEGIN
+      UPDATE usage SET bytes = bytes + length(CAST(new.json AS BLOB)) - length(CAST(old.json AS BLOB))
+        WHERE script = new.script;
+    END;
+    CREATE TRIGGER value_removed AFTER DELETE ON value BEGIN
+      UPDATE usage SET bytes = bytes - length(CAST(old.key AS BLOB)) - length(CAST(old.json AS BLOB))
+        WHERE script = old.script;
+    END;
+    """,
   ]
 
   /// Creates a store in the file at `path`; nil for one in memory, which ends with this object.
@@ -47,11 +77,44 @@ public final class ScriptStore {
   }
 
   /// Stores a text. On return it outlives this process, however that ends.
-  public func set(_ key: String, to text: String, of script: String) throws {
-    _ = try perform {
-      try $0.execute(
-        "INSERT INTO value VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET json = excluded.json",
-        [.text(script), .text(key), .text(text)])
+  /// - Parameter limit: the most bytes of keys and texts that the script may keep. One that keeps more already may
+  ///   still replace a text by one that is not longer.
+  /// - Throws: `store.full`, and what the database throws.
+  public func set(_ key: String, to text: String, of script: String, limit: Int = .max) throws {
+    try perform { database in
+      try database.transaction {
+        let old = try database.query(
+          "SELECT length(CAST(json AS BLOB)) FROM value WHERE script = ? AND key = ?",
+          [.text(script), .text(key)]
+        ).first?.int(0)
+        let size = text.utf8.count
+        let growth = old.map { size - Int($0) } ?? size + key.utf8.count
+        if growth > 0 { try requireRoom(for: growth, key, of: script, limit, in: database) }
+        try database.execute(
+          "INSERT INTO value VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET json = excluded.json",
+          [.text(script), .text(key), .text(text)])
+      }
+    }
+  }
+
+  private func requireRoom(
+    for growth: Int, _ key: String, of script: String, _ limit: Int, in database: Database
+  ) throws {
+    let kept = try database.query("SELECT bytes FROM usage WHERE script = ?", [.text(script)]).first?.int(0)
+    if Int(kept ?? 0) > limit - growth {
+      throw StoreError(
+        .full,
+        "no room for \"\(key.onOneLine)\": this script keeps \(ByteSize.describe(Int(kept ?? 0))), and "
+          + "\(limit >> 20) MiB are the most",
+        hint:
+          "delete keys that are not needed any more, keep large data in files, or set limits { store = MB } "
+          + "in the configuration")
+    }
+    guard path != Database.inMemory else { return }
+    if let lack = DiskRoom(at: path, minimumFree: minimumFree).lack(of: growth) {
+      throw StoreError(
+        .full, "no room for \"\(key.onOneLine)\": \(lack)",
+        hint: "make room on the disk, or set a smaller min_free in the configuration")
     }
   }
 

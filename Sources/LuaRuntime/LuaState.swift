@@ -8,6 +8,8 @@ public struct LuaLimits: Sendable {
   public var memory = 256 << 20
   /// The most bytes that the buffers of the streams may need that the script plays at once.
   public var buffers = 2048 << 20
+  /// The most bytes of keys and values that the script may keep in its store.
+  public var store = 100 << 20
   /// The run time without suspension after which `script.blocked` is raised.
   public var run: Duration = .seconds(2)
   /// The run time after which a call that can't be interrupted ends the process: at least twice that of
@@ -18,7 +20,7 @@ public struct LuaLimits: Sendable {
   /// The most routines that may wait for their first turn: calls of listeners and jobs, tasks.
   public var waiting: Int { 2 * objects }
 
-  /// The default limits: 256 MB, 2 GB of buffers, 2 s.
+  /// The default limits: 256 MB, 2 GB of buffers, 100 MB in the store, 2 s.
   public init() {}
 }
 

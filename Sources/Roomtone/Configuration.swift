@@ -126,7 +126,7 @@ public struct Configuration: Sendable {
   }
 
   private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["buffers", "memory", "objects", "run"])
+    let options = try call.options(1, ["buffers", "memory", "objects", "run", "store"])
     if let megabytes = try options.int("memory", in: 1...65_536) {
       configuration.limits.memory = megabytes << 20
     }
@@ -135,6 +135,9 @@ public struct Configuration: Sendable {
     }
     if let objects = try options.int("objects", in: 100...1_000_000) {
       configuration.limits.objects = objects
+    }
+    if let megabytes = try options.int("store", in: 1...65_536) {
+      configuration.limits.store = megabytes << 20
     }
     if let run = try options.duration("run") {
       guard run >= .milliseconds(100) else {

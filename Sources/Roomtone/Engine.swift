@@ -128,7 +128,11 @@ public final class Engine {
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     store = ScriptStore(path: options.store)
     triggers = TriggerService(loop: loop, planned: options.triggers)
-    changes = ChangeLog(loop: loop, archive: options.history.map { ChangeArchive(path: $0, loop: loop) })
+    let minimumFree = options.configuration.recordings.minimumFree
+    store.minimumFree = minimumFree
+    changes = ChangeLog(
+      loop: loop,
+      archive: options.history.map { ChangeArchive(path: $0, minimumFree: minimumFree, loop: loop) })
     (triggers.changes, recordings.changes, headsets.changes) = (changes, changes, changes)
     changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()

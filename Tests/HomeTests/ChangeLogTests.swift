@@ -16,10 +16,11 @@ import Testing
     /// The numbers of the last changes of levels, by the speakers.
     private var levels: [String: Int] = [:]
 
-    init(_ path: String? = nil, at seconds: Int64 = 1_000_000) {
+    init(_ path: String? = nil, at seconds: Int64 = 1_000_000, minimumFree: Int = 0) {
       let loop = EventLoop(clock: .virtual(start: WallTime(seconds: seconds)))
       self.loop = loop
-      log = ChangeLog(loop: loop, archive: path.map { ChangeArchive(path: $0, loop: loop) })
+      log = ChangeLog(
+        loop: loop, archive: path.map { ChangeArchive(path: $0, minimumFree: minimumFree, loop: loop) })
       log.onLog = { [unowned self] in lines.append($0) }
     }
 
@@ -180,6 +181,25 @@ import Testing
     lost.close()
     #expect(
       lost.lines.count == 1 && lost.lines.first?.hasPrefix("changes are not kept: ") == true, "\(lost.lines)")
+  }
+
+  @Test("changes are not written where less of the disk would stay free than it must; that is reported once")
+  func minimumFree() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("history.db")
+    let harness = Harness(path, minimumFree: 1 << 59)
+    for name in ["one", "two"] {
+      harness.log.record(.trigger, of: .trigger, name, cause: nil)
+      harness.pass(.seconds(5))
+    }
+    #expect(harness.lines.count == 1)
+    #expect(harness.lines.first?.contains("recordings { min_free } keeps 576461 TB free") == true)
+    // Those of this run are in memory.
+    #expect(harness.log.history(filter()).map(\.name) == ["one", "two"])
+    harness.close()
+    let later = Harness(path)
+    defer { later.close() }
+    #expect(later.log.history(filter()).isEmpty)
   }
 
   @Test("JSON of a change is read back the same; other JSON is none")

@@ -228,6 +228,7 @@ struct ConfigurationTests {
       ),
       ("limits { memory = 0 }", ["'memory'", "1 to 65536 expected, got 0"]),
       ("limits { buffers = 0 }", ["'buffers'", "1 to 65536 expected, got 0"]),
+      ("limits { store = 0 }", ["'store'", "1 to 65536 expected, got 0"]),
       ("limits { run = 'soon' }", ["'run'", "\"soon\""]),
       ("recordings { foldr = '/' }", ["'foldr'", "did you mean 'folder'?"]),
       ("recordings { folder = 'Radio' }", ["'folder'", "an absolute path", "\"Radio\""]),

@@ -39,6 +39,62 @@ struct StoreTests {
     #expect(stat(harness.folder.file("state/store.db"), &info) == 0)
   }
 
+  @Test("a script may keep as much as its limit, over all runs; what is deleted or replaced makes room")
+  func limit() throws {
+    var harness = try harness()
+    harness.configuration += " limits { store = 1 }"
+    let fill =
+      """
+      local function set(key, size)
+        local ok, err = pcall(store.set, key, size and ("x"):rep(size))
+        print(ok or err.code)
+        return err
+      end\u{20}
+      """
+    let lines = try printed(
+      harness,
+      fill
+        + """
+        set("a", 500000) set("b", 500000)
+        print(set("c", 100000).message)
+        set("a", 500000) set("a", 400000) set("c", 100000)
+        set("d", 100000) set("b") set("d", 100000)
+        """)
+    #expect(
+      lines == [
+        "true", "true", "store.full",
+        "no room for \"c\": this script keeps 1.0 MB, and 1 MiB are the most", "true", "true", "true",
+        "store.full", "true", "true",
+      ])
+    #expect(
+      try printed(harness, fill + "set('e', 500000) set('e', 400000) print(#store.keys())") == [
+        "store.full", "true", "4",
+      ])
+  }
+
+  @Test(
+    "a value that would leave less free on the disk than min_free is refused, a smaller one in its place is not"
+  )
+  func minimumFree() throws {
+    var harness = try harness()
+    #expect(try printed(harness, "store.set('a', 'a long text') print 'kept'") == ["kept"])
+    harness.configuration += " recordings { min_free = '900000TB' }"
+    let lines = try printed(
+      harness,
+      """
+      local ok, err = pcall(store.set, "b", 1)
+      print(ok, err.code, err.message:match "recordings { min_free } keeps 900000 TB free", err.hint)
+      store.set("a", "short")
+      print(store.get "a", store.delete "a", #store.keys())
+      """)
+    #expect(
+      lines == [
+        "false\tstore.full\trecordings { min_free } keeps 900000 TB free\t"
+          + "make room on the disk, or set a smaller min_free in the configuration",
+        "short\ttrue\t0",
+      ])
+  }
+
   @Test("every value comes back as it was, integers and floats apart")
   func values() throws {
     let harness = try harness()

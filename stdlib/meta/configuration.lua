@@ -23,8 +23,9 @@
 --   -- or, for HK Omni speakers behind a hub, see `roomtone help hkwhub`:
 --   --   house { driver = "hkwhub", url = "http://192.0.2.7:8080" }
 --   -- of a script: MB of Lua; MB for the buffers of the streams that it plays;
---   -- time without suspending; objects at once
---   limits { memory = 256, buffers = 2048, run = "2s", objects = 10000 }
+--   -- MB that it keeps in its store; time without suspending; objects at once
+--   limits { memory = 256, buffers = 2048, store = 100, run = "2s",
+--            objects = 10000 }
 --   log { level = "info" }
 --   location { latitude = 52.5, longitude = 13.4 }        -- for times by the sun
 --   -- a name is valid wherever a URL is
@@ -32,7 +33,7 @@
 --   recordings { folder = "~/Radio",
 --                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
 --                keep = "60d",         -- then they are deleted (default: never)
---                min_free = "2GB" }    -- of the disk stays free
+--                min_free = "2GB" }    -- of the disk stays free, by stores too
 --   -- or "tcp:127.0.0.1:PORT", "serial:PATH"
 --   headset { transport = "unix:/run/user/1000/headset.sock" }
 --

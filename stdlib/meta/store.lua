@@ -18,6 +18,9 @@
 -- are all text; nested at most 64 deep, and at most 1 MiB of JSON. Integers and floats keep their types. The stored
 -- value is a copy: a table that was read and changed has to be set again.
 --
+-- A script may keep 100 MB of keys and values (`limits { store = MB }` in the configuration), and none that would leave
+-- less of the disk free than `recordings { min_free = }` says: `store.set` raises `store.full` then.
+--
 -- Every function raises `database.busy`, `database.full`, `database.unavailable`, `database.damaged` or
 -- `database.newer` if the file can't be used. A damaged file is set aside, which is logged, and a new one begun.
 
@@ -38,7 +41,7 @@ function store.get(key, default) end
 ---Stores a value, on disk when the function returns; nil deletes the key.
 ---
 ---Raises `store.not_storable` (the message names the part that can't be stored: `value.alarms[2].fn is a function`),
----`store.too_large`, `argument`.
+---`store.too_large`, `store.full`, `argument`.
 ---@param key string A key of at most 1024 bytes, in UTF-8.
 ---@param value store.Value?
 function store.set(key, value) end

@@ -16,6 +16,7 @@ public final class ChangeArchive {
 
   private let loop: EventLoop
   private let path: String
+  private let room: DiskRoom
   /// The identity of this process in the file.
   private let run: Int64
   private var waiting: [Change] = []
@@ -41,8 +42,10 @@ public final class ChangeArchive {
   ]
 
   /// An archive in the file at `path`, which is made with the first change.
-  public init(path: String, loop: EventLoop) {
+  /// - Parameter minimumFree: the free space of the disk, in bytes, that no new change may use.
+  public init(path: String, minimumFree: Int = 0, loop: EventLoop) {
     (self.path, self.loop) = (path, loop)
+    room = DiskRoom(at: path, minimumFree: minimumFree)
     run = loop.wallNow.nanoseconds
   }
 
@@ -54,14 +57,14 @@ public final class ChangeArchive {
 
   private func write() {
     guard !isWriting, !waiting.isEmpty else { return }
-    let (batch, path, run, now) = (waiting, path, run, loop.wallNow)
+    let (batch, path, room, run, now) = (waiting, path, room, run, loop.wallNow)
     waiting = []
     isWriting = true
     let (loop, hold) = (loop, loop.hold("the archive of changes"))
     let done = Completion { [weak self] failure in self?.written(failure) }
     do throws(LoopError) {
       try startDetachedThread("no thread for the archive of changes") {
-        let failure = Self.write(batch, run, to: path, at: now)
+        let failure = room.lack() ?? Self.write(batch, run, to: path, at: now)
         loop.post { done.body(failure) }
         hold.release()
       }

@@ -38,7 +38,8 @@ struct StoreModule {
       _ = try store.remove(key, of: script)
       return .none
     }
-    try store.set(key, to: String(decoding: try json(call, key), as: UTF8.self), of: script)
+    let text = String(decoding: try json(call, key), as: UTF8.self)
+    try store.set(key, to: text, of: script, limit: call.state.limits.store)
     return .none
   }
 
