@@ -34,6 +34,8 @@ public struct EngineOptions {
   public var stateFolder: String?
   /// The file of the store of scripts; nil for a store in memory, which ends with the engine.
   public var store: String?
+  /// The folder of records of the programs that scripts start; nil for a process that nobody starts again.
+  public var programs: String?
   /// The access to the house: to drive it, or only to look.
   public var access = HouseAccess.drive
   /// The name of this process for others that wait for the house meanwhile.
@@ -106,6 +108,8 @@ public final class Engine {
   public let changes: ChangeLog
   /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
+  /// The programs that scripts have started.
+  let programs: ProgramTable
   private let store: ScriptStore
   private let requests: RequestService
   private var scripts = 0
@@ -126,6 +130,7 @@ public final class Engine {
     recordings = RecordingService(recorder)
     boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
+    programs = ProgramTable(loop: loop, folder: options.programs)
     store = ScriptStore(path: options.store)
     triggers = TriggerService(loop: loop, planned: options.triggers)
     let minimumFree = options.configuration.recordings.minimumFree
@@ -257,7 +262,7 @@ public final class Engine {
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
         recordings: recordings, headsets: headsets, triggers: triggers, changes: changes, requests: requests,
         location: options.configuration.location,
-        store: store),
+        store: store, programs: programs),
       global: global)
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
     script.state.override(nil, [help])

@@ -14,6 +14,9 @@ enum UserFolders {
   /// Path of the scripts' store; nil without a home.
   static var store: String? { state.map { "\($0)/store.db" } }
 
+  /// Folder of the records of programs that the daemon's scripts have started; nil without a home.
+  static var programs: String? { state.map { "\($0)/programs" } }
+
   /// Path of the changes of the house; nil without a home.
   static var history: String? { state.map { "\($0)/history.db" } }
 

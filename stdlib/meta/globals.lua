@@ -120,7 +120,9 @@ function print(...) end
 ---@param status? integer|boolean Exit status, 0 to 255; `true` is 0, `false` is 1 (default: 0).
 function os.exit(status) end
 
----Runs a command in the shell, and suspends the calling routine only. Cancelling the routine terminates the shell.
+---Runs a command in the shell, and suspends the calling routine only. Cancelling the routine terminates the shell. In a
+---daemon the lines that it writes to its standard error go to the log of the script (`roomtone ctl log`), and a program
+---that outlives a daemon which was killed is ended at the next start.
 ---
 ---Raises `simulate.not_here` under simulation, `argument`, `task.cannot_suspend`.
 ---@async
@@ -181,8 +183,8 @@ function Program:write(...) end
 ---@return integer code
 function Program:close() end
 
----Starts a command in the shell; reading, writing or closing suspends the calling routine only. Raises
----`simulate.not_here` under simulation.
+---Starts a command in the shell; reading, writing or closing suspends the calling routine only. Its standard error, and
+---its end with a daemon that was killed, are as those of `os.execute`. Raises `simulate.not_here` under simulation.
 ---@param program string The command.
 ---@param mode? "r"|"w" (default: `"r"`).
 ---@return Program? program

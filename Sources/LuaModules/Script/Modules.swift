@@ -28,6 +28,8 @@ public struct ModuleServices {
   public let store: ScriptStore
   /// The requests of scripts to servers.
   public let requests: RequestService
+  /// The programs of all scripts; nil for programs that are neither recorded nor logged.
+  public let programs: ProgramTable?
 
   /// Services of an engine.
   /// - Parameter requests: nil for those on the thread of `streams`.
@@ -35,7 +37,7 @@ public struct ModuleServices {
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
     changes: ChangeLog, requests: RequestService? = nil, location: Location? = nil,
-    store: ScriptStore = ScriptStore(path: nil)
+    store: ScriptStore = ScriptStore(path: nil), programs: ProgramTable? = nil
   ) {
     self.house = house
     self.jobs = jobs
@@ -48,6 +50,7 @@ public struct ModuleServices {
     self.changes = changes
     self.location = location
     self.store = store
+    self.programs = programs
     self.requests = requests ?? RequestService(streams: streams)
   }
 }
@@ -56,6 +59,7 @@ extension Script {
   /// Registers all modules in the script's state.
   /// - Parameter global: `true` if they are globals too, as at the prompt.
   public func registerModules(_ services: ModuleServices, global: Bool = false) throws {
+    if let programs = services.programs { self.programs = programs }
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)

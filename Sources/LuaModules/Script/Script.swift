@@ -71,6 +71,8 @@ public final class Script {
     return { [weak self] in self?.subscriptionLabels[number] = nil }
   }
 
+  /// The programs that scripts have started.
+  var programs: ProgramTable
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
   /// The remote mounts of files that it names.
@@ -91,6 +93,7 @@ public final class Script {
     objects = ScriptObjects(state)
     loop = state.loop
     mounts = MountAnswers(state.loop)
+    programs = ProgramTable(loop: state.loop, folder: nil)
   }
 
   /// True if the script has something left to do: a routine, or something that keeps it alive.

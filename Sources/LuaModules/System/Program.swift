@@ -4,7 +4,8 @@ internal import LuaRuntime
 
 /// A command of the shell that runs, with all that it starts.
 final class Program: Sendable {
-  private let process: pid_t
+  /// The number of the process, and of the group of all that it starts.
+  let process: pid_t
 
   private enum Phase {
     case running
@@ -19,11 +20,12 @@ final class Program: Sendable {
 
   /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
   /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
-  /// - Parameter descriptor: takes the place of one of the program's own: 0 for its input, 1 for its output.
-  static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<
+  /// - Parameter descriptors: each takes the place of one of the program's own: 0 for its input, 1 for its output, 2 for
+  ///   its errors.
+  static func start(_ command: String, _ descriptors: [(own: Int32, for: Int32)]) -> Result<
     Program, SystemError
   > {
-    start(["/bin/sh", "-c", command], descriptor.map { [$0] } ?? [])
+    start(["/bin/sh", "-c", command], descriptors)
   }
 
   /// Starts a program without a shell, with an empty input; found in `PATH` unless its name has a slash.

@@ -53,6 +53,7 @@ final class ProgramFiles {
 final class ProgramFile {
   let command: String
   private let program: Program
+  private let programs: ProgramTable
   private let loop: EventLoop
   private var input: InputReader?
   private var output: PipeWriter?
@@ -64,6 +65,7 @@ final class ProgramFile {
 
   private init(_ command: String, _ program: Program, _ descriptor: Int32, isRead: Bool, _ script: Script) {
     (self.command, self.program, self.descriptor, loop) = (command, program, descriptor, script.loop)
+    programs = script.programs
     if isRead {
       input = InputReader(loop: loop, fd: descriptor)
     } else {
@@ -82,7 +84,8 @@ final class ProgramFile {
     // No other program inherits them: programs are started on this thread.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let (own, other) = isRead ? (ends[0], ends[1]) : (ends[1], ends[0])
-    let started = Program.start(command, (own: other, for: isRead ? 1 : 0))
+    let started = script.programs.start(
+      command, (own: other, for: isRead ? 1 : 0), log: script.onLog)
     Glibc.close(other)
     switch started {
     case .success(let program): return .success(ProgramFile(command, program, own, isRead: isRead, script))
@@ -115,7 +118,7 @@ final class ProgramFile {
   /// Closes the pipe and waits for the end of the program.
   func close(_ done: @escaping (Int32) -> Void) {
     closePipe()
-    program.wait(on: loop) { done($0) }
+    programs.wait(for: program, ended: done)
   }
 
   /// Ends the program, if it runs.
@@ -123,7 +126,7 @@ final class ProgramFile {
     guard !isClosed else { return program.end() }
     closePipe()
     program.end()
-    program.wait(on: loop) { _ in }
+    programs.wait(for: program) { _ in }
   }
 
   private func closePipe() {

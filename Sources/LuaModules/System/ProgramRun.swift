@@ -33,6 +33,7 @@ final class ProgramRun {
   }
 
   private let loop: EventLoop
+  private let programs: ProgramTable
   private let ended: (Swift.Result<Result, Failure>) -> Void
   private var phase = Phase.over
   private var streams: [OutputReader] = []
@@ -43,10 +44,10 @@ final class ProgramRun {
   ///   - arguments: the program, a path or a name that is found in `PATH`, and its arguments.
   ///   - timeout: nil for no limit.
   init(
-    _ arguments: [String], timeout: Duration?, on loop: EventLoop,
+    _ arguments: [String], timeout: Duration?, _ programs: ProgramTable, on loop: EventLoop,
     ended: @escaping (Swift.Result<Result, Failure>) -> Void
   ) throws(Failure) {
-    (self.loop, self.ended) = (loop, ended)
+    (self.loop, self.programs, self.ended) = (loop, programs, ended)
     var pipes: [(reading: Int32, writing: Int32)] = []
     defer { for pipe in pipes { close(pipe.writing) } }
     for _ in 0..<2 {
@@ -66,11 +67,12 @@ final class ProgramRun {
       throw .notStarted(failure)
     case .success(let program):
       phase = .running(program)
+      programs.record(program, arguments.joined(separator: " "))
       streams = pipes.map { pipe in
         OutputReader(pipe.reading, loop: loop) { [weak self] in self?.finish(.failure(.tooMuchOutput)) }
       }
       timer = timeout.map { time in loop.after(time) { [weak self] in self?.finish(.failure(.timedOut)) } }
-      program.wait(on: loop) { [self] status in
+      programs.wait(for: program) { [self] status in
         guard case .running = phase else { return }
         for stream in streams { stream.drain() }
         guard case .running = phase else { return }
@@ -94,6 +96,7 @@ final class ProgramRun {
     guard case .running(let program) = phase else { return }
     phase = .over
     program.end(killingAfter: Self.killDelay, on: loop)
+    programs.forget(program)
   }
 }
 
@@ -139,11 +142,11 @@ private final class OutputReader {
 
 extension ProgramRun {
   /// `task.exec{program, argument…, timeout=}`: the code, the output and the errors of a program without a shell.
-  static func exec(_ call: LuaCall) throws -> LuaReturn {
+  static func exec(_ call: LuaCall, _ programs: ProgramTable) throws -> LuaReturn {
     let (arguments, timeout) = try command(call)
     return try call.suspend { continuation in
       do throws(Failure) {
-        let run = try ProgramRun(arguments, timeout: timeout, on: call.state.loop) { result in
+        let run = try ProgramRun(arguments, timeout: timeout, programs, on: call.state.loop) { result in
           switch result {
           case .success(let result): continuation.resume(returning: [value(of: result)])
           case .failure(let failure):

@@ -26,7 +26,7 @@ enum SystemModule {
       state.replaceOutput()
       script.atLast { [unowned state] in state.finishLine() }
     } else {
-      functions.append(LuaFunction("execute", execute))
+      functions.append(LuaFunction("execute") { [unowned script] call in try execute(call, script) })
       let files = try ProgramFiles(script)
       state.override("io", [LuaFunction("popen") { call in try files.open(call) }])
     }
@@ -50,17 +50,17 @@ enum SystemModule {
   }
 
   /// `os.execute([command])`: as Lua's, but only the calling routine waits.
-  private static func execute(_ call: LuaCall) throws -> LuaReturn {
+  private static func execute(_ call: LuaCall, _ script: Script) throws -> LuaReturn {
     if call.isNil(1) { return call.return(true) }
     let command = try call.string(1, .command)
     let program: Program
-    switch Program.start(command) {
+    switch script.programs.start(command, log: script.onLog) {
     case .success(let started): program = started
     case .failure(let failure):
       return call.results(FileFailure.results(failure.number, of: "/bin/sh"))
     }
     return try call.suspend { continuation in
-      program.wait(on: call.state.loop) { continuation.resume(returning: Program.results(of: $0)) }
+      script.programs.wait(for: program) { continuation.resume(returning: Program.results(of: $0)) }
       return { program.end() }
     }
   }

@@ -280,7 +280,7 @@ extension TaskModule {
   private func exec(_ call: LuaCall) throws -> LuaReturn {
     script.loop.isVirtual
       ? try ProgramRun.simulated(call, { try script.objects.hold(.task) }) { standIns[$0] }
-      : try ProgramRun.exec(call)
+      : try ProgramRun.exec(call, script.programs)
   }
 
   /// `stand_in(program, fn)`: the function that `exec` calls in place of a program under simulation.

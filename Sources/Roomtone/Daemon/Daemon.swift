@@ -124,6 +124,7 @@ public final class Daemon {
       let methods = ControlMethods(daemon: self)
       server = try ControlServer(path: path, loop: engine.loop) { methods.perform($0) }
     }
+    engine.programs.endLeftBehind { log.add(.warn, $0) }
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
     self.folder = folder
     // Nothing else runs yet that could not wait.

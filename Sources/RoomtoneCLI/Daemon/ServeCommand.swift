@@ -17,7 +17,8 @@ enum ServeCommand {
         .socket, "there is no folder for the control socket", hint: "set XDG_RUNTIME_DIR or HOME")
     }
     options.notifier = notifier()
-    let engineOptions = EngineSetup.ownHouse(configuration, command: "serve", script: nil)
+    var engineOptions = EngineSetup.ownHouse(configuration, command: "serve", script: nil)
+    engineOptions.programs = UserFolders.programs
     let daemon = Daemon(
       engine: try EngineSetup.engine(engineOptions), version: Command.version, options: options)
     let least = configuration.logLevel
