@@ -16,6 +16,11 @@ extension LuaState {
     shim_replace_files(main.L, box(open), box(lines), box(answer))
   }
 
+  /// Has functions that open a file by its path open another one.
+  /// - Parameter resolve: called with the path and the mode of `io.open`, nil for `"r"`; returns the path to open, or the
+  ///   results of a failure of `io.open`.
+  public func layerFiles(_ resolve: LuaFunction) { shim_layer_files(main.L, box(resolve)) }
+
   /// Redirects output of Lua's `io` to standard output to `onPrint`, as lines; or as it comes to `receive`.
   public func replaceOutput(_ receive: (([UInt8]) -> Void)? = nil) {
     let write = LuaFunction("write") { call in

@@ -36,6 +36,8 @@ public struct EngineOptions {
   public var store: String?
   /// The folder of records of the programs that scripts start; nil for a process that nobody starts again.
   public var programs: String?
+  /// The folder, empty at first, of the files that the scripts of a simulation write; nil where they write real ones.
+  public var scratch: String?
   /// The access to the house: to drive it, or only to look.
   public var access = HouseAccess.drive
   /// The name of this process for others that wait for the house meanwhile.
@@ -110,6 +112,7 @@ public final class Engine {
   public let boards: SimulatedBoards?
   /// The programs that scripts have started.
   let programs: ProgramTable
+  private let scratch: ScratchFiles?
   private let store: ScriptStore
   private let requests: RequestService
   private var scripts = 0
@@ -131,6 +134,7 @@ public final class Engine {
     boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     programs = ProgramTable(loop: loop, folder: options.programs)
+    scratch = options.scratch.map { ScratchFiles(folder: $0) }
     store = ScriptStore(path: options.store)
     triggers = TriggerService(loop: loop, planned: options.triggers)
     let minimumFree = options.configuration.recordings.minimumFree
@@ -155,6 +159,7 @@ public final class Engine {
     recorder.onLog = { relay.log(.warn, $0) }
     changes.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
+    scratch?.onFirst = { relay.log(.info, $0) }
     if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
   }
 
@@ -262,7 +267,7 @@ public final class Engine {
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
         recordings: recordings, headsets: headsets, triggers: triggers, changes: changes, requests: requests,
         location: options.configuration.location,
-        store: store, programs: programs),
+        store: store, programs: programs, scratch: scratch),
       global: global)
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
     script.state.override(nil, [help])

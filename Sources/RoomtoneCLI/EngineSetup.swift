@@ -62,6 +62,7 @@ enum EngineSetup {
     options.recorder = configuration.recordings
     options.recorder.root = scratch.path
     options.recorder.catalogue = scratch.path + "/catalogue.sqlite"
+    options.scratch = scratch.emptyFolder("files")
     return options
   }
 

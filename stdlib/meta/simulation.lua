@@ -10,6 +10,9 @@
 -- what failed, and what never happened. `--json` prints objects, `--html FILE` a page with a lane for each room, and
 -- `--render DIR` writes a WAV file for each speaker.
 --
+-- Files are read as they are. What scripts write, remove or rename with Lua's `io` and `os` stays in a scratch folder
+-- above them, in which they find it again, and ends with the simulation; the first such file is logged.
+--
 -- A URL plays a simulated station with a built-in tune. `--stations` names a file that defines stations with titles and
 -- failures; its times count from the start of the stream:
 --

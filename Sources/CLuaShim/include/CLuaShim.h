@@ -160,6 +160,10 @@ void shim_replace_input(lua_State *L, void *read, void *lines);
  * number. */
 void shim_replace_files(lua_State *L, void *open, void *lines, void *answer);
 
+/* Has `io.open`, `io.lines`, `io.input`, `io.output`, `loadfile` and `dofile` open another file: `resolve` is entered with
+ * the path and the mode, or nil for "r", and returns the path to open, or nil, a failure and its number. */
+void shim_layer_files(lua_State *L, void *resolve);
+
 /* Replaces `io.write`, and the method of files, where they write to standard output: `write` is entered with the
  * text. */
 void shim_replace_output(lua_State *L, void *write);

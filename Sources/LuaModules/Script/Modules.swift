@@ -30,6 +30,8 @@ public struct ModuleServices {
   public let requests: RequestService
   /// The programs of all scripts; nil for programs that are neither recorded nor logged.
   public let programs: ProgramTable?
+  /// The files that the scripts of a simulation write; nil where they write real ones.
+  public let scratch: ScratchFiles?
 
   /// Services of an engine.
   /// - Parameter requests: nil for those on the thread of `streams`.
@@ -37,7 +39,8 @@ public struct ModuleServices {
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
     changes: ChangeLog, requests: RequestService? = nil, location: Location? = nil,
-    store: ScriptStore = ScriptStore(path: nil), programs: ProgramTable? = nil
+    store: ScriptStore = ScriptStore(path: nil), programs: ProgramTable? = nil,
+    scratch: ScratchFiles? = nil
   ) {
     self.house = house
     self.jobs = jobs
@@ -51,6 +54,7 @@ public struct ModuleServices {
     self.location = location
     self.store = store
     self.programs = programs
+    self.scratch = scratch
     self.requests = requests ?? RequestService(streams: streams)
   }
 }
@@ -60,6 +64,7 @@ extension Script {
   /// - Parameter global: `true` if they are globals too, as at the prompt.
   public func registerModules(_ services: ModuleServices, global: Bool = false) throws {
     if let programs = services.programs { self.programs = programs }
+    scratch = services.scratch
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)

@@ -73,6 +73,8 @@ public final class Script {
 
   /// The programs that scripts have started.
   var programs: ProgramTable
+  /// The layer of the files that a simulation writes; nil where real files are written.
+  var scratch: ScratchFiles?
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
   /// The remote mounts of files that it names.
@@ -293,6 +295,11 @@ extension Script {
   /// Returns the path of a file that the script names: `~/` is the home folder; a relative path is looked for in the working
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
   func path(of given: String) -> String {
+    let path = realPath(of: given)
+    return scratch?.path(toRead: path) ?? path
+  }
+
+  private func realPath(of given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
     guard !given.isEmpty, !given.hasPrefix("/") else { return given }
     let usual = workingFolder.map { "\($0)/\(given)" } ?? given

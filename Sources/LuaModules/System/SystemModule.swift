@@ -33,6 +33,7 @@ enum SystemModule {
     state.override("os", functions)
     InputFunctions.replace(in: state, input)
     try DeviceFiles(script).replace(in: state)
+    script.scratch?.replace(in: state)
   }
 
   private static func notHere(_ name: String) -> LuaFunction {

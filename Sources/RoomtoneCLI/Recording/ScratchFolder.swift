@@ -33,6 +33,12 @@ final class ScratchFolder {
     lock = nil
   }
 
+  /// Returns the path of a folder in this one, without the contents that it had.
+  func emptyFolder(_ name: String) -> String {
+    Self.remove("\(path)/\(name)", depth: 0)
+    return "\(path)/\(name)"
+  }
+
   /// Removes the folder with its contents, as far as possible.
   func remove() { Self.remove(path, depth: 0) }
 
