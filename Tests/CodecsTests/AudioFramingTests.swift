@@ -48,6 +48,23 @@ import Testing
     #expect(skipped == 200)
   }
 
+  @Test(
+    "a frame is confirmed by a frame of any kind, a tag or the end behind it, and not by other bytes",
+    arguments: ["mp3-cbr128-44k.mp3", "aac-lc-44k.aac"])
+  func confirmed(name: String) throws {
+    let stream = try bytes(name)
+    let frames = scan(stream).frames
+    #expect(!frames.contains { !$0.isConfirmed })
+    let end = frames[40].encoded.offset
+    let (whole, cut) = (Array(stream[..<end]), Array(stream[..<(end - 150)]))
+    func last(_ bytes: [UInt8]) -> Bool? { scan(bytes).frames.last { $0.encoded.offset < end }?.isConfirmed }
+    let junk = [UInt8](repeating: 7, count: 600)
+    #expect(last(whole + junk) == false && last(cut + junk) == false)
+    #expect(last(whole) == true && last(whole + Array("TAG".utf8) + junk) != false)
+    let other = try bytes(name.hasSuffix("aac") ? "mp3-cbr128-44k.mp3" : "aac-lc-44k.aac")
+    #expect(last(whole + other) == true)
+  }
+
   @Test("reports what a frame of layer III needs of earlier frames") func reservoir() throws {
     let stream = try bytes("mp3-cbr128-44k.mp3")
     var framing = MPEGAudioFraming()

@@ -22,6 +22,9 @@ public struct AudioFraming: Sendable {
     public let mainDataBegin: Int
     /// Bytes in front of the main data: header, checksum and, in layer III, side information.
     public let overhead: Int
+    /// `true` if a frame, a tag or the end of the input follows; otherwise bytes that are neither may have begun inside
+    /// the frame.
+    public let isConfirmed: Bool
   }
 
   private var scanner: FrameScanner<AudioHeader>
@@ -59,12 +62,13 @@ public struct AudioFraming: Sendable {
     guard let found = scanner.next() else { return nil }
     guard case .mpeg(let header) = found.header else {
       return Frame(
-        encoded: found.frame, codec: .adts, mainDataBegin: 0, overhead: found.frame.headerLength)
+        encoded: found.frame, codec: .adts, mainDataBegin: 0, overhead: found.frame.headerLength,
+        isConfirmed: found.isConfirmed)
     }
     guard header.layer == 3 else {
       return Frame(
         encoded: found.frame, codec: .mpeg(layer: header.layer), mainDataBegin: 0,
-        overhead: header.headerLength)
+        overhead: header.headerLength, isConfirmed: found.isConfirmed)
     }
     var begin = 0
     withBytes(at: found.frame.offset, count: found.frame.length) {
@@ -72,7 +76,8 @@ public struct AudioFraming: Sendable {
     }
     return Frame(
       encoded: found.frame, codec: .mpeg(layer: 3), mainDataBegin: begin,
-      overhead: min(found.frame.length, header.headerLength + header.sideInformationLength))
+      overhead: min(found.frame.length, header.headerLength + header.sideInformationLength),
+      isConfirmed: found.isConfirmed)
   }
 
   /// Calls `body` with bytes of the stream, without a copy: those of a frame that was returned since the last

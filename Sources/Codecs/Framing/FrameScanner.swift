@@ -2,7 +2,8 @@
 ///
 /// A frame is returned once the header behind it has arrived, so the frames found do not depend on how the
 /// bytes were cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless
-/// another sequence of frames starts inside it: then it was cut off. Sync is found at three headers that
+/// another sequence of frames starts inside it: then it was cut off. Where bytes of no frame and no tag follow, it is
+/// marked, as they may have begun inside it. Sync is found at three headers that
 /// agree, each at the position that the one before states; fewer will do at the end. A frame in whose midst a
 /// page begins, such as a proxy's in place of the rest, is cut off there. Holds the last input and up to
 /// three frames.
@@ -11,6 +12,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   struct Found {
     let header: Header
     let frame: EncodedFrame
+    /// `true` if a frame, a tag or the end of the input follows.
+    let isConfirmed: Bool
   }
 
   /// The frames at the first byte that is not yet consumed.
@@ -100,7 +103,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
           continue
         }
         switch judge(header, until: start + length) {
-        case .whole(let next): return accept(header, length, before: next)
+        case .whole(let next, let isConfirmed):
+          return accept(header, length, before: next, isConfirmed: isConfirmed)
         case .cut(let index): skip(to: index)
         case .undecided: return nil
         }
@@ -141,14 +145,16 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     }
   }
 
-  private mutating func accept(_ header: Header, _ length: Int, before next: Sequence) -> Found {
+  private mutating func accept(
+    _ header: Header, _ length: Int, before next: Sequence, isConfirmed: Bool
+  ) -> Found {
     let frame = EncodedFrame(
       offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
       channels: header.channels, samples: header.samplesPerFrame)
     start += length
     sequence = next
     isBorder = true
-    return Found(header: header, frame: frame)
+    return Found(header: header, frame: frame, isConfirmed: isConfirmed)
   }
 
   private mutating func skip(to index: Int) {
@@ -165,8 +171,9 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   // MARK: Judgements
 
   private enum Judgement {
-    /// The frame is whole; the sequence behind it.
-    case whole(Sequence)
+    /// The frame is as long as it states; the sequence behind it. Without one, and without an end of the input, it is not
+    /// known to be whole.
+    case whole(Sequence, isConfirmed: Bool)
     /// Other frames or a page begin inside the frame, at this index.
     case cut(at: Int)
     case undecided
@@ -176,10 +183,11 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private func judge(_ header: Header, until end: Int) -> Judgement {
     guard end + Header.size <= buffer.count else {
       guard hasEnded else { return .undecided }
-      return end <= buffer.count ? .whole(.none) : .cut(at: buffer.count)
+      return end <= buffer.count
+        ? .whole(.none, isConfirmed: end == buffer.count) : .cut(at: buffer.count)
     }
-    if StreamTag.starts(buffer, at: end) { return .whole(.after(header)) }
-    if let next = Self.header(buffer, at: end, like: header) { return .whole(.at(next)) }
+    if StreamTag.starts(buffer, at: end) { return .whole(.after(header), isConfirmed: true) }
+    if let next = Self.header(buffer, at: end, like: header) { return .whole(.at(next), isConfirmed: true) }
     var index = nextCandidate(after: start)
     while index < end {
       switch confirm(at: index, atBorder: false) {
@@ -189,7 +197,11 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       }
     }
     if let page = PageText.start(in: buffer, start + Header.size..<end) { return .cut(at: page) }
-    return .whole(.none)
+    switch confirm(at: end, atBorder: false) {
+    case .confirmed: return .whole(.none, isConfirmed: true)
+    case .undecided: return .undecided
+    case .refuted: return .whole(.none, isConfirmed: false)
+    }
   }
 
   private enum Confirmation {

@@ -33,7 +33,8 @@ struct ReceivedSound: Sendable {
   mutating func connect(_ head: HTTPResponse) {
     let interval = head.headers["icy-metaint"].flatMap { Int($0) } ?? 0
     icy = ICYDeinterleaver(interval: min(max(interval, 0), 1 << 24), audioPosition: position)
-    framer = StreamFramer(contentType: head.headers["Content-Type"], offset: position)
+    framer = StreamFramer(
+      contentType: head.headers["Content-Type"], offset: position, dropsDoubtful: true)
   }
 
   /// Receives the next bytes of the connection.

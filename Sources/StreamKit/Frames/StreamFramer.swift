@@ -42,6 +42,7 @@ public struct StreamFramer: Sendable {
   }
 
   private let contentType: String?
+  private let dropsDoubtful: Bool
   private var state = State.probing
   private var framing: AudioFraming
   /// The stream from its start while the codec is not known; the next piece of a stream without frames.
@@ -68,8 +69,10 @@ public struct StreamFramer: Sendable {
   ///   - contentType: the server's content type, such as `audio/mpeg`; used only when the bytes identify
   ///     nothing.
   ///   - offset: the offset in the received audio of the first byte that is fed.
-  public init(contentType: String? = nil, offset: Int = 0) {
-    self.contentType = contentType
+  ///   - dropsDoubtful: `true` to leave out a frame of MPEG audio or ADTS behind which bytes of no frame and no tag follow:
+  ///     they may have begun inside it, in place of its rest.
+  public init(contentType: String? = nil, offset: Int = 0, dropsDoubtful: Bool = false) {
+    (self.contentType, self.dropsDoubtful) = (contentType, dropsDoubtful)
     framing = AudioFraming(offset: offset)
     (start, headOffset) = (offset, offset)
   }
@@ -168,7 +171,8 @@ public struct StreamFramer: Sendable {
   // MARK: Frames
 
   private mutating func nextFrame() -> Item? {
-    let found = framing.next()
+    var found = framing.next()
+    while dropsDoubtful, found?.isConfirmed == false { found = framing.next() }
     let isNew = format == nil
     if framing.skippedBytes - skippedBefore > (isNew ? Self.probeLimit : Self.lossLimit) {
       return isNew ? withoutFrames() : refuse("no frame in \(Self.lossLimit / 1024) KiB")
@@ -177,13 +181,8 @@ public struct StreamFramer: Sendable {
       return isNew && hasEnded ? withoutFrames() : nil
     }
     skippedBefore = framing.skippedBytes
-    let now = StreamFormat(
-      codec: StreamCodec(found.codec), sampleRate: found.encoded.sampleRate, channels: found.encoded.channels)
-    var hash: UInt64 = 0
-    framing.withBytes(at: found.encoded.offset, count: found.encoded.length) { hash = FrameHash.of($0) }
-    let frame = StreamFrame(
-      offset: found.encoded.offset, length: found.encoded.length, hash: hash, format: now,
-      samples: found.encoded.samples, mainDataBegin: found.mainDataBegin, overhead: found.overhead)
+    let frame = StreamFrame(found, of: framing)
+    let now = frame.format
     if now == format { return .frame(frame) }
     format = now
     waiting = frame
@@ -267,6 +266,20 @@ public struct StreamFramer: Sendable {
     isHeadEmitted = true
     return .frame(
       StreamFrame(offset: headOffset, length: head.count, hash: 0, format: StreamFormat(codec: codec)))
+  }
+}
+
+extension StreamFrame {
+  /// Creates the frame that was found in `framing`, which still has its bytes.
+  init(_ found: AudioFraming.Frame, of framing: borrowing AudioFraming) {
+    var hash: UInt64 = 0
+    framing.withBytes(at: found.encoded.offset, count: found.encoded.length) { hash = FrameHash.of($0) }
+    self.init(
+      offset: found.encoded.offset, length: found.encoded.length, hash: hash,
+      format: StreamFormat(
+        codec: StreamCodec(found.codec), sampleRate: found.encoded.sampleRate,
+        channels: found.encoded.channels),
+      samples: found.encoded.samples, mainDataBegin: found.mainDataBegin, overhead: found.overhead)
   }
 }
 
