@@ -1,11 +1,9 @@
-internal import HTTP
-
-/// Reckons the time at which the last byte of a connection came, which may have waited to be read, from the sound in
-/// it.
+/// Reckons the time at which the last byte of a connection was due, from the sound in it.
 ///
-/// A station sends sound as it is made: the sound that was read the soonest after its making shows the lag, and all
-/// other sound came with the same lag. Clocks drift, and stations pause: only the last ten to twenty seconds count.
-/// Times are seconds of any clock that is steady.
+/// A station sends sound as it is made: the sound that was read the soonest after its making shows the least lag. What
+/// was read later has waited somewhere, in a network or to be read, and was due with the same lag: the sound that is
+/// made meanwhile is missing when the connection is lost. Clocks drift, and stations pause: only the last ten to twenty
+/// seconds count. Times are seconds of any clock that is steady.
 struct SoundClock: Sendable {
   private static let window = 10.0
   private var received = StreamTime.zero
@@ -14,6 +12,9 @@ struct SoundClock: Sendable {
   /// The least time by which reading was behind the sound, in this window and in the one before.
   private var (least, leastBefore) = (Double.infinity, Double.infinity)
   private var windowStart = -Double.infinity
+
+  /// Adds sound that is missing in front of the next frame.
+  mutating func skip(_ missing: StreamTime) { received = received + missing }
 
   /// Adds a frame that was read; pieces of streams without frames are ignored.
   mutating func add(_ frame: StreamFrame, at time: Double) {
@@ -24,15 +25,10 @@ struct SoundClock: Sendable {
     least = min(least, time - received.seconds)
   }
 
-  /// The time at which the last byte came. Where the sound lags more than before, as after a pause, it shows only as
-  /// far as bytes wait.
-  /// - Parameters:
-  ///   - time: the time at which it was read.
-  ///   - pending: the number of bytes behind the last frame.
-  ///   - pace: seconds between two reads; nil when a socket is read as soon as it has some thousand bytes.
-  func lastArrival(readAt time: Double, pending: Int, after pace: Double?) -> Double {
-    let made = received.seconds + Double(pending) * secondsPerByte + min(least, leastBefore)
-    let longestWait = pace ?? Double(HTTPRequest.highestWakeSize) * secondsPerByte
-    return min(time, max(made, time - longestWait))
+  /// Returns the time at which the last byte was due; nil before the first frame.
+  /// - Parameter pending: the number of bytes behind the last frame.
+  func due(pending: Int = 0) -> Double? {
+    let least = min(least, leastBefore)
+    return least.isFinite ? received.seconds + Double(pending) * secondsPerByte + least : nil
   }
 }

@@ -5,7 +5,7 @@ internal import HTTP
 extension StationReceiver {
   func connectStandby(_ address: StreamAddress) {
     do throws(HTTPError) {
-      let trial = OverlapTrial(sound, stitcher, lossTime: lastArrival)
+      let trial = OverlapTrial(sound, stitcher, lossTime: lastDue)
       standby = StandbyConnection(try request(address), on: network, trial, clock: clock) {
         [unowned self] event in
         switch event {

@@ -170,7 +170,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     guard case .audio = body else { return body = .done }
     body = .done
     setSearchTime()
-    if let action = stitcher.lost(at: lastArrival, pending: sound.pendingBytes) {
+    if let action = stitcher.lost(at: lastDue, pending: sound.pendingBytes) {
       resolve(action)
     }
   }
@@ -178,11 +178,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   /// Does nothing: the stitcher's action reports it, which knows how the sound joins.
   func resumed() {}
 
-  /// The time at which the last byte came, in seconds.
-  var lastArrival: Double {
-    soundClock.lastArrival(
-      readAt: Double(lastByte.nanoseconds) / 1e9, pending: sound.pendingBytes,
-      after: driver.pace.map { StreamTime($0).seconds })
+  /// The time at which the last byte was due, in seconds: at the latest when it was read.
+  var lastDue: Double {
+    let read = Double(lastByte.nanoseconds) / 1e9
+    return min(read, soundClock.due(pending: sound.pendingBytes) ?? read)
   }
 
   func end() {
