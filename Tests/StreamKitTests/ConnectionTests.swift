@@ -64,12 +64,17 @@ struct ReconnectDelayTests {
   }
 
   @Test(
-    "the server's delay is the least, five minutes at most; a client that is not admitted retries every 30 s")
+    "the server's delay is the least, 5 s at most in the first minute, 30 s in the first ten, five minutes then; a client that is not admitted retries every 30 s"
+  )
   func wanted() {
     var random = SeededRandom(seed: 1)
     var delay = ReconnectDelay()
-    #expect(delay.wait(at: at(0), atLeast: .seconds(7), using: &random) == .seconds(7))
-    #expect(delay.wait(at: at(7), atLeast: .seconds(86_400), using: &random) == .seconds(300))
+    #expect(delay.wait(at: at(0), atLeast: .seconds(4), using: &random) == .seconds(4))
+    for (time, longest) in [(7, 5), (59, 5), (61, 30), (599, 30), (601, 300), (5_000, 300)] {
+      #expect(
+        delay.wait(at: at(Double(time)), atLeast: .seconds(86_400), using: &random)
+          == .seconds(longest), "\(time) s after the loss")
+    }
     var locked = ReconnectDelay()
     for attempt in 0..<20 {
       let wait = locked.wait(at: at(Double(attempt) * 30), isLocked: true, using: &random)

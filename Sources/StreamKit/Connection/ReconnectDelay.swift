@@ -6,7 +6,12 @@ public import EventLoop
 /// every 2 s for a minute, every 5 s for ten minutes, every 15 s for an hour, then every 30 s, each scattered by a
 /// quarter, so that the listeners of a station that comes back don't all come at the same moment.
 public struct ReconnectDelay: Sendable {
-  /// The longest wait that a server may ask for (`Retry-After`).
+  /// The longest waits that a server may ask for (`Retry-After`) in the time since the loss, and after that: one that
+  /// restarts may be back long before.
+  private static let wanted: [(until: Duration, longest: Duration)] = [
+    (.seconds(60), .seconds(5)), (.seconds(600), .seconds(30)),
+  ]
+  /// The longest wait that a server may ask for, in an outage of more than ten minutes.
   public static let longestWanted = Duration.seconds(300)
   /// The wait after an answer that a password may change (401, 403), before it is scattered.
   public static let locked = Duration.seconds(30)
@@ -39,15 +44,19 @@ public struct ReconnectDelay: Sendable {
   /// Returns the wait before the next attempt.
   /// - Parameters:
   ///   - now: the time at which the connection was lost, or the attempt failed.
-  ///   - wanted: the delay that the server asked for (`Retry-After`): a minimum, up to `longestWanted`.
+  ///   - wanted: the delay that the server asked for (`Retry-After`): a minimum, of up to 5 s in the first minute after the
+  ///     loss, 30 s in the first ten, `longestWanted` then.
   ///   - isLocked: `true` if the server wants a user and a password (401, 403).
   public mutating func wait(
     at now: Instant, atLeast wanted: Duration = .zero, isLocked: Bool = false,
     using random: inout some RandomNumberGenerator
   ) -> Duration {
     lastWait = own(now, isLocked, &random)
-    firstFailure = firstFailure ?? now
-    return max(min(wanted, Self.longestWanted), lastWait)
+    let begin = firstFailure ?? now
+    firstFailure = begin
+    let outage = begin.duration(to: now)
+    let longest = Self.wanted.first { outage < $0.until }?.longest ?? Self.longestWanted
+    return max(min(wanted, longest), lastWait)
   }
 
   private func own(
