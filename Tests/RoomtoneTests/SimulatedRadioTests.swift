@@ -70,6 +70,32 @@ struct SimulatedRadioTests {
       ])
   }
 
+  @Test(
+    "while a station is away the status is connecting, also when all was heard, and each attempt is reported")
+  func away() throws {
+    let lines = try printed(
+      "drops = { { at = '30s', outage = '3m', status = 503 } }",
+      """
+      speaker.open()
+      local radio = stream.new(url)
+      local attempts = 0
+      radio:on("connecting", function() attempts = attempts + 1 end)
+      radio:on("reconnected", function() print("reconnected", attempts > 60, attempts < 200) end)
+      speaker.play_stream(radio)
+      print(radio.status, attempts)
+      for _ = 1, 4 do
+        task.sleep "40s"
+        print(radio.status, radio.is_playing)
+      end
+      task.sleep "70s"
+      print(radio.status, radio.is_playing)
+      """)
+    #expect(
+      lines == ["playing\t1"] + [String](repeating: "connecting\tfalse", count: 4) + [
+        "reconnected\ttrue\ttrue", "playing\ttrue",
+      ])
+  }
+
   @Test("a refused connection is reported as url_not_found, whatever network this machine has")
   func refused() throws {
     let lines = try printed(

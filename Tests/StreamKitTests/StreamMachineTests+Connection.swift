@@ -11,11 +11,11 @@ extension StreamMachineTests {
     let statuses = try all().map { before in
       var machine = before
       #expect(words(machine.failed(lost)) == ["emit failed stream.network"])
-      #expect(machine.phase == before.phase && machine.reception == .connecting(isReported: false))
+      #expect(machine.phase == before.phase && machine.reception == .connecting)
       #expect(words(machine.connecting()) == ["emit connecting"])
       // A station that refuses fails at once, again and again.
       _ = machine.failed(lost)
-      #expect(machine.connecting().isEmpty)
+      #expect(words(machine.connecting()) == ["emit connecting"])
       return machine.status
     }
     #expect(statuses == [.stopped, .stopped, .connecting, .connecting, .connecting, .paused])
@@ -54,11 +54,24 @@ extension StreamMachineTests {
     #expect(machine.buffered(isFilling: true).isEmpty, "the position was moved since")
   }
 
+  @Test(
+    "a player that resumes after a pause while there is no connection waits for one",
+    arguments: [false, true])
+  func resumesWithout(isFilling: Bool) throws {
+    var machine = try paused()
+    _ = machine.failed(lost)
+    _ = machine.connecting()
+    let begin = ["pause timer off", "do not keep unheard"]
+    #expect(
+      words(machine.resume(isFilling: isFilling)) == begin + (isFilling ? [] : ["run", "emit started"]))
+    #expect(machine.status == .connecting)
+  }
+
   @Test("a full buffer ends the reception only without a listener and a recording")
   func full() throws {
     var machine = try playing()
     #expect(words(machine.full(isRecorded: false)) == ["restart"])
-    #expect(machine.reception == .connecting(isReported: false))
+    #expect(machine.reception == .connecting)
     _ = machine.suspend(true)
     #expect(machine.full(isRecorded: false).isEmpty && machine.reception == .full)
     #expect(
@@ -88,16 +101,20 @@ extension StreamMachineTests {
     #expect(words(machine.ranDry()) == ["halt", "report dry", "emit queue exhausted"])
     _ = machine.failed(lost)
     #expect(words(machine.connecting()) == ["emit connecting"])
-    #expect(machine.status == .buffering, "it waits for sound either way")
+    #expect(machine.status == .connecting, "there is no connection that could fill it")
     machine = try playing()
     _ = machine.failed(lost)
     _ = machine.connecting()
     #expect(machine.status == .connecting)
-    #expect(
-      words(machine.ranDry()) == ["halt", "report dry", "emit queue exhausted", "announce buffering"])
-    #expect(machine.connecting().isEmpty && machine.status == .buffering)
-    #expect(words(machine.leftBuffer()) == ["emit buffering"] && machine.phase == .playing(.filling))
+    #expect(words(machine.ranDry()) == ["halt", "report dry", "emit queue exhausted"])
+    #expect(words(machine.connecting()) == ["emit connecting"] && machine.status == .connecting)
+    #expect(machine.leftBuffer().isEmpty && machine.status == .connecting)
+    var joined = machine
+    _ = joined.reconnected(gap: 0, stitched: true, overlap: 3, isFilling: true)
+    #expect(joined.status == .buffering)
     #expect(words(machine.buffered(isFilling: false)) == ["run", "announce playing", "end starts"])
+    machine = try playing()
+    #expect(words(machine.leftBuffer()) == ["emit buffering"] && machine.phase == .playing(.filling))
     for before in [StreamMachine(), try connecting(), try filling()] {
       var machine = before
       #expect(machine.ranDry().isEmpty)

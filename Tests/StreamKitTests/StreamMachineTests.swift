@@ -66,7 +66,7 @@ import Testing
     #expect(machines.map(\.hasPosition) == [false, false, true, true])
     #expect(machines.map(\.isPlaying) == [false, false, true, false])
     #expect(
-      machines.map(\.reception) == [.connecting(isReported: false), .receiving, .receiving, .receiving])
+      machines.map(\.reception) == [.connecting, .receiving, .receiving, .receiving])
   }
 
   @Test("a start of a stream that is on its way, or plays, does nothing")

@@ -33,6 +33,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var titles = ReceivedTitles()
   var stitcher = Stitcher()
   private var lastByte = Instant.start
+  /// True while the first entry of a list is requested: that is a part of the attempt that led to the list.
+  private var isFollowingList = false
   var soundClock = SoundClock()
   var format: StreamFormat?
   var discontinuity: PacketBuffer.Discontinuity?
@@ -131,7 +133,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   }
 
   func connect(to address: StreamAddress) {
-    report(.connecting)
+    if !isFollowingList { report(.connecting) }
     expectAnswer()
     driver.open(address) { () throws(HTTPError) in network.start(try request(address), on: self) }
   }
@@ -282,8 +284,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       body = .done
       if format == .m3u, HLSPlaylist.isHLS(text) { return open(segments: text) }
       do throws(StreamError) {
-        driver.perform(
-          driver.machine.found(try Playlist(text, format: format, base: driver.address), at: now))
+        let list = try Playlist(text, format: format, base: driver.address)
+        isFollowingList = true
+        driver.perform(driver.machine.found(list, at: now))
+        isFollowingList = false
       } catch { driver.perform(driver.machine.ended(error, at: now)) }
       return
     case .audio where format == nil:

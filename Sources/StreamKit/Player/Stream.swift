@@ -160,7 +160,8 @@ public final class Stream {
   /// unless that waits for more.
   public var isPlaying: Bool {
     guard machine.hasPosition, machine.reception != .receiving else { return machine.hasPosition }
-    return status != .buffering && buffer.map { $0.isComplete || $0.range.end > position } ?? false
+    let isDry = status == .buffering || status == .connecting && isFilling
+    return !isDry && buffer.map { $0.isComplete || $0.range.end > position } ?? false
   }
 
   // MARK: Starting and stopping
@@ -177,7 +178,7 @@ public final class Stream {
       stop()
       throw error
     }
-    if machine.hasPosition ? !wasPaused || status != .buffering : status == .stopped { return }
+    if machine.hasPosition ? !wasPaused || !isFilling : status == .stopped { return }
     // Added before the task suspends, which may take a turn in which all the sound comes.
     let call = PendingCall<Void>()
     machine.add(call)

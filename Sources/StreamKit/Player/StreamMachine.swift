@@ -31,7 +31,7 @@ struct StreamMachine {
     case flowing
     /// The player waits for enough.
     case filling
-    /// The connection is lost; the player continues with the sound in the buffer.
+    /// The connection is lost; the player continues with the sound in the buffer, as long as there is some.
     case connecting
   }
 
@@ -39,8 +39,8 @@ struct StreamMachine {
   enum Reception: Equatable {
     /// There is no receiver.
     case none
-    /// The receiver waits for sound; `isReported`: listeners know that it connects.
-    case connecting(isReported: Bool)
+    /// The receiver waits for sound.
+    case connecting
     case receiving
     /// The receiver has ended, as the buffer was full of sound that has not been heard.
     case full
@@ -149,7 +149,7 @@ struct StreamMachine {
     case .stopped:
       guard reception != .none else { return [.connect(plays: true)] }
       if let error = content.unplayable { throw error }
-      if reception == .full { reception = .connecting(isReported: false) }
+      if reception == .full { reception = .connecting }
       guard content.format != nil else {
         phase = .connecting
         return [.playReceived]
@@ -185,7 +185,7 @@ struct StreamMachine {
 
   /// A receiver of `content` begins.
   mutating func connect(plays: Bool) {
-    reception = .connecting(isReported: false)
+    reception = .connecting
     if plays { phase = .connecting }
     if files == nil { leftOut = nil }
   }
@@ -226,10 +226,12 @@ struct StreamMachine {
 
   mutating func resume(isFilling: Bool) -> [Action] {
     guard phase == .paused else { return [] }
-    phase = .playing(isFilling ? .filling : .flowing)
-    return [.pauseTimer(runs: false), .keepUnheard(isSuspended)] + restart()
-      // The position was moved, or the buffer had run dry, before the pause.
-      + (isFilling ? [.emit(.buffering)] : [.run, .announce(.playing)])
+    let isLost = reception == .connecting
+    phase = .playing(isLost ? .connecting : isFilling ? .filling : .flowing)
+    let begin: [Action] = [.pauseTimer(runs: false), .keepUnheard(isSuspended)] + restart()
+    if isLost { return begin + (isFilling ? [] : [.run, .emit(.started)]) }
+    // The position was moved, or the buffer had run dry, before the pause.
+    return begin + (isFilling ? [.emit(.buffering)] : [.run, .announce(.playing)])
   }
 
   mutating func suspend(_ isSuspended: Bool) -> [Action] {
@@ -243,20 +245,18 @@ struct StreamMachine {
   /// Resumes a reception that has ended as the buffer was full.
   mutating func restart() -> [Action] {
     guard reception == .full else { return [] }
-    reception = .connecting(isReported: false)
+    reception = .connecting
     return [.restart]
   }
 
   // MARK: Events of the receiver
 
-  /// The receiver connects, for the first time or again: attempts behind one that failed change no status.
+  /// An attempt to connect begins, the first or another one.
   mutating func connecting() -> [Action] {
-    guard reception != .connecting(isReported: true) else { return [] }
-    reception = .connecting(isReported: true)
+    reception = .connecting
     switch phase {
     case .stopped, .paused: break
     case .connecting, .filling: phase = .connecting
-    case .playing(.filling): break  // the player is dry, and waits for sound as before
     case .playing: phase = .playing(.connecting)
     }
     return [.emit(.connecting)]
@@ -289,7 +289,7 @@ struct StreamMachine {
   }
 
   mutating func failed(_ error: StreamError) -> [Action] {
-    if reception != .connecting(isReported: true) { reception = .connecting(isReported: false) }
+    reception = .connecting
     return [.emit(.failed(error))]
   }
 
@@ -370,14 +370,14 @@ struct StreamMachine {
   mutating func ranDry() -> [Action] {
     guard case .playing(let activity) = phase else { return [] }
     let actions: [Action] = [.halt, .reportDry, .emit(.queueExhausted)]
-    guard activity != .filling else { return actions }
+    guard activity == .flowing else { return actions }
     phase = .playing(.filling)
     return actions + [.announce(.buffering)]
   }
 
   /// The position has moved out of the buffer, which is empty now.
   mutating func leftBuffer() -> [Action] {
-    guard isPlaying else { return [] }
+    guard isPlaying, phase != .playing(.connecting) else { return [] }
     phase = .playing(.filling)
     return [.emit(.buffering)]
   }
