@@ -107,7 +107,7 @@ public final class HouseRecording {
 
   private func receive(_ event: RecordingEvent) {
     switch event {
-    case .track: break
+    case .track, .continued: break
     // Never begun: that is thrown to the caller of `record`.
     case .stopped where recording.path.isEmpty: break
     case .stopped(let error):

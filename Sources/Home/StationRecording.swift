@@ -110,7 +110,7 @@ public final class StationRecording {
     switch event {
     // A recording that does not continue has its error thrown at the end.
     case .stopped(let error): if recording?.state == .waiting { onEvent(.waiting(error)) }
-    case .track, .finished: break
+    case .track, .continued, .finished: break
     }
   }
 }

@@ -199,12 +199,13 @@ import Testing
   }
 
   @Test(
-    "a scheduled recording continues in its file after a reload and a kill, with its gaps in the catalogue")
-  func recording() throws {
+    "a scheduled recording continues in its file after a reload and a kill: exactly with a long burst, else with its gaps in the catalogue",
+    arguments: [0, 400_000])
+  func recording(burst: Int) throws {
     let station = try Station()
     var live = Live(NumberedProgramme.programme(titleEvery: 60_000))
     // Without a burst nothing that was missed is sent later.
-    (live.pace, live.metaint, live.burst) = (.realTime(1), 8_192, 0)
+    (live.pace, live.metaint, live.burst, live.age) = (.realTime(1), 8_192, burst, 800_000)
     station.answer("/live", with: .live(live))
     // The moment is nearer than the time before the show, so that it begins at once.
     let text = """
@@ -212,7 +213,9 @@ import Testing
         url = "\(station.url("/live"))", template = os.getenv "HOME" .. "/radio/show.{ext}", name = "show",
         at = "23:59", pad_before = "24h", duration = "1h",
       }
-      show:on("started", function(event) print(event.continued and "continued" or "begun") end)
+      show:on("started", function(event)
+        print(event.continued and (event.gap_seconds > 0 and "continued behind a gap" or "continued exactly") or "begun")
+      end)
       """
     let (home, process) = try Self.serve([("show.lua", text)])
     try process.expect("show: begun")
@@ -224,8 +227,8 @@ import Testing
     _ = try process.finish()
     usleep(3_000_000)
     let next = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
-    try next.expect("show: continued")
-    try next.expectError("show.mp3 is continued behind a gap of ")
+    try next.expect("show: continued \(burst > 0 ? "exactly" : "behind a gap")")
+    try next.expectError("show.mp3 is continued \(burst > 0 ? "without a gap" : "behind a gap of ")")
     usleep(1_000_000)
     next.send(SIGTERM)
     _ = try next.finish()
@@ -235,10 +238,12 @@ import Testing
     let list = try home.run(
       "run", "--output", "null", "-e",
       "for _, r in ipairs(require 'recordings'.list()) do print(r.path, r.state, #r.gaps > 0, r.job) end")
-    #expect(list.lines == ["\(path)\tfinished\ttrue\tshow"], "\(list)")
+    #expect(list.lines == ["\(path)\tfinished\t\(burst == 0)\tshow"], "\(list)")
     let bytes = try readBytes(path)
     let numbers = try NumberedProgramme.numbers(of: bytes[endOfTag(bytes)...], in: path)
     #expect(numbers.count > 100)
+    let seams = zip(numbers, numbers.dropFirst()).filter { $0 + 1 != $1 }
+    #expect(seams.allSatisfy { $0 < $1 } && seams.isEmpty == (burst > 0), "\(seams)")
     #expect(try home.run("recordings", "verify").status == 0)
   }
 

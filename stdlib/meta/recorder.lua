@@ -39,7 +39,7 @@ local recorder = {}
 --- the time). Required with `keep`; no other script should use it.
 
 ---@alias recorder.EventName
----| "started" # `{path, url, due, recording, continued}`: the first frame of a station is on disk; `continued` if it continues the file of a run that was cut off.
+---| "started" # `{path, url, due, recording, continued, gap_seconds?}`: the first frame of a station is on disk; `continued` if it continues the file of a run that was cut off, about `gap_seconds` of which are missing.
 ---| "fallback" # `{from, url, error, due}`: the station `from` has failed; `url` is tried next.
 ---| "finished" # `{path, seconds, bytes, due, parts}`: the show is over; `path` is the longest part.
 ---| "failed" # `{error, due, path, parts}`: nothing was recorded, or the file can't be written; `path` is the longest part, if any.

@@ -148,7 +148,7 @@ function stream.file(path, options) end
 ---| "metadata" # `{title, artist?, title_without_artist, text, url?}`: a title is heard; each field as that of the stream.
 ---| "metadata_realtime" # `{title, artist?, title_without_artist, text, url?}`: a title has been received.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
----| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows.
+---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows, unless there is no connection.
 ---| "file_complete" # `{}`: a file, or a list of HLS that has ended, has been heard to its end; `stopped` follows, or the next file of a playlist.
 ---| "no_network" # `{error, code, message, url}`: no network interface of this machine is up.
 ---| "url_not_found" # `{error, code, message, url}`: connection refused or lost, or a playlist without a playable entry.
@@ -163,6 +163,7 @@ function stream.file(path, options) end
 ---| "tap_disposed" # `{tap, rate, channels}`: a tap receives no more sound of this format.
 ---| "tap_overrun" # `{tap, seconds}`: a tap's function overran; that much sound has passed unchanged.
 ---| "track" # `{recording, path, title}`: a recording begins a file; for the first file only if it is split.
+---| "recording_continued" # `{recording, path, gap_seconds, stitched, frames_overlapped}`: a recording continues the file at `path`, as with `continue`.
 ---| "recording_stopped" # `{recording, error}`: a recording has failed; what was written is kept.
 ---| "recording_finished" # `{recording, path, seconds, bytes}`: a recording has ended and is safe on disk.
 

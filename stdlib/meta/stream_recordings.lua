@@ -5,8 +5,8 @@
 error("stdlib/meta/stream_recordings.lua is a description, not a module: require \"stream\" finds the module")
 
 ---@class stream.RecordOptions
----@field continue? boolean Appends as `append` does to the file of a recording that was cut off; the time since its end is one of the gaps.
----@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV.
+---@field continue? boolean Appends as `append` does to the file of a recording that was cut off; what is missing between the two is one of the gaps.
+---@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV. Of what a station sends again to a new listener, nothing comes twice.
 ---@field reset? boolean Opens a new connection first.
 ---@field split? boolean|stream.Split Writes a file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.
 ---@field tags? boolean Writes a tag with title, artist, station and time into each file (default: true).
@@ -62,5 +62,6 @@ function Recording:wait(event, timeout) end
 
 ---@alias stream.RecordingEventName
 ---| "track" # `{recording, path, title}`: the recording begins a file; for the first file only if it is split.
+---| "recording_continued" # `{recording, path, gap_seconds, stitched, frames_overlapped}`: the recording continues the file at `path`; `stitched`: exactly where its sound ends, without the frames that came again; else about `gap_seconds` are missing.
 ---| "recording_stopped" # `{recording, error}`: the recording has failed; what was written is kept.
 ---| "recording_finished" # `{recording, path, seconds, bytes}`: the recording has ended and is safe on disk.

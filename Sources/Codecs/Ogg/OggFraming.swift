@@ -59,15 +59,20 @@ public struct OggFraming: Sendable {
 
   /// Returns the end of the last whole page in `bytes`; nil when there is none.
   public static func endOfLastPage(_ bytes: [UInt8]) -> Int? {
+    wholePages(in: bytes).last.map { $0.offset + $0.page.length }
+  }
+
+  /// Returns the whole pages in `bytes`, which may begin and end within one, and their offsets.
+  public static func wholePages(in bytes: [UInt8]) -> [(page: OggPage, offset: Int)] {
     var scanner = OggPageScanner()
     bytes.withUnsafeBytes { scanner.feed($0) }
-    var end: Int?
+    var pages: [(page: OggPage, offset: Int)] = []
     while true {
-      while let found = scanner.next() { end = found.offset + found.page.length }
+      while let found = scanner.next() { pages.append((found.page, found.offset)) }
       // A page that is cut off may hide whole ones behind a false header.
       let left = scanner.pendingBytes
       scanner.skip()
-      if scanner.pendingBytes == left { return end }
+      if scanner.pendingBytes == left { return pages }
     }
   }
 

@@ -83,6 +83,9 @@ public struct OggPage: Sendable, Equatable {
     return parts
   }
 
+  /// The bytes of the page that are its last whole packet; nil where none begins and ends in it.
+  public var lastPacket: Range<Int>? { parts.last { $0.begins && $0.ends }?.range }
+
   /// `true` if a packet ends in the page.
   public var endsPacket: Bool { lacing.contains { $0 < 255 } }
 

@@ -129,6 +129,14 @@ final class RecordingModule {
           ("recording", recordings(object)), ("path", .string(path)), ("title", .optional(title)),
         ])
       )
+    case .continued(let path, let gap, let overlap):
+      (
+        "recording_continued",
+        .record([
+          ("recording", recordings(object)), ("path", .string(path)), ("gap_seconds", .number(gap)),
+          ("stitched", .bool(overlap != nil)), ("frames_overlapped", .int(overlap ?? 0)),
+        ])
+      )
     case .stopped(let error):
       ("recording_stopped", .record([("recording", recordings(object)), ("error", .error(LuaError(error)))]))
     case .finished(let path, let seconds, let bytes):

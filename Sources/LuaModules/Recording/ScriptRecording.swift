@@ -6,7 +6,7 @@ internal import StreamKit
 /// A recording as scripts have it: its listeners by event name. Confined to the loop.
 final class ScriptRecording {
   /// The names of the events.
-  static let eventNames = ["recording_stopped", "recording_finished", "track"]
+  static let eventNames = ["recording_continued", "recording_stopped", "recording_finished", "track"]
 
   /// The recording for the reports of the house.
   let reported: HouseRecording

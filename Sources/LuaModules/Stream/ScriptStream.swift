@@ -13,7 +13,7 @@ final class ScriptStream {
     "file_complete",
     "suspending",
     "suspended", "resumed", "reconnected", "tap_created", "tap_disposed", "tap_overrun",
-    "recording_stopped", "recording_finished", "track",
+    "recording_continued", "recording_stopped", "recording_finished", "track",
   ]
 
   /// The stream for sessions.

@@ -100,6 +100,8 @@ struct FrameHistory: Sendable {
 
   /// Returns `true` if a frame, half of whose hash is that of an old one, is equal to it in all else.
   func isAlike(_ frame: StreamFrame, _ index: Int) -> Bool {
-    lengths[index] == UInt16(clamping: frame.length) && Int(begins[index]) == frame.mainDataBegin
+    // Frames of FLAC with another number may have another length.
+    frame.codec == .oggflac
+      || lengths[index] == UInt16(clamping: frame.length) && Int(begins[index]) == frame.mainDataBegin
   }
 }

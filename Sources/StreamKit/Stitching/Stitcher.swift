@@ -84,6 +84,15 @@ public struct Stitcher: Sendable {
   /// Creates a stitcher for a new stream, whose first connection's frames all pass.
   public init() {}
 
+  /// Creates a stitcher for a connection that may continue sound which is known otherwise, such as that of a file.
+  /// - Parameters:
+  ///   - frames: the end of that sound; without any frame all pass.
+  ///   - lossTime: the time at which the last of it came.
+  public init(continuing frames: [StreamFrame], lostAt lossTime: Double) {
+    for frame in frames { history.append(frame) }
+    if history.count > 0 { begin(lossTime: lossTime, pendingAtLoss: 0) }
+  }
+
   /// The memory use of the held frames in bytes.
   var heldSize: Int { held.size }
   /// The memory use of the old frames' hashes in bytes.
@@ -163,6 +172,13 @@ public struct Stitcher: Sendable {
   /// - Returns: nil when nothing is decided.
   public mutating func decide(at time: Double) -> Action? {
     guard let join, join.search.count > 0, isOver(join, at: time) else { return nil }
+    return resolve(join)
+  }
+
+  /// Ends the search, as no frame follows.
+  /// - Returns: nil where nothing is held, and where what is held is known to be old.
+  mutating func end() -> Action? {
+    guard let join, join.search.count > 0, !join.search.isWithin else { return nil }
     return resolve(join)
   }
 

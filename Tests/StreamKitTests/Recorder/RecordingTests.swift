@@ -96,6 +96,7 @@ final class RecordingHarness {
         switch event {
         case .track(let path, let title):
           reported.append("track \(path.split(separator: "/").last ?? "") \(title ?? "-")")
+        case .continued: reported.append("continued")
         case .stopped(let error): reported.append("stopped \(error.code)")
         case .finished: reported.append("finished")
         }

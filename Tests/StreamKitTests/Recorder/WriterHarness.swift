@@ -34,19 +34,24 @@ final class WriterHarness {
   private(set) var reported: [String] = []
   /// The files whose name changed at their end.
   private(set) var closed: [String] = []
-  private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+  private let loop: EventLoop
+  private let start: WallTime
   private var tick = 0
-  private var frame = 0
+  /// The number of the frame that comes next.
+  var frame = 0
 
   /// Creates a harness in a folder.
   /// - Parameter log: receives each line of the log.
   init(
     _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in },
     settings: RecorderSettings = .init(), in folder: TemporaryFolder? = nil,
+    of programme: FrameProgramme? = nil, from start: Double = 1_000_000,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
-    programme = try FrameProgramme(.mp3, seconds: 30, seed: 3)
+    self.start = WallTime(inSeconds: start)
+    loop = EventLoop(clock: .virtual(start: self.start))
+    self.programme = try programme ?? FrameProgramme(.mp3, seconds: 30, seed: 3)
     var options = RecordingOptions(template: self.folder.file(template))
     change(&options)
     core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
@@ -60,6 +65,9 @@ final class WriterHarness {
       case .closed(let reported, let path):
         closed.append(
           "\(reported.split(separator: "/").last ?? "") \(path?.split(separator: "/").last ?? "-")")
+      case .continued(_, let gap, let overlap):
+        let joins = overlap.map { "exactly, \($0) again" } ?? "behind \(Int((gap * 10).rounded())) tenths"
+        reported.append("continued \(joins)")
       case .track(_, let title): reported.append("track \(title ?? "-")")
       case .stopped(let error, _): reported.append("stopped \(error.code)")
       case .finished(let path): reported.append("finished \(path?.split(separator: "/").last ?? "-")")
@@ -85,12 +93,17 @@ final class WriterHarness {
     tick += 1
     writer.tick(
       at: Instant.start.advanced(by: .milliseconds(500) * tick),
-      WallTime(seconds: 1_000_000 + Int64(tick / 2)))
+      start.advanced(by: .milliseconds(500) * tick))
   }
+
+  /// Writes the rows of the open files, as the core does now and then.
+  func keepRows() { for entry in writer.entries { core.update(entry) } }
 
   /// Ends the recording.
   func end() {
-    writer.finish(at: Instant.start.advanced(by: .milliseconds(500) * tick), WallTime(seconds: 1_000_000))
+    writer.finish(
+      at: Instant.start.advanced(by: .milliseconds(500) * tick),
+      start.advanced(by: .milliseconds(500) * tick))
   }
 
   /// The names of the files, sorted.

@@ -44,7 +44,8 @@ struct CatalogueTable {
       text TEXT NOT NULL,
       PRIMARY KEY (recording, number)
     ) STRICT, WITHOUT ROWID;
-    """
+    """,
+    "ALTER TABLE recording ADD COLUMN lead REAL NOT NULL DEFAULT 0;  -- seconds",
   ]
 
   init(_ database: Database) { self.database = database }
@@ -116,13 +117,13 @@ struct CatalogueTable {
   }
 
   private static let columns =
-    "id, path, part, station, url, start, codec, sample_rate, channels, samples, bytes, state, error, join_base, job"
+    "id, path, part, station, url, start, codec, sample_rate, channels, samples, bytes, state, error, join_base, job, lead"
   private static let upsert = """
-    INSERT INTO recording (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO recording (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET path = excluded.path, part = excluded.part, station = excluded.station,
       url = excluded.url, start = excluded.start, codec = excluded.codec, sample_rate = excluded.sample_rate,
       channels = excluded.channels, samples = excluded.samples, bytes = excluded.bytes, state = excluded.state,
-      error = excluded.error, join_base = excluded.join_base, job = excluded.job
+      error = excluded.error, join_base = excluded.join_base, job = excluded.job, lead = excluded.lead
     """
 
   private static func values(of entry: RecordingEntry) -> [DatabaseValue] {
@@ -131,6 +132,7 @@ struct CatalogueTable {
       .int(entry.start.nanoseconds), .text(entry.codec), .int(Int64(entry.sampleRate)),
       .int(Int64(entry.channels)), .int(Int64(entry.samples)), .int(Int64(entry.bytes)),
       .text(entry.state.rawValue), .init(entry.error), .init(entry.joinBase), .init(entry.job),
+      .real(entry.lead),
     ]
   }
 
@@ -177,6 +179,7 @@ struct CatalogueTable {
       channels: Int(try row.int(8)), samples: Int(try row.int(9)), bytes: Int(try row.int(10)), state: state,
       error: try row.textOrNil(12), joinBase: try row.intOrNil(13).map(Int.init), job: try row.textOrNil(14))
     entry.id = id
+    entry.lead = try row.real(15)
     entry.gaps =
       try database.query("SELECT at, seconds FROM gap WHERE recording = ? ORDER BY number", [.int(id)])
       .map { .init(at: try $0.real(0), seconds: try $0.real(1)) }

@@ -62,6 +62,9 @@ public struct RecordingEntry: Sendable, Equatable {
   public var samples: Int
   /// The length in bytes of audio, without a tag.
   public var bytes: Int
+  /// The seconds by which its sound was ahead of the clock at its end, gaps included: what a burst brought, less what a
+  /// station lagged.
+  public var lead = 0.0
   /// The gaps, in order; more come while it is recorded.
   public var gaps: [Gap]
   /// The titles, in order; more come while it is recorded.
@@ -90,6 +93,11 @@ public struct RecordingEntry: Sendable, Equatable {
   /// The length in seconds of sound.
   public var seconds: Double { sampleRate > 0 ? Double(samples) / Double(sampleRate) : 0 }
 
+  /// The time at which the last of its sound was due to come: of what follows at that time nothing is missing.
+  var end: WallTime {
+    start.advanced(by: Duration(inSeconds: gaps.reduce(seconds) { $0 + $1.seconds } - lead))
+  }
+
   /// Returns one row for `earlier` and this recording, which was copied behind it.
   func continuing(_ earlier: RecordingEntry) -> RecordingEntry {
     var whole = self
@@ -99,7 +107,12 @@ public struct RecordingEntry: Sendable, Equatable {
     whole.samples = earlier.samples &+ samples
     whole.bytes = earlier.bytes &+ bytes
     whole.gaps = earlier.gaps + gaps.map { Gap(at: $0.at + offset, seconds: $0.seconds) }
-    whole.titles = earlier.titles + titles.map { Title(at: $0.at + offset, text: $0.text) }
+    // A station says its title again to each listener.
+    let isSameTitle = titles.first.map { $0.at == 0 && $0.text == earlier.titles.last?.text } ?? false
+    whole.titles =
+      earlier.titles + titles.dropFirst(isSameTitle ? 1 : 0).map { Title(at: $0.at + offset, text: $0.text) }
+    whole.lead = 0
+    whole.lead = end.duration(to: whole.end).inSeconds
     return whole
   }
 

@@ -274,15 +274,11 @@ final class RecorderCore: @unchecked Sendable {
     }
   }
 
-  /// Returns the gap between the end of the recording at `path` and the sound of `start`, and reports it; nil for a
-  /// recording without a row, and for one that ended later.
-  func gap(from path: String, to start: WallTime) -> RecordingEntry.Gap? {
-    guard let row = try? openCatalogue()?.entry(path: path) else { return nil }
-    let end = row.start.advanced(by: .init(inSeconds: row.gaps.reduce(row.seconds) { $0 + $1.seconds }))
-    let missing = end.duration(to: start).inSeconds
-    guard missing > 0 else { return nil }
-    log("\(path.onOneLine) is continued behind a gap of \(Int(missing.rounded(.up))) s")
-    return RecordingEntry.Gap(at: 0, seconds: missing)
+  /// Returns the time at which the last sound of the recording at `path` came; without a row, that of the last change of
+  /// the file, nil without a file.
+  func end(of path: String) -> WallTime? {
+    let row = try? openCatalogue()?.entry(path: path)
+    return row.map(\.end) ?? LinuxFiles.modificationTime(of: path)
   }
 
   func enter(_ entry: inout RecordingEntry) {

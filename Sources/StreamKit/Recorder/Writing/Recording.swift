@@ -4,6 +4,9 @@ public import EventLoop
 public enum RecordingEvent: Sendable {
   /// A file has begun.
   case track(path: String, title: String?)
+  /// The recording continues a file behind a gap of about so many seconds, 0 for none. With the number of frames that
+  /// came again and are left out; nil if the sound does not join that of the file exactly.
+  case continued(path: String, gap: Double, overlap: Int?)
   /// Writing stopped with an error, as the disk is full or the stream does not come; what was written is
   /// kept.
   case stopped(any CodedError)
@@ -114,6 +117,8 @@ public final class Recording {
       follow(path)
       machine.continued()
       onEvent(.track(path: path, title: title))
+    case .continued(let path, let gap, let overlap):
+      onEvent(.continued(path: path, gap: gap, overlap: overlap))
     case .stopped(let error, resumes: true):
       machine.paused()
       onEvent(.stopped(error))
@@ -184,6 +189,8 @@ enum WriterEvent: Sendable {
   /// The first frame is on disk.
   case began(path: String)
   case track(path: String, title: String?)
+  /// The first file continues one, see `RecordingEvent.continued`.
+  case continued(path: String, gap: Double, overlap: Int?)
   /// A file has ended under another name than was reported; nil when it was removed.
   case closed(String, as: String?)
   case stopped(RecordError, resumes: Bool)
@@ -193,7 +200,7 @@ enum WriterEvent: Sendable {
   /// `true` if no report follows.
   var isLast: Bool {
     switch self {
-    case .began, .track, .closed, .stopped(_, resumes: true): false
+    case .began, .track, .continued, .closed, .stopped(_, resumes: true): false
     case .stopped(_, resumes: false), .finished: true
     }
   }

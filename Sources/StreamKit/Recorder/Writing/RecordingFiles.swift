@@ -41,15 +41,13 @@ final class RecordingFiles {
   ///   - full: the file whose sound it continues.
   ///   - fileEnd: the extension of a file whose bytes are written as they are; nil for frames.
   ///   - headers: the headers of pages of Ogg.
+  ///   - gap: the seconds that are missing between the file that it continues and its sound.
   func open(
     _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, isCutOff: Bool = false,
-    behind full: RecordingPart? = nil, fileEnd: String? = nil, headers: OggHeaders? = nil
+    behind full: RecordingPart? = nil, fileEnd: String? = nil, headers: OggHeaders? = nil, gap: Double = 0
   ) throws(RecordError) -> RecordingPart {
     try requireRoom()
-    let values = RecordingTemplate.Values(
-      station: source.station.value, title: title?.withoutArtist, artist: title?.artist,
-      ext: options.format == .wav ? "wav" : fileEnd ?? format.codec.fileEnd, start: core.localTime(start),
-      track: number)
+    let values = values(format, title: title, number: number, start: start, fileEnd: fileEnd)
     let isIncomplete = isCutOff && options.split != nil && title != nil
     let name = { (path: String) in isIncomplete ? RecordingName.incomplete(path) : path }
     codec = format.codec
@@ -66,7 +64,7 @@ final class RecordingFiles {
       url: source.address.description, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
-    if isJoined, options.continues, let gap = core.gap(from: whole, to: start) { entry.gaps = [gap] }
+    if isJoined, gap > 0 { entry.gaps = [.init(at: 0, seconds: gap)] }
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (occupied, looks): (Set<String>, Int) = ([], 0)
     while true {
@@ -99,6 +97,37 @@ final class RecordingFiles {
           try template.path(values, isOccupied: { occupied.contains(name($0)) || isOccupied(name($0)) }))
       }
     }
+  }
+
+  /// Returns the file that the first sound of a recording is to be appended to: its path, the frames at its end, and the
+  /// time at which the last of them came. Nil where there is none, or none that `open` accepts.
+  func continued(
+    _ format: StreamFormat, title: StreamTitle?, start: WallTime
+  ) -> (path: String, frames: [StreamFrame], end: WallTime)? {
+    guard format.codec.hasFrames else { return nil }
+    let path = template.expanded(values(format, title: title, number: 1, start: start), number: 1)
+    core.settle(part: path + PartFile.suffix)
+    guard let end = core.end(of: path), (try? FileJoin.check(path, accepts: format)) != nil,
+      let frames = try? RecordedTail.frames(path, of: format)
+    else { return nil }
+    return (path, frames, end)
+  }
+
+  /// Logs that a recording that was cut off is continued.
+  func logContinuation(of path: String, gap: Double) {
+    guard options.continues else { return }
+    let tenths = Int((min(gap, 1e9) * 10).rounded())
+    let behind = tenths > 0 ? "behind a gap of \(tenths / 10).\(tenths % 10) s" : "without a gap"
+    core.log("\(path.onOneLine) is continued \(behind)")
+  }
+
+  private func values(
+    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, fileEnd: String? = nil
+  ) -> RecordingTemplate.Values {
+    RecordingTemplate.Values(
+      station: source.station.value, title: title?.withoutArtist, artist: title?.artist,
+      ext: options.format == .wav ? "wav" : fileEnd ?? format.codec.fileEnd, start: core.localTime(start),
+      track: number)
   }
 
   /// Returns `true` if a name is in use; an abandoned part of that name is recovered first.

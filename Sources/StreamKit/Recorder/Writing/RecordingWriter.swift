@@ -22,8 +22,14 @@ final class RecordingWriter {
   var ledger = GapLedger()
   private var bytes = 0
   var sound = Sound()
-  private var title: StreamTitle?
+  private(set) var title: StreamTitle?
   private var reserve = SoundReserve()
+  /// The relation of the first sound to the file that it is appended to.
+  var continuation = Continuation.none
+  /// The event of a file that is continued, until its first frame is on disk.
+  var continued: WriterEvent?
+  /// The lag of the sound behind the clock.
+  private(set) var soundClock = SoundClock()
   /// Files that were opened.
   private var count = 0
   private var budget = FileBudget()
@@ -100,6 +106,8 @@ final class RecordingWriter {
     guard case .unreported(let path) = beginning else { return }
     beginning = .reported
     onEvent(.began(path: path))
+    if let continued { onEvent(continued) }
+    continued = nil
   }
 
   /// The rows of its open files.
@@ -117,7 +125,8 @@ final class RecordingWriter {
     if !hasEnded, isDue(now, wall) { finish(at: now, wall) }
   }
 
-  private func drain(at now: Instant, _ wall: WallTime) {
+  /// - Parameter isLast: true if no more sound comes.
+  private func drain(at now: Instant, _ wall: WallTime, isLast: Bool = false) {
     self.now = now
     receive()
     if let waitsUntil {
@@ -130,7 +139,11 @@ final class RecordingWriter {
       try look(now)
       // Sound from before frames were lost is as good as any.
       if isOverrun { waitsForTitle = false }
-      if !waiting.isEmpty, !isWaitingForTitle(now) { try write(wall) }
+      if isSearching || !waiting.isEmpty && !isWaitingForTitle(now) {
+        seam(at: now, wall, isLast: isLast)
+        if !waiting.isEmpty { try write(wall) }
+        noteLead(at: now, wall)
+      }
       if isOverrun, !hasEnded { throw .tooSlow(files.options.template) }
     } catch { return fail(error, now) }
   }
@@ -140,7 +153,7 @@ final class RecordingWriter {
     guard !hasEnded else { return }
     queue.close()
     waitsForTitle = false
-    drain(at: now, wall)
+    drain(at: now, wall, isLast: true)
     guard !hasEnded else { return }
     missEnd(now)
     close()
@@ -152,11 +165,24 @@ final class RecordingWriter {
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
     lastWrite = now
+    // What is held may be in the file that it continues.
+    if !isSearching { account(for: new, at: now) }
+  }
+
+  /// Accounts for the arrival of batches, which are the last of those that wait.
+  func account(for new: ArraySlice<RecordingQueue.Batch>, at now: Instant) {
+    guard new.contains(where: { !$0.frames.isEmpty }) else { return }
     // The gaps in front of it are marked in it.
     let gaps = new.reduce(StreamTime.zero) { $0 + $1.gaps }
-    let before = waiting[..<known].reduce(ledger.total) { $0 + $1.length + $1.gaps }
+    let before = waiting[..<new.startIndex].reduce(ledger.total) { $0 + $1.length + $1.gaps }
     reserve.came(at: now, before: before + gaps)
+    soundClock.skip(gaps)
+    let seconds = Double(now.nanoseconds) / 1e9
+    for batch in new { for frame in batch.frames { soundClock.add(frame, at: seconds) } }
   }
+
+  /// Forgets what has come, as it may be in the file that it continues.
+  func forgetArrivals() { (reserve, soundClock) = (SoundReserve(), SoundClock()) }
 
   /// The sound for which a file is begun before the end of a recording; less is missing at its end, as a gap.
   private static let shortestEnd = StreamTime(seconds: 1)
@@ -422,10 +448,13 @@ final class RecordingWriter {
   private func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
     guard let format = sound.format else { return }
     count += 1
+    var (start, gap) = (wall, 0.0)
+    if count == 1, case .decided(let begun?, let missing) = continuation { (start, gap) = (begun, missing) }
     let part = try files.open(
-      format, title: title, number: count, start: wall, isCutOff: isCutOff, fileEnd: sound.fileEnd,
-      headers: sound.headers)
+      format, title: title, number: count, start: start, isCutOff: isCutOff, fileEnd: sound.fileEnd,
+      headers: sound.headers, gap: gap)
     parts.append(part)
+    for gap in part.entry.gaps { progress.update { $0.gaps.append(gap) } }
     if ledger.gapBefore > .zero { part.note(gapOf: ledger.gapBefore.seconds) }
     reportTrack(part, title)
   }
