@@ -40,10 +40,14 @@ final class TapPort: Sendable {
 
 /// The callback that wakes a decoder, which is set after the objects that call it exist.
 final class Waker: Sendable {
-  private let body = Lock<(@Sendable () -> Void)?>(nil)
+  /// The callback, in a struct: a function that is itself the state of a lock is wrapped once more at each access, so
+  /// that each call takes longer than the one before.
+  private struct Callback { let wake: @Sendable () -> Void }
 
-  func set(_ wake: @escaping @Sendable () -> Void) { body.withLock { $0 = wake } }
-  func wake() { body.withLock { $0 }?() }
+  private let callback = Lock<Callback?>(nil)
+
+  func set(_ wake: @escaping @Sendable () -> Void) { callback.withLock { $0 = Callback(wake: wake) } }
+  func wake() { callback.withLock { $0 }?.wake() }
 }
 
 /// The state of an overrun: the length of the sound delivered unchanged since the loop let a tap's blocks

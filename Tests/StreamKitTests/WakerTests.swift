@@ -1,0 +1,20 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+@Suite("The waker of a decoder") struct WakerTests {
+  @Test("calls its callback at the same depth of the stack, however often it has been called")
+  func depth() throws {
+    let (waker, places) = (Waker(), Lock<[Int]>([]))
+    waker.set {
+      var mark: UInt8 = 0
+      let place = withUnsafePointer(to: &mark) { Int(bitPattern: $0) }
+      places.withLock { $0.append(place) }
+    }
+    for _ in 0..<1000 { waker.wake() }
+    let found = places.withLock { $0 }
+    #expect(found.count == 1000 && Set(found).count == 1)
+  }
+}
