@@ -37,8 +37,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// `true` while the loop sleeps or is about to: a thread that changes the state wakes the poller, and
     /// sets it to false.
     var isAsleep = false
-    /// Outstanding holds, in the order in which they were made.
-    var holds: [(id: UInt64, reason: StaticString)] = []
+    /// The reasons of the outstanding holds, by number.
+    var holds: [UInt64: StaticString] = [:]
     var lastHold: UInt64 = 0
 
     /// Returns `true` if the poller must be woken after a change; clears `isAsleep`.
@@ -137,7 +137,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func hold(_ reason: StaticString) -> Hold {
     let id = shared.withLock { shared in
       shared.lastHold += 1
-      shared.holds.append((shared.lastHold, reason))
+      shared.holds[shared.lastHold] = reason
       return shared.lastHold
     }
     return Hold(loop: self, id: id)
@@ -145,7 +145,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// The reasons of the outstanding holds, oldest first.
   public var heldBy: [String] {
-    shared.withLock { shared in shared.holds.map { String(describing: $0.reason) } }
+    shared.withLock { shared in
+      shared.holds.sorted { $0.key < $1.key }.map { String(describing: $0.value) }
+    }
   }
 
   /// Makes `run` return `.stopped` after the current item; when the loop is not running, the next `run`.
@@ -164,7 +166,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   func releaseHold(_ id: UInt64) {
     let mustWake = shared.withLock { shared in
-      shared.holds.removeAll { $0.id == id }
+      shared.holds[id] = nil
       return shared.holds.isEmpty && shared.mustWake()
     }
     if mustWake { poller.wake() }

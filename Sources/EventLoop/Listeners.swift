@@ -53,3 +53,5 @@ public struct Listeners<Listener> {
     return all
   }
 }
+
+extension Listeners: Sendable where Listener: Sendable {}

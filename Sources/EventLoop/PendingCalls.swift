@@ -50,16 +50,14 @@ public final class PendingCall<Value: Sendable> {
 
 /// Calls that wait for one event, of which each may be cancelled or end at a time of its own. Confined to the loop.
 public final class PendingCalls<Value: Sendable> {
-  private var calls: [PendingCall<Value?>] = []
+  private var calls = Listeners<PendingCall<Value?>>()
 
   /// Creates an empty set.
   public init() {}
 
   /// Ends all calls, in the order of their beginning.
   public func settle(_ result: Result<Value, any Error>) {
-    let all = calls
-    calls = []
-    for call in all { call.settle(result.map { $0 }) }
+    for call in calls.removeAll() { call.settle(result.map { $0 }) }
   }
 
   /// Waits for the event.
@@ -73,11 +71,11 @@ public final class PendingCalls<Value: Sendable> {
     on loop: EventLoop, timeout: Duration? = nil, onCancel: ((PendingCall<Value?>) -> Void)? = nil
   ) async throws -> Value? {
     let call = PendingCall<Value?>()
-    calls.append(call)
+    let number = calls.add(call)
     let timer = timeout.map { loop.after($0) { [weak call] in call?.settle(.success(nil)) } }
     defer {
       timer?.cancel()
-      calls.removeAll { $0 === call }
+      calls.remove(number)
     }
     return try await call.result(
       on: loop, onCancel: onCancel.map { body in { [unowned call] in body(call) } })

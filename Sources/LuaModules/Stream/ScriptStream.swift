@@ -22,7 +22,7 @@ final class ScriptStream {
   private weak var script: Script?
   private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void)>()
   /// The taps of its sound, which end with it.
-  var taps: [ScriptTap] = []
+  var taps = Listeners<ScriptTap>()
   /// The count among the objects of its script.
   var held: ScriptObjects.Held?
   /// The cause of the last start; nil before the first.
@@ -35,7 +35,7 @@ final class ScriptStream {
     playable.listen { [weak self] event in self?.emit(event) }
   }
 
-  deinit { for tap in taps { tap.remove() } }
+  deinit { for tap in taps.all { tap.remove() } }
 
   /// The kit's stream.
   var stream: StreamKit.Stream { playable.stream }

@@ -101,11 +101,11 @@ final class StreamSoundModule {
       emit(event, of: new, object)
     }
     let forget = script.root { new.remove() }
-    object.taps.append(new)
-    new.onRemove = { [weak object, unowned new] in
+    let number = object.taps.add(new)
+    new.onRemove = { [weak object] in
       forget()
       held.release()
-      object?.taps.removeAll { $0 === new }
+      object?.taps.remove(number)
     }
     return call.return(taps(new))
   }

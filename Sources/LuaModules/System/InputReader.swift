@@ -29,8 +29,13 @@ public final class InputReader {
   private var searched = 0
   private var atEnd = false
   private var watch: FDWatch?
-  private var waiting: [(number: Int, request: Request, answer: ([UInt8]?) -> Void)] = []
-  private var asked = 0
+  private var waiting = NumberedQueue<Reading>()
+
+  /// A request that has not been answered.
+  private struct Reading {
+    let request: Request
+    let answer: ([UInt8]?) -> Void
+  }
 
   /// Reads `fd`.
   public init(loop: EventLoop, fd: Int32 = 0) {
@@ -42,25 +47,23 @@ public final class InputReader {
   /// - Returns: a function that cancels the request.
   @discardableResult
   public func read(_ request: Request, _ answer: @escaping ([UInt8]?) -> Void) -> () -> Void {
-    asked += 1
-    let number = asked
-    waiting.append((number, request, answer))
+    let number = waiting.append(Reading(request: request, answer: answer))
     loop.next { [weak self] in self?.serve() }
     return { [weak self] in
-      self?.waiting.removeAll { $0.number == number }
+      self?.waiting.remove(number)
       self?.rest()
     }
   }
 
   /// Stops reading; pending requests are not answered.
   func end() {
-    waiting = []
+    _ = waiting.removeAll()
     rest()
   }
 
   private func serve() {
     while let first = waiting.first, let answer = read(first.request) {
-      waiting.removeFirst()
+      waiting.first = nil
       first.answer(answer)
     }
     rest()

@@ -7,8 +7,13 @@ final class PipeWriter {
   private let loop: EventLoop
   private let fd: Int32
   private var watch: FDWatch?
-  private var waiting: [(number: Int, bytes: ArraySlice<UInt8>, done: (Int32) -> Void)] = []
-  private var asked = 0
+  private var waiting = NumberedQueue<Writing>()
+
+  /// Bytes that have not been written, and the call for their end.
+  private struct Writing {
+    var bytes: ArraySlice<UInt8>
+    let done: (Int32) -> Void
+  }
 
   /// Writes to `fd`, which is not owned.
   init(loop: EventLoop, fd: Int32) {
@@ -21,12 +26,10 @@ final class PipeWriter {
   /// come in their order.
   /// - Returns: a function that cancels the rest of it.
   func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
-    asked += 1
-    let number = asked
-    waiting.append((number, bytes[...], done))
+    let number = waiting.append(Writing(bytes: bytes[...], done: done))
     loop.next { [weak self] in self?.serve() }
     return { [weak self] in
-      self?.waiting.removeAll { $0.number == number }
+      self?.waiting.remove(number)
       self?.rest()
     }
   }
@@ -35,7 +38,7 @@ final class PipeWriter {
   func end() {
     watch?.cancel()
     watch = nil
-    waiting = []
+    _ = waiting.removeAll()
   }
 
   private func serve() {
@@ -44,11 +47,13 @@ final class PipeWriter {
       if count < 0 && errno == EINTR { continue }
       if count < 0 && errno == EAGAIN { break }
       let failure = count < 0 ? errno : 0
-      waiting[0].bytes = first.bytes.dropFirst(max(0, count))
-      if failure != 0 || waiting[0].bytes.isEmpty {
-        waiting.removeFirst()
-        first.done(failure)
+      let rest = first.bytes.dropFirst(max(0, count))
+      guard failure != 0 || rest.isEmpty else {
+        waiting.first = Writing(bytes: rest, done: first.done)
+        continue
       }
+      waiting.first = nil
+      first.done(failure)
     }
     rest()
   }
@@ -64,9 +69,7 @@ final class PipeWriter {
     do {
       watch = try loop.watch(fd, for: .writable) { [unowned self] _ in serve() }
     } catch {
-      let failed = waiting
-      waiting = []
-      for write in failed { write.done(EIO) }
+      for write in waiting.removeAll() { write.done(EIO) }
     }
   }
 }

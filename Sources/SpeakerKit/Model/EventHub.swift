@@ -13,6 +13,7 @@ public final class EventHub {
     fileprivate let wantsSeconds: Bool
     fileprivate let isConcerned: (HouseEvent) -> Bool
     fileprivate var listener: ((HouseEvent) -> Void)?
+    fileprivate weak var hub: EventHub?
 
     fileprivate init(
       _ kind: HouseEvent.Kind?, _ wantsSeconds: Bool, _ isConcerned: @escaping (HouseEvent) -> Bool,
@@ -29,7 +30,10 @@ public final class EventHub {
 
     /// Cancels the subscription: the listener is not called again, not even with an event that is being
     /// delivered.
-    public func cancel() { listener = nil }
+    public func cancel() {
+      if isForSeconds { hub?.secondsCount -= 1 }
+      listener = nil
+    }
 
     /// `true` if it is for events of kind `time`.
     fileprivate var isForSeconds: Bool { isActive && (kind == nil ? wantsSeconds : kind == .time) }
@@ -47,6 +51,8 @@ public final class EventHub {
 
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
+  /// The number of active listeners for events of kind `time`.
+  private var secondsCount = 0
   /// Number of subscriptions above which cancelled ones are dropped.
   private var roomForSubscriptions = 16
   private var queue: [Delivery] = []
@@ -64,7 +70,7 @@ public final class EventHub {
   init(loop: EventLoop) { self.loop = loop }
 
   /// `true` if a listener is for events of kind `time`, which cost a timer a second.
-  var wantsSeconds: Bool { subscriptions.contains(where: \.isForSeconds) }
+  var wantsSeconds: Bool { secondsCount > 0 }
 
   /// `true` if events wait to be delivered, or are being delivered.
   public var hasPending: Bool { isDelivering || !queue.isEmpty }
@@ -82,9 +88,16 @@ public final class EventHub {
     _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
     let subscription = Subscription(kind, wantsSeconds, isConcerned, listener)
-    let wantedSeconds = self.wantsSeconds
-    if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
-    if !wantedSeconds, subscription.isForSeconds { onSecondsWanted() }
+    if isClosed {
+      subscription.cancel()
+    } else {
+      subscription.hub = self
+      subscriptions.append(subscription)
+      if subscription.isForSeconds {
+        secondsCount += 1
+        if secondsCount == 1 { onSecondsWanted() }
+      }
+    }
     // In a house without events, a caller may wait for ever with a timeout each time.
     if subscriptions.count > roomForSubscriptions {
       subscriptions.removeAll { !$0.isActive }

@@ -17,6 +17,8 @@ final class ProcessedDecoder: LiveDecoder {
   private let deadline: BlockTapDecoder.Deadline?
   private var stages: [any TapDecoder] = []
   private var version: Int?
+  /// The number of the last tap in the setting that was applied last.
+  private var lastTap = 0
   private var gain: Float = 1
   private var output: SoundOutput?
   /// The seconds of sound that were delivered.
@@ -67,10 +69,11 @@ final class ProcessedDecoder: LiveDecoder {
     version = setting.version
     gain = Decibels.gain(setting.gain)
     output?.setGain(gain)
-    for stage in stages where !setting.taps.contains(where: { $0.number == stage.number }) { stage.remove() }
-    for tap in setting.taps where !stages.contains(where: { $0.number == tap.number }) {
-      stages.append(stage(tap, fadesIn: !isFirst))
-    }
+    let taps = setting.taps.all
+    let numbers = Set(taps.map(\.number))
+    for stage in stages where !numbers.contains(stage.number) { stage.remove() }
+    for tap in taps where tap.number > lastTap { stages.append(stage(tap, fadesIn: !isFirst)) }
+    lastTap = setting.taps.lastNumber
   }
 
   private func stage(_ tap: SoundChain.Tap, fadesIn: Bool) -> any TapDecoder {

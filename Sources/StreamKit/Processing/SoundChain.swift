@@ -21,8 +21,8 @@ final class SoundChain: Sendable {
     var version = 0
     /// The gain in dB.
     var gain = 0.0
-    /// The taps, in the order in which they change the sound.
-    var taps: [Tap] = []
+    /// The taps by number, in the order in which they change the sound. One is removed without a look at the others.
+    var taps = Listeners<Tap>()
   }
 
   let loop: EventLoop

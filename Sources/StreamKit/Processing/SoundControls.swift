@@ -7,13 +7,13 @@ final class SoundControls {
   /// Called when `isUsed` may have changed.
   var onUse: () -> Void = {}
   private(set) var gain = 0.0
-  private(set) var taps: [StreamTap] = []
+  /// The taps, which are removed by the numbers that they have in their stream.
+  private var taps = Listeners<StreamTap>()
   var isMetered = false { didSet { if isMetered != oldValue { onUse() } } }
   /// `true` if the sound can't be decoded: no new attempt is made before the next start.
   var isBroken = false
 
   private let loop: EventLoop
-  private var lastNumber = 0
   private var isOpen = false
 
   init(_ loop: EventLoop) {
@@ -22,7 +22,7 @@ final class SoundControls {
   }
 
   /// `true` if the sound is needed even without a player.
-  var isUsed: Bool { !isBroken && (isMetered || !taps.isEmpty) }
+  var isUsed: Bool { !isBroken && (isMetered || taps.count > 0) }
 
   func setGain(_ decibels: Double) {
     gain = decibels
@@ -30,33 +30,32 @@ final class SoundControls {
   }
 
   func add(_ kind: StreamTap.Kind) -> StreamTap {
-    lastNumber += 1
-    let tap = StreamTap(lastNumber, kind, loop: loop) { [weak self] tap in self?.remove(tap) }
+    let tap = StreamTap(taps.lastNumber + 1, kind, loop: loop) { [weak self] tap in self?.remove(tap) }
     tap.isOpen = isOpen
-    taps.append(tap)
+    _ = taps.add(tap)
     let entry = tap.entry
-    chain.change { $0.taps.append(entry) }
+    chain.change { _ = $0.taps.add(entry) }
     onUse()
     return tap
   }
 
   private func remove(_ tap: StreamTap) {
-    taps.removeAll { $0 === tap }
     let number = tap.number
-    chain.change { $0.taps.removeAll { $0.number == number } }
+    taps.remove(number)
+    chain.change { $0.taps.remove(number) }
     onUse()
   }
 
   /// Opens the taps, as the stream plays.
   func begin() {
     isOpen = true
-    for tap in taps { tap.isOpen = true }
+    for tap in taps.all { tap.isOpen = true }
   }
 
   /// Closes the taps, as the stream has stopped: they receive nothing more until it starts again.
   func end() {
     (isBroken, isOpen) = (false, false)
-    for tap in taps {
+    for tap in taps.all {
       tap.isOpen = false
       tap.end()
     }
