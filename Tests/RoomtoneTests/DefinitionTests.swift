@@ -290,6 +290,7 @@ struct DefinitionTests {
       "stream.Stream:set_user_agent": "'x'", "stream.Stream:set_max_bit_rate": "96",
       "stream.Stream:set_data_timeout": "1",
       "stream.Stream:set_pause_timeout": "1", "stream.Stream:set_metadata_encoding": "'latin1'",
+      "stream.Stream:set_catch_up": "'keep'",
       "stream.Stream:set_buffer_wait": "1", "stream.Stream:set_is_file": "true",
       "stream.Stream:set_buffer_wait_file": "1", "stream.Stream:set_throttle_bypass": "1",
       "stream.Recording:on": "'track', print", "stream.Recording:once": "'track', print",

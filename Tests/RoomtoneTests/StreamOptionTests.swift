@@ -13,7 +13,7 @@ struct StreamOptionTests {
     let lines = try harness.printed(
       """
       local names = { "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout",
-        "metadata_encoding", "buffer_wait", "max_bit_rate" }
+        "metadata_encoding", "buffer_wait", "max_bit_rate", "catch_up" }
       local function show(radio)
         local values = {}
         for i, name in ipairs(names) do values[i] = radio[name] end
@@ -22,7 +22,7 @@ struct StreamOptionTests {
       show(stream.new(url))
       local radio = stream.new(url, { type = "raw", buffer_blocks = 20, user_agent = "A", data_timeout = "1m",
         pause_timeout = 0, metadata_encoding = "KOI8-R", buffer_wait = "250ms",
-        max_bit_rate = 96 })
+        max_bit_rate = 96, catch_up = "keep" })
       show(radio)
       radio:set_type "pls"
       radio:set_buffer_blocks(30)
@@ -32,15 +32,16 @@ struct StreamOptionTests {
       radio:set_metadata_encoding "latin1"
       radio:set_buffer_wait "2s"
       radio:set_max_bit_rate(64)
+      radio:set_catch_up "skip"
       show(radio)
       print(radio.buffer_size)
       print(message(function() radio.data_timeout = 3 end))
       """)
     #expect(
       lines == [
-        "auto\t1200\tRoomtone\t20.0\t300.0\tlatin1\tnil\t320",
-        "raw\t20\tA\t60.0\t0.0\tKOI8-R\t0.25\t96",
-        "pls\t30\tB\t20.0\t1.5\tlatin1\t2.0\t64",
+        "auto\t1200\tRoomtone\t20.0\t300.0\tlatin1\tnil\t320\tskip",
+        "raw\t20\tA\t60.0\t0.0\tKOI8-R\t0.25\t96\tkeep",
+        "pls\t30\tB\t20.0\t1.5\tlatin1\t2.0\t64\tskip",
         "30",
         "the field 'data_timeout' of a stream is for reading; call :set_data_timeout(…) to change it",
       ])
@@ -52,6 +53,7 @@ struct StreamOptionTests {
       ("type", "'mp4'", #"no type is called 'mp4'; known: auto, m3u, pls, raw"#),
       ("buffer_blocks", "9", "10 to 100000 expected, got 9"),
       ("max_bit_rate", "7", "8 to 10000 expected, got 7"),
+      ("catch_up", "'wait'", #""skip" or "keep" expected, got "wait""#),
       ("user_agent", "5", "string expected, got number"),
       ("user_agent", "'a\\nb'", "contains a control character"),
       ("data_timeout", "0.5", "at least 1 s expected"),

@@ -21,6 +21,11 @@
 -- network: a URL plays a simulated station with the same events (`roomtone simulate --stations FILE.lua` defines which
 -- of them drop, refuse or do not exist), and feeds of titles are silent.
 --
+-- A station is heard as soon as 0.7 s of its sound are there. Unless more has come at once, the sound is stretched by
+-- 0.5 % until 3 s are kept, which outlast a short failure of the network; so it is after the buffer has run dry. While a
+-- connection stalls, recordings wait for what it may still bring, but the listener hears what comes first:
+-- `catch_up = "keep"` has the listener hear all of it, later, and nothing stretched.
+--
 -- The first entry of a playlist that answers decides how the list is played: files are one programme, played in turn,
 -- each with `file_complete` at its end; stations are alternatives, of which the next is tried when one fails. A live
 -- server that sends faster than real time is paused once 20 s are buffered. A body without a length that ends, and
@@ -85,7 +90,8 @@ function stream.effect.highpass(hz) end
 ---@field user_agent? string `User-Agent` header of requests (default: `"Roomtone"`).
 ---@field data_timeout? Duration Longest time without data before a new connection, at least 1 s (default: 20 s).
 ---@field pause_timeout? Duration Longest pause during which the stream is received; then it stops; 0: no limit (default: 5 minutes).
----@field buffer_wait? Duration Sound to be buffered before a station plays (default: 1 s if the server begins with a burst, else 2 s; doubled each time the buffer runs dry, up to 10 s).
+---@field buffer_wait? Duration Sound to be buffered before a station plays (default: 0.7 s; see `catch_up`).
+---@field catch_up? "skip"|"keep" What follows when sound of a station comes too late: `"skip"` plays what comes first, to be live again, and plays 0.5 % slower until 3 s of sound are kept; `"keep"` waits for what is missing and plays all of it, later. Recordings wait in any case (default: `"skip"`).
 ---@field is_file? boolean `true` if the URL leads to a file, `false` if it leads to a station (default: detected).
 ---@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s); of a file of this machine half a second at most.
 ---@field throttle_bypass? Duration Sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback (default: 0).
@@ -181,7 +187,8 @@ function stream.file(path, options) end
 ---@field is_file? boolean `true` for a file, `false` for a station, as set; nil: detected.
 ---@field buffer_wait_file number Sound to be buffered before a file plays, in seconds.
 ---@field throttle_bypass number Sound of a file received ahead of that, in seconds.
----@field buffer_wait? number Sound to be buffered before a station plays, in seconds, as set; nil: chosen by the stream.
+---@field buffer_wait? number Sound to be buffered before a station plays, in seconds, as set; nil: 0.7 s.
+---@field catch_up "skip"|"keep" What follows when sound of a station comes too late: it is skipped, or all is played, later.
 ---@field metadata_encoding string Encoding of titles that are not UTF-8.
 ---@field name? string Name that the station announces.
 ---@field genre? string Genre that the station announces.
@@ -252,7 +259,7 @@ function Stream:can_forward(time) end
 ---@param time Duration Position from the start of the file.
 function Stream:seek(time) end
 
----Moves to the newest sound, less the wait before playback (`buffer_wait`, or the value chosen by the stream); in HLS
+---Moves to the newest sound, less the wait before playback (`buffer_wait`); in HLS
 ---less three target durations at least, so that sound remains until the next segment comes. A player that is nearer
 ---stays. Raises `stream.no_seek` (nothing plays, or a file).
 function Stream:go_live() end
@@ -390,10 +397,16 @@ function Stream:set_pause_timeout(time) end
 function Stream:set_metadata_encoding(name) end
 
 ---Sets the sound to be buffered before a station plays, at most the size of the buffer; a waiting stream may start at
----once. Default: 1 s if the server begins with a burst, else 2 s; doubled each time the buffer runs dry, up to 10 s.
----Raises `argument`.
+---once. Default: 0.7 s. Raises `argument`.
 ---@param time Duration
 function Stream:set_buffer_wait(time) end
+
+---Sets what follows when sound of a station comes too late, from now on. `"skip"`: what comes first is played, so that
+---the stream is live again, and the sound is stretched by 0.5 % until 3 s of it are kept, enough to outlast a short
+---failure. `"keep"`: the stream waits for what the connection may still bring, as recordings always do, and plays all
+---of it, later, at its own pace. Raises `argument`.
+---@param catch_up "skip"|"keep"
+function Stream:set_catch_up(catch_up) end
 
 ---Sets the kind of the URL, file or station, from the next `start` on. Raises `argument`.
 ---@param is_file? boolean `true` for a file, `false` for a station; nil: detected.

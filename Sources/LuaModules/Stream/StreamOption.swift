@@ -77,6 +77,15 @@ struct StreamOption: Sendable {
           options.isFile = isFile
         }
       }),
+    StreamOption(
+      "catch_up", read: { .string($0.catchUp.rawValue) },
+      apply: { given, options in
+        guard let name = try given.string("catch_up", .name) else { return }
+        guard let catchUp = StreamOptions.CatchUp(rawValue: name) else {
+          throw given.problem("catch_up", "\"skip\" or \"keep\" expected, got \"\(name)\"")
+        }
+        options.catchUp = catchUp
+      }),
     duration("buffer_wait_file", \.bufferWaitFile), duration("throttle_bypass", \.throttleBypass),
   ]
 

@@ -97,12 +97,6 @@ final class StreamBuffer: Sendable {
       return reader.wake
     }
 
-    /// Makes the player wait for enough, and for more than before.
-    mutating func runDry() {
-      supply.runDry()
-      wait.ranDry()
-    }
-
     /// Replaces the decoder that reads, as the player is elsewhere.
     mutating func beginReader() {
       reader.number += 1

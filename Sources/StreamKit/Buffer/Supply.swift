@@ -91,7 +91,7 @@ extension StreamBuffer {
     withFrames { state in
       let supply = state.supply
       guard !supply.isComplete, !supply.isFilling, state.cursor >= state.packets.end else { return false }
-      state.runDry()
+      state.supply.runDry()
       return true
     }
   }
@@ -118,7 +118,7 @@ extension StreamBuffer {
       if let last = state.file.heard?.end, last - time <= rest { return .ending }
       state.cursor = state.packets.end
       state.beginReader()
-      state.runDry()
+      state.supply.runDry()
       return .waiting
     }
   }
@@ -129,10 +129,6 @@ extension StreamBuffer {
   /// Sets the sound that must be buffered when the player waits; nil for the rule of `PlayerWait`.
   /// - Returns: `true` if the player waited, and so much is buffered.
   func want(_ wanted: StreamTime?) -> Bool { want { $0.requested = wanted } }
-
-  /// Notes that the connection has begun with a burst.
-  /// - Returns: `true` if the player waited, and enough for that is buffered.
-  func burstCame() -> Bool { want { $0.burstCame() } }
 
   /// Lets a player that waits read, if enough is buffered, as after a move.
   /// - Returns: `true` if the player waited, and so much is buffered.

@@ -120,9 +120,6 @@ public struct ConnectionMachine: Sendable {
   /// True if a list led to the current address.
   var isListed: Bool { depth > 0 }
 
-  /// Returns the sound of the burst with which the current connection began, if that has grown since the last call.
-  mutating func takeBurst() -> Duration? { stall?.takeBurst() }
-
   /// The longest time between two reads while no player waits; nil while bytes must be read as they come.
   @inline(__always) public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
 

@@ -31,8 +31,6 @@ public struct StallTest: Sendable {
   private var steadySince: Instant?
   private var audio = Duration.zero
   private var burst = Duration.zero
-  /// The length of the burst since it has grown, until `takeBurst`.
-  private var newBurst: Duration?
   /// The longest pause of this window, and of the one before.
   private var (pause, pauseBefore) = (Duration.zero, Duration.zero)
   private var windowStart: Instant?
@@ -59,7 +57,7 @@ public struct StallTest: Sendable {
     last = now
     self.audio += audio
     if let first, first.duration(to: now) <= Self.burstTime, self.audio > burst {
-      (burst, newBurst) = (self.audio, self.audio)
+      burst = self.audio
     }
   }
 
@@ -74,12 +72,6 @@ public struct StallTest: Sendable {
     last = last?.advanced(by: passed)
     windowStart = windowStart?.advanced(by: passed)
     return passed
-  }
-
-  /// Returns the sound that the server sent at once when it was connected to, if that has grown since the last call.
-  mutating func takeBurst() -> Duration? {
-    defer { newBurst = nil }
-    return newBurst
   }
 
   /// The moment at which the last byte came, or the connection was requested.

@@ -45,11 +45,6 @@ extension StationReceiver {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
     driver.perform(driver.machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
-    if let burst = driver.machine.takeBurst(), PlayerWait.isBurst(StreamTime(burst)),
-      tee.buffer?.burstCame() == true
-    {
-      reportEnough()
-    }
     hasDelivered = false
     keepPace()
   }

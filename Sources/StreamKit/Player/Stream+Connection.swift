@@ -120,6 +120,7 @@ extension Stream {
     receiver.change(receiverOptions)
     let isWaitChanged = options.bufferWait != old.bufferWait || options.bufferWaitFile != old.bufferWaitFile
     if isWaitChanged, buffer?.want(wait) == true { perform(machine.buffered(isFilling: isFilling)) }
+    if options.catchUp != old.catchUp { keepReserve() }
   }
 
   /// Ends the sound that is played; its listener still waits for more.
@@ -154,6 +155,7 @@ extension Stream {
       perform(
         machine.reconnected(
           gap: gap, stitched: stitched, overlap: overlap, isFilling: buffer?.isFilling == true))
+      if !stitched { keepReserve() }
     case .full: perform(machine.full(isRecorded: tee?.isRecorded == true))
     case .file(let facts): machine.received(facts)
     case .programme(let rest): perform(machine.received(rest))

@@ -31,7 +31,10 @@ extension Stream {
       watchSilentEnd()
     }
     listener.meter?.player.run()
-    if listener.playback != nil { watchReadOut() }
+    if listener.playback != nil {
+      watchReadOut()
+      keepReserve()
+    }
     followTitles()
   }
 
@@ -41,6 +44,7 @@ extension Stream {
     listener.meter?.player.halt()
     timers.silence?.cancel()
     timers.title?.cancel()
+    timers.reserve?.cancel()
     listener.silentSession?.report(.waits)
   }
 
@@ -97,6 +101,7 @@ extension Stream {
     listener.playback?.moved()
     watchSilentEnd()
     followTitles()
+    keepReserve()
     if buffer.resume() || wasAway { perform(machine.returned(isFilling: isFilling)) }
     return now
   }

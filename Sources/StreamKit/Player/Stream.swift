@@ -68,8 +68,10 @@ public final class Stream {
     var silence: LoopTimer?
     /// Fires when the next title is heard.
     var title: LoopTimer?
+    /// Looks how much sound is kept.
+    var reserve: LoopTimer?
 
-    func cancel() { for timer in [pause, end, readOut, silence, title] { timer?.cancel() } }
+    func cancel() { for timer in [pause, end, readOut, silence, title, reserve] { timer?.cancel() } }
   }
 
   /// A stream at `address`; nothing is connected.

@@ -13,18 +13,52 @@ final class StreamDecoder: LiveDecoder {
 
   private let buffer: StreamBuffer
   private let map: PlayMap
+  private let pace: PlayPace
   private let reader: BufferReader
   private var decoder: (any Decoder)?
   private var delivered = 0.0
   /// The time of the stream of the next sound.
   private var time = StreamTime.zero
+  /// The time of the stream of the sound that was decoded last.
+  private var start = StreamTime.zero
   private var isMarked = true
   /// The first frame of a decoder that has delivered nothing yet.
   private var first: StreamFrame?
+  private var stretching: Stretching?
+  /// `false` once libsoxr has refused, which `roomtone doctor` reports: the sound then passes as it is.
+  private var canStretch = true
+  /// Sound that was decoded behind a break, which ends what is stretched before it.
+  private var held: Held?
 
-  init(_ buffer: StreamBuffer, map: PlayMap) {
+  /// Sound that is stretched.
+  private struct Stretching {
+    let stretch: SoundStretch
+    /// The time of the stream of its first frame.
+    let start: StreamTime
+    /// The room for the next sound.
+    let input: PCMBlock
+    /// The ratio of the last mark in the map, and the sound that had been delivered then.
+    var marked: (ratio: Double, delivered: Double)
+
+    /// The time of the stream of the frame that is next.
+    var time: StreamTime {
+      start + StreamTime(seconds: stretch.position / Double(stretch.format.sampleRate))
+    }
+  }
+
+  /// Decoded sound that waits to be delivered.
+  private struct Held {
+    let samples: [Float]
+    let format: AudioFormat
+    let time: StreamTime
+    /// The number of samples that were delivered.
+    var delivered = 0
+  }
+
+  init(_ buffer: StreamBuffer, map: PlayMap, pace: PlayPace = PlayPace()) {
     self.buffer = buffer
     self.map = map
+    self.pace = pace
     reader = BufferReader(buffer)
   }
 
@@ -32,6 +66,99 @@ final class StreamDecoder: LiveDecoder {
 
   /// - Throws: `stream.unsupported`, `audio.unreadable`.
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    if let count = try readStretched(into: buffer) { return count }
+    if held != nil { return deliverHeld(into: buffer) }
+    let count = try decode(into: buffer)
+    guard count > 0 else { return 0 }
+    if !isMarked { mark(start) }
+    delivered += Double(count) / Double(format.sampleRate)
+    return count
+  }
+
+  /// Marks in the map that the sound from `time` on comes next, at its own pace.
+  private func mark(_ time: StreamTime) {
+    isMarked = true
+    map.mark(delivered: delivered, time: time)
+  }
+
+  /// Delivers sound through the stage that stretches it, where that is wanted.
+  /// - Returns: nil if the sound passes as it is.
+  private func readStretched(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int? {
+    if stretching == nil { beginStretching() }
+    guard let stretch = stretching?.stretch else { return nil }
+    while true {
+      let (next, ratio) = (stretching?.time ?? time, stretch.ratio)
+      let count = try stretch.read(into: buffer, isWanted: pace.isStretched)
+      if count > 0 {
+        (format, isWaiting) = (stretch.format, false)
+        mark(next, ratio)
+        delivered += Double(count) / Double(format.sampleRate)
+        return count
+      }
+      if stretch.isOver {
+        stretching = nil
+        if held == nil { mark(time) }
+        return nil
+      }
+      guard try decode(for: stretch) else { return 0 }
+    }
+  }
+
+  private func beginStretching() {
+    // Not in the first sound of a decoder, whose time is not marked yet.
+    guard pace.isStretched, canStretch, isMarked, delivered > 0, held == nil else { return }
+    do {
+      stretching = Stretching(
+        stretch: try SoundStretch(format), start: time, input: PCMBlock(format: format, frames: 2048),
+        marked: (1, delivered))
+    } catch { canStretch = false }
+  }
+
+  /// Marks in the map the pace of the sound that comes next, ten times a second while it changes.
+  private func mark(_ time: StreamTime, _ ratio: Double) {
+    guard let marked = stretching?.marked, ratio != marked.ratio, delivered - marked.delivered >= 0.1 else {
+      return
+    }
+    stretching?.marked = (ratio, delivered)
+    map.mark(delivered: delivered, time: time, pace: ratio)
+  }
+
+  /// Decodes sound that is to be stretched; a break ends that.
+  /// - Returns: `false` if there is none now.
+  private func decode(for stretch: SoundStretch) throws -> Bool {
+    guard let view = stretching?.input.view else { return false }
+    let count = try decode(into: view.buffer)
+    if count == 0 {
+      guard reader.hasEnded else { return false }
+      stretch.finish()
+    } else if !isMarked || format != stretch.format {
+      isMarked = true
+      held = Held(
+        samples: Array(view.buffer.prefix(count * format.channels)), format: format, time: start)
+      stretch.finish()
+    } else {
+      stretch.append(view.prefix(count))
+    }
+    return true
+  }
+
+  /// Delivers sound that was decoded behind a break.
+  private func deliverHeld(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
+    guard var sound = held else { return 0 }
+    (format, isWaiting) = (sound.format, false)
+    if sound.delivered == 0 { mark(sound.time) }
+    let room = buffer.count / format.channels * format.channels
+    let part = sound.samples[sound.delivered...].prefix(room)
+    _ = buffer.update(fromContentsOf: part)
+    sound.delivered += part.count
+    held = sound.delivered < sound.samples.count ? sound : nil
+    let count = part.count / format.channels
+    delivered += Double(count) / Double(format.sampleRate)
+    return count
+  }
+
+  /// Decodes the next sound, which begins at `start` then.
+  private func decode(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while true {
       if let count = try decoder?.read(into: buffer), count > 0, let decoder {
         format = decoder.format
@@ -59,28 +186,21 @@ final class StreamDecoder: LiveDecoder {
   /// Leaves out what is not heard of `count` frames that were decoded.
   /// - Returns: the number left, from the start of `buffer`.
   private func cut(_ count: Int, of buffer: UnsafeMutableBufferPointer<Float>) -> Int {
-    let start = time
+    start = time
     time = time + StreamTime(samples: count, sampleRate: format.sampleRate)
-    var range = 0..<count
-    if let heard = self.buffer.heard {
-      let rate = Double(format.sampleRate)
-      func frames(until end: StreamTime) -> Int {
-        Int(max(0, min(Double(count), ((end - start).seconds * rate).rounded())))
-      }
-      let end = heard.end.map(frames) ?? count
-      range = min(frames(until: heard.start), end)..<end
+    guard let heard = self.buffer.heard else { return count }
+    let rate = Double(format.sampleRate)
+    func frames(until end: StreamTime) -> Int {
+      Int(max(0, min(Double(count), ((end - start).seconds * rate).rounded())))
     }
+    let end = heard.end.map(frames) ?? count
+    let range = min(frames(until: heard.start), end)..<end
     guard !range.isEmpty else { return 0 }
-    if !isMarked {
-      isMarked = true
-      let skipped = StreamTime(samples: range.lowerBound, sampleRate: format.sampleRate)
-      map.mark(delivered: delivered, time: start + skipped)
-    }
+    start = start + StreamTime(samples: range.lowerBound, sampleRate: format.sampleRate)
     if range.lowerBound > 0 {
       let samples = range.lowerBound * format.channels..<range.upperBound * format.channels
       _ = buffer.update(fromContentsOf: Array(buffer[samples]))
     }
-    delivered += Double(range.count) / Double(format.sampleRate)
     return range.count
   }
 

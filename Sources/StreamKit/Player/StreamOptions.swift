@@ -23,9 +23,17 @@ public struct StreamOptions: Sendable {
   public var dataTimeout = Duration.seconds(20)
   /// The time for which it is received while it is paused; zero for ever. Counts anew when it is changed.
   public var pauseTimeout = Duration.seconds(300)
-  /// Sound that is buffered before it plays; nil for 1 s behind a burst, 2 s without one, and twice as much each time
-  /// it ran dry, up to 10 s.
+  /// Sound that is buffered before it plays; nil for the rule of `PlayerWait`.
   public var bufferWait: Duration?
+  /// The policy of a live player for sound that comes too late.
+  public enum CatchUp: String, Sendable, CaseIterable {
+    /// Plays what comes first, and is live again.
+    case skip
+    /// Plays all that still comes, later.
+    case keep
+  }
+  /// The policy of a live player for sound that comes too late.
+  public var catchUp = CatchUp.skip
   /// True if the URL leads to a file and no station; nil to detect it. From the next `start` on.
   public var isFile: Bool?
   /// The sound of a file that is buffered before it plays.

@@ -27,6 +27,7 @@ extension Stream {
     listener = .session(playback)
     // Titles that have come are waited for by the clock of the session from now on.
     followTitles()
+    keepReserve()
     return playback
   }
 
@@ -58,6 +59,8 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
   private let onMoved: () -> Void
   private let levelMap = Lock(LevelMap())
   private let chain: SoundChain
+  /// The pace of its decoders.
+  let pace = PlayPace()
   private(set) weak var stream: Stream?
 
   init(
@@ -84,7 +87,8 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
     let levels = LevelMap()
     levelMap.withLock { $0 = levels }
     return ProcessedDecoder(
-      StreamDecoder(buffer, map: new), chain, levels, deadline: chain.loop.isVirtual ? nil : .init())
+      StreamDecoder(buffer, map: new, pace: pace), chain, levels,
+      deadline: chain.loop.isVirtual ? nil : .init())
   }
 
   /// Continues in another buffer.
@@ -125,20 +129,22 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
 
 /// Maps the sound of a decoder to times of the stream, between the thread that decodes and the loop.
 ///
-/// Sound and stream run alike but where sound is missing, so that a few marks are enough.
+/// Sound and stream run alike but where sound is missing, and where it is stretched, so that a few marks are enough.
 final class PlayMap: Sendable {
   private struct Mark {
     /// Seconds of sound that the decoder had delivered.
     let delivered: Double
     let time: StreamTime
+    /// Seconds of the stream in a second of sound.
+    let pace: Double
   }
 
   private let marks = Lock<[Mark]>([])
 
-  /// The sound behind `delivered` seconds is from `time` on.
-  func mark(delivered: Double, time: StreamTime) {
+  /// The sound behind `delivered` seconds is from `time` on, of which `pace` seconds are in a second of sound.
+  func mark(delivered: Double, time: StreamTime, pace: Double = 1) {
     marks.withLock { marks in
-      marks.append(Mark(delivered: delivered, time: time))
+      marks.append(Mark(delivered: delivered, time: time, pace: pace))
       // What is heard is at most some seconds old.
       if marks.count > 64 { marks.removeFirst() }
     }
@@ -148,7 +154,7 @@ final class PlayMap: Sendable {
   func time(heard: Double) -> StreamTime? {
     marks.withLock { marks in
       guard let mark = marks.last(where: { $0.delivered <= heard }) ?? marks.first else { return nil }
-      return mark.time + StreamTime(seconds: max(0, heard - mark.delivered))
+      return mark.time + StreamTime(seconds: max(0, heard - mark.delivered) * mark.pace)
     }
   }
 }

@@ -223,7 +223,6 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     link = .open(new)
     // Changes while nobody was connected are over.
     _ = schedule.advance(to: now)
-    if PlayerWait.isBurst(burst(of: sound)), tee.buffer?.burstCame() == true { report(.buffered) }
     let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = driver.machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
