@@ -74,8 +74,12 @@ final class Audience {
   }
 
   /// Adds a listener to `programme`.
+  /// - Parameter queue: a recording of what comes.
   @discardableResult
-  func add(_ programme: FrameProgramme, _ seat: Seat, blocks: Int = 150) throws -> Member {
+  func add(
+    _ programme: FrameProgramme, _ seat: Seat, blocks: Int = 150, options: ReceiverOptions = .init(),
+    queue: RecordingQueue? = nil
+  ) throws -> Member {
     let path = "/\(members.count)"
     let model = BurstModel(programme: programme)
     let count = max(seat.preRolls.count, seat.metaints.count, seat.bursts.count, seat.changes.count)
@@ -97,8 +101,8 @@ final class Audience {
     }
     station.answer(path, with: answers)
     let receiver = try Receiver(
-      url: station.url(path), blocks: blocks, network: network,
-      clock: .moved { [clock] in Instant(nanoseconds: Int64(clock.withLock { $0 } * 1e9)) })
+      url: station.url(path), options: options, blocks: blocks, network: network,
+      clock: .moved { [clock] in Instant(nanoseconds: Int64(clock.withLock { $0 } * 1e9)) }, queue: queue)
     let member = Member(seat, path, model, receiver, clock)
     members.append(member)
     return member

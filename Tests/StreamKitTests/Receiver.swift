@@ -20,7 +20,7 @@ final class Receiver: Sendable {
   /// Receives a stream until the buffer is full.
   init(
     url: String, options: ReceiverOptions = .init(), blocks: Int = 150, network: NetworkThread? = nil,
-    clock: ReceiverClock = .loop, lead: StreamTime? = nil
+    clock: ReceiverClock = .loop, lead: StreamTime? = nil, queue: RecordingQueue? = nil
   ) throws {
     var options = options
     options.clock = clock
@@ -34,6 +34,7 @@ final class Receiver: Sendable {
     reception = Lock(nil)
     let tee = FrameTee()
     tee.play(buffer)
+    if let queue { tee.record(queue, back: .zero) }
     let reception = StationReceiver(
       at: try StreamAddress(url), options: options, network: network, tee: tee
     ) { [reported, reportedGaps] event in
@@ -87,6 +88,14 @@ final class Receiver: Sendable {
     var frames: [[UInt8]] = []
     while case .frame(_, let bytes) = buffer.read() { frames.append(bytes) }
     return frames
+  }
+
+  /// The player has nothing left, as all that came has been read.
+  /// - Returns: `false` if there is something to read.
+  func runDry() -> Bool {
+    guard buffer.runDry() else { return false }
+    reception.withLock { $0 }?.playerIsDry()
+    return true
   }
 
   /// A clock that others move has moved.

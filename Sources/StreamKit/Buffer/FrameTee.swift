@@ -35,6 +35,16 @@ final class FrameTee: Sendable {
     fileprivate var headers: (frame: StreamFrame, bytes: [UInt8])?
   }
 
+  /// The part of the player in a frame that comes for all.
+  enum PlayerPart {
+    /// The player gets it as the others do.
+    case same
+    /// The player skips it, or has it already.
+    case none
+    /// The player gets it, behind another discontinuity.
+    case behind(PacketBuffer.Discontinuity)
+  }
+
   private let state = Lock(Outlets())
 
   // MARK: The receiving thread
@@ -178,11 +188,20 @@ extension FrameTee.Outlets {
   /// The buffer that is played; nil for none.
   var player: StreamBuffer? { buffer }
 
+  /// Appends a frame for the player alone.
+  mutating func play(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?
+  ) -> StreamBuffer.Arrival {
+    buffer?.append(frame, bytes, discontinuity) ?? StreamBuffer.Arrival()
+  }
+
   /// Appends a frame; a new `title` begins with it.
-  /// - Parameter generation: in a file, the seek generation of the frame.
+  /// - Parameters:
+  ///   - generation: in a file, the seek generation of the frame.
+  ///   - player: the part of the player in it.
   mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
-    title: StreamTitle? = nil, generation: Int? = nil
+    title: StreamTitle? = nil, generation: Int? = nil, player: FrameTee.PlayerPart = .same
   ) -> StreamBuffer.Arrival {
     if let title, acceptsTitles { note(title) }
     if frame.isHeaders {
@@ -195,7 +214,12 @@ extension FrameTee.Outlets {
     if !queues.isEmpty { record(frame, bytes, gap: gap) }
     defer { time = time + frame.duration }
     guard let buffer else { return StreamBuffer.Arrival(start: time) }
-    let between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
+    var between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
+    switch player {
+    case .same: break
+    case .none: return StreamBuffer.Arrival(start: time)
+    case .behind(let other): between = other
+    }
     var arrival = buffer.append(frame, bytes, between, generation: generation)
     if arrival.isAccepted {
       (missed, missedSound) = (.zero, .zero)

@@ -24,6 +24,8 @@ struct ReceiverOptions: Sendable {
   var liveLead: StreamTime? = StreamTime(seconds: 20)
   /// The highest rate in kbit/s of a version of the stream that is received where there are several.
   var maxBitRate = 320
+  /// The policy of a player for sound that comes too late.
+  var catchUp = StreamOptions.CatchUp.skip
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 

@@ -18,6 +18,8 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   /// Bytes that are held; what is beyond them waits at the server.
   static let limit = 256 * 1024
+  /// The same while a player hears them: all that may come until one of the two is chosen.
+  static let heardLimit = 2 * 1024 * 1024
 
   private struct Held {
     var trial: OverlapTrial
@@ -26,6 +28,9 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     /// The ends of the pieces in `bytes`, and the times of their arrival.
     var pieces: [(end: Int, time: Instant)] = []
     var isPaused = false
+    /// The call for bytes as they come; nil for none.
+    var listener: ((UnsafeRawBufferPointer) -> Void)?
+    var limit: Int { listener == nil ? StandbyConnection.limit : StandbyConnection.heardLimit }
   }
 
   private enum State {
@@ -60,6 +65,21 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
   var hasSound: Bool {
     guard case .holding(let held) = state else { return false }
     return held.trial.finding != .none
+  }
+
+  /// Has the bytes that follow passed to `listener` too, as they come.
+  /// - Returns: the head and what is held; nil if nothing is, or somebody listens.
+  func listen(
+    _ listener: @escaping (UnsafeRawBufferPointer) -> Void
+  ) -> (head: HTTPResponse, bytes: [UInt8])? {
+    guard hasSound, case .holding(var held) = state, let head = held.head, held.listener == nil else {
+      return nil
+    }
+    let wasPaused = held.isPaused
+    (held.listener, held.isPaused) = (listener, false)
+    state = .holding(held)
+    if wasPaused { transfer?.resume() }
+    return (head, held.bytes)
   }
 
   /// Ends it, with what it holds.
@@ -122,9 +142,10 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
       if before != .joins { held.trial.receive(bytes, at: Double(now.nanoseconds) / 1e9) }
       held.bytes += bytes
       held.pieces.append((held.bytes.count, now))
-      held.isPaused = held.bytes.count >= Self.limit
-      let (finding, isPaused) = (held.trial.finding, held.isPaused)
+      held.isPaused = held.bytes.count >= held.limit
+      let (finding, isPaused, listener) = (held.trial.finding, held.isPaused, held.listener)
       state = .holding(held)
+      listener?(bytes)
       if case .notAudio(let found) = finding { return fail(.noAudio(found, from: url)) }
       if before == .none, finding != .none { report(.sound) }
       if before != .joins, finding == .joins { report(.joins) }

@@ -99,10 +99,11 @@ extension StationReceiver {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
-      report(.reconnected(gap: 0, stitched: true, overlap: overlap))
+      if detour == nil { report(.reconnected(gap: 0, stitched: true, overlap: overlap)) }
     case .gap(let seconds):
       discontinuity = .gap(seconds: seconds)
-      report(.reconnected(gap: seconds, stitched: false, overlap: 0))
+      // On a detour, the player has told of what it skips.
+      if detour == nil { report(.reconnected(gap: seconds, stitched: false, overlap: 0)) }
     }
     var isAccepted = true
     stitcher.release { frame, bytes in
@@ -128,7 +129,9 @@ extension StationReceiver {
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
     into outlets: inout FrameTee.Outlets
   ) -> Bool {
-    let arrival = outlets.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
+    let (part, isOnDetour) = (part(of: outlets.player, in: frame), detour != nil)
+    let arrival = outlets.append(
+      frame, bytes, discontinuity, title: title.map { StreamTitle($0) }, player: part)
     hasDelivered = true
     discontinuity = nil
     guard arrival.isAccepted else {
@@ -137,7 +140,7 @@ extension StationReceiver {
       return false
     }
     if arrival.isEnough { reportEnough() }
-    if let title { report(.metadata(title, at: arrival.start)) }
+    if let title, !isOnDetour { report(.metadata(title, at: arrival.start)) }
     return true
   }
 

@@ -9,10 +9,13 @@ extension StationReceiver {
       standby = StandbyConnection(try request(address), on: network, trial, clock: clock) {
         [unowned self] event in
         switch event {
-        case .sound: driver.perform(driver.machine.standbyReceived(isUrgent: isUrgent, at: now))
+        case .sound:
+          driver.perform(driver.machine.standbyReceived(isUrgent: isUrgent, at: now))
+          beginDetour()
         case .joins: driver.perform(driver.machine.standbyJoins(at: now))
         case .failed(let error, let retryAfter):
           standby = nil
+          detour?.isFed = false
           driver.machine.standbyEnded(error, retryAfter: retryAfter, at: now)
           driver.arm()
         }
@@ -23,6 +26,7 @@ extension StationReceiver {
   func disconnectStandby() {
     standby?.cancel()
     standby = nil
+    detour?.isFed = false
   }
 
   /// Ends the stalled transfer; the bytes that the second one brought are received with the times at which they came.
@@ -30,6 +34,7 @@ extension StationReceiver {
     driver.disconnect()
     guard let standby else { return }
     self.standby = nil
+    detour?.isFed = false
     if !standby.hasSound { report(.connecting) }
     expectAnswer()
     driver.adopt(standby.transfer, for: self)

@@ -27,6 +27,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   let driver: ConnectionDriver
   /// The connection beside a transfer that has stalled.
   var standby: StandbyConnection?
+  /// The detour of the player; nil while it gets what the recordings get.
+  var detour: PlayerDetour?
   var head: HTTPResponse?
   var body = Body.done
   var sound = ReceivedSound()
@@ -93,6 +95,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       self.setSearchTime()
       if let action = self.stitcher.decide(at: self.seconds) { self.resolve(action) }
       self.driver.perform(self.isUrgent ? self.driver.machine.playerIsDry(at: self.now) : [])
+      self.beginDetour()
     }
   }
 
@@ -124,9 +127,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   // MARK: Connections
 
-  /// True if nobody can wait for sound that may still come. A join that comes too early is heard for a moment, but
+  /// True if nobody waits for sound that may still come. A join that comes too early is heard for a moment, but
   /// recorded for ever.
-  var isUrgent: Bool { tee.isDry && !tee.isRecorded }
+  var isUrgent: Bool { tee.isDry && !tee.isRecorded && options.catchUp == .skip }
 
   func setSearchTime() {
     stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds
@@ -191,6 +194,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     file?.end()
     hls?.end()
     disconnectStandby()
+    detour = nil
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {

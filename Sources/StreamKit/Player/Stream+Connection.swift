@@ -101,6 +101,7 @@ extension Stream {
     settings.dataTimeout = options.dataTimeout
     settings.encoding = options.metadataEncoding
     settings.maxBitRate = options.maxBitRate
+    settings.catchUp = options.catchUp
     settings.clock = options.clock
     settings.isRaw = options.kind == .raw
     settings.isFile = options.isFile
