@@ -132,6 +132,8 @@ extension LookCommand {
     let (speakers, available, groups): (Int, Int, Int)
     /// `true` for the speakers of the demonstration house.
     let isInvented: Bool
+    /// The loss of the connection to the speakers in words; nil while it stands.
+    let loss: String?
     /// Sources that play or are paused, a line for each session; nil when only another process knows them.
     let playing: [String]?
     let stateFolder: String?
@@ -147,6 +149,7 @@ extension LookCommand {
         devices.count, devices.count { $0.isAvailable }, view.house.groups.count
       )
       isInvented = view.house.isInvented
+      loss = view.house.loss
       playing = view.owner.map(\.playing) ?? []
       stateFolder = UserFolders.state
       self.configuration = file ?? EngineSetup.userFile()
@@ -163,6 +166,7 @@ extension LookCommand {
         status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
       )
       isInvented = status["invented"]?.bool == true
+      loss = status["loss"]?.text
       playing = (status["playing"]?.elements ?? []).map { playing in
         let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
         return
@@ -183,7 +187,7 @@ extension LookCommand {
         ("speakers", .number(speakers)), ("available", .number(available)), ("groups", .number(groups)),
         ("playing", playing.map { .array($0.map { .string($0) }) } ?? .null),
         ("state_folder", .optional(stateFolder)), ("configuration", .optional(configuration)),
-        ("invented", .bool(isInvented)),
+        ("invented", .bool(isInvented)), ("loss", .optional(loss)),
       ])
     }
 
@@ -195,6 +199,7 @@ extension LookCommand {
       let rooms = groups == 1 ? "1 group" : "\(groups) groups"
       let invented = isInvented ? "; invented, `roomtone help configuration` says how to name your own" : ""
       table.add(["Speakers", "\(speakers) in \(rooms), \(available) available\(invented)"])
+      if let loss { table.add(["", loss]) }
       table.add([
         "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
       ])

@@ -85,6 +85,79 @@ struct WhyTests {
       ])
   }
 
+  @Test("the way back from an interruption is a change of each of its speakers")
+  func interruption() throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        bath:mute()
+        local hall = speaker.device 'Bedroom Left'
+        local function play() task.sleep(1) end
+        speaker.interrupt { devices = { kitchen, bath, hall }, name = 'gong', volume = 40, play = play }
+        task.sleep(1)
+        for _, change in ipairs(speaker.history { kind = "volume" }) do print(change.name, change.from, change.to) end
+        for _, change in ipairs(speaker.history { kind = "mute" }) do print(change.name, change.from, change.to) end
+        why 'Kitchen'
+        """)
+    check(
+      outcome.lines + outcome.failures.map(\.description),
+      [
+        "Kitchen\t22\t40", "Bathroom\t0\t40", "Bedroom Left\t18\t40", "Kitchen\t40\t22", "Bedroom Left\t40\t18",
+        "Bathroom\t20\t20", "Bathroom\t40\t20", "Kitchen is at 22 (was 40)",
+        #"  00:00:01  the end of interruption "gong", by interrupt at test.lua:7, by test.lua, started 00:00:00"#,
+        #"  00:00:00  before that, 40: interruption "gong", by interrupt at test.lua:7, by test.lua, started 00:00:00"#,
+        "Nothing plays in Kitchen",
+        "  00:00:01  leaves its session: test.lua:7  interrupt(), by test.lua, started 00:00:00",
+      ])
+  }
+
+  @Test("the state decides: what a closed session or an earlier process has set is not stated as present")
+  func states() throws {
+    let closed = try EngineHarness().run(
+      Self.head + """
+        local s = speaker.session { name = 'tea', devices = kitchen }
+        s:set_eq { [31] = 6 } s:set_gain(-6) task.sleep(1) s:close() task.sleep(1) why 'Kitchen'
+        """)
+    check(
+      closed.lines,
+      [
+        "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
+        "  00:00:01  leaves its session: test.lua:5  close(), by test.lua, started 00:00:00",
+      ])
+    let reset = try EngineHarness().run(
+      Self.head + """
+        kitchen:join() speaker.set_eq { [31] = 6 } speaker.set_eq "flat" speaker.default_session():set_gain(-6)
+        task.sleep(1) why 'Kitchen'
+        """)
+    check(
+      Array(reset.lines.dropFirst(4)),
+      [
+        "Kitchen has gain -6 dB, before 0",
+        "  00:00:00  test.lua:4  set_gain(), by test.lua, started 00:00:00",
+      ])
+    let folder = try TemporaryFolder()
+    var harness = try EngineHarness()
+    harness.history = folder.file("history.db")
+    _ = try harness.run(
+      Self.head + """
+        kitchen:set_volume(7) kitchen:set_name 'Galley' kitchen:join() kitchen:set_balance(2)
+        speaker.set_eq { [31] = 6 } speaker.default_session():set_gain(-6)
+        speaker.play 'long.wav' task.sleep(1) speaker.house():unplug(kitchen) task.sleep(1)
+        """)
+    // A house that keeps nothing: its speakers are as they were made.
+    harness.start = EngineHarness.monday.advanced(by: .seconds(3600))
+    let later = try harness.run(Self.head + "why(kitchen) kitchen:join() task.sleep(1) why(kitchen)")
+    check(
+      later.lines,
+      [
+        "Kitchen is at 22", "  no change to it is known",
+        "  00:00:00  before that, 7: test.lua:4  set_volume(7), by test.lua, started 00:00:00",
+        "Kitchen is at 22", "  no change to it is known",
+        "  00:00:00  before that, 7: test.lua:4  set_volume(7), by test.lua, started 00:00:00",
+        #"Kitchen is in session "default""#,
+        "  01:00:00  joins session \"default\": test.lua:4  join(), by test.lua, started 01:00:00",
+      ])
+  }
+
   @Test("history lists changes with their causes, of a speaker, a time and a kind")
   func history() throws {
     let outcome = try EngineHarness().run(

@@ -8,8 +8,8 @@ extension ChangeLog {
   /// Records the changes of an open house. To be called before any other listener subscribes, so that `delivered` is the
   /// cause of each event for them.
   public func follow(_ house: House) {
-    (origins, emitted) = (ChangeOrigins(), EmittedCauses())
-    for device in house.devices { origins.know(device) }
+    (origins, emitted, houseBegan) = (ChangeOrigins(), EmittedEvents(), loop.wallNow)
+    for device in house.devices { _ = origins[device] }
     for session in house.sessions { _ = members(session) }
     // The house holds the log, and the log no house.
     house.onCommand { [self] in origins.keep($0, by: current, at: loop.now) }
@@ -23,7 +23,9 @@ extension ChangeLog {
       wantsSeconds: false,
       where: { [self] event in
         if event.kind == .time { return false }
-        if event.kind != .volume { emitted.append(current) }
+        if event.kind != .volume { emitted.append(current, event.device) }
+        // Its level is the one that it comes with.
+        if case .device(let device, .added) = event { _ = origins[device] }
         return true
       }
     ) { [self, weak house] event in
@@ -83,6 +85,11 @@ extension ChangeLog {
       add(.suspend, session, detail: by.name, interruption(by, house))
     case .suspension(.resumed, let session, let by):
       add(.resume, session, detail: by.name, interruption(by, house))
+    case .error(_, let message, nil, nil):
+      // The speakers are away from the same moment on: their events are delivered in this turn.
+      origins.loss = message
+      loop.next { [weak self] in self?.origins.loss = nil }
+      delivered = Cause(.driver, house.driverName, detail: message, at: loop.wallNow)
     case .error(let code, let message, let device, let session):
       origins.failures[session?.id ?? 0] = "\(message) (\(code))"
       delivered = device.flatMap { origins[$0].move }
@@ -119,13 +126,18 @@ extension ChangeLog {
     let speaker = origins[device]
     let (wasVolume, wasMuted) = (speaker.volume, speaker.isMuted)
     (speaker.volume, speaker.isMuted) = (volume, isMuted)
-    var cause =
+    func command() -> Cause? {
       speaker.level(at: loop.now)
-      ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
-    if levelCause != nil {
-      cause = interruption(
-        speaker.interruption ?? device.session?.name, isRestoring: levelCause == .restored, cause)
+        ?? Cause(house.driverName == "house" ? .driver : .controller, house.driverName, at: loop.wallNow)
     }
+    let cause: Cause? =
+      switch levelCause {
+      case .controller: controller(house)
+      case .interruption, .restored:
+        interruption(
+          speaker.interruption ?? device.session?.name, isRestoring: levelCause == .restored, command())
+      case nil: command()
+      }
     if isMuted, !wasMuted {
       add(.mute, device, from: .number(wasVolume), to: .number(volume), cause)
     } else if wasMuted, !isMuted, volume == wasVolume {
@@ -153,28 +165,39 @@ extension ChangeLog {
       .interruption, name ?? "", detail: isRestoring ? "restored" : nil, at: loop.wallNow, parent: parent)
   }
 
+  /// Returns another client of the speakers as a cause.
+  private func controller(_ house: House) -> Cause {
+    Cause(.controller, house.driverName, at: loop.wallNow)
+  }
+
   private func receive(_ device: Device, _ reason: DeviceReason, _ house: House) {
-    let before = origins[device]
-    func edited() -> Cause? {
-      before.edit(reason, at: loop.now) ?? Cause(.driver, house.driverName, at: loop.wallNow)
+    let (before, now) = (origins[device], emitted.current?.state ?? SpeakerState(device))
+    func itself(_ detail: String? = nil) -> Cause {
+      Cause(.driver, house.driverName, detail: detail, at: loop.wallNow)
     }
-    let itself = { [loop] in Cause(.driver, house.driverName, at: loop.wallNow) }
+    let other = house.events.isByController ? controller(house) : nil
+    func edited() -> Cause? { other ?? (before.edit(reason, at: loop.now) ?? itself()) }
+    if let other, reason == .joined || reason == .left { before.move = other }
     switch reason {
-    case .joined: add(.join, device, to: .text(device.session?.name ?? ""), emitter ?? before.move)
-    case .left: add(.leave, device, emitter ?? before.move ?? itself())
-    case .renamed: add(.name, device, from: .text(before.name), to: .text(device.name), edited())
+    case .joined: add(.join, device, to: .text(now.session), other ?? emitter ?? before.move)
+    case .left: add(.leave, device, other ?? emitter ?? before.move ?? itself())
+    case .renamed: add(.name, device, from: .text(before.name), to: .text(now.name), edited())
     case .regrouped:
-      guard before.group != device.groupName else { break }
-      add(.group, device, from: .text(before.group), to: .text(device.groupName), edited())
-    case .role: add(.role, device, to: .text(device.role.rawValue), edited())
-    case .balance: add(.balance, device, to: .number(device.balance), edited())
-    case .available: add(.back, device, emitter ?? itself())
-    case .unavailable: add(.away, device, emitter ?? itself())
-    case .added: add(.added, device, emitter ?? itself())
-    case .removed: add(.removed, device, emitter ?? itself())
+      guard before.group != now.group else { break }
+      add(.group, device, from: .text(before.group), to: .text(now.group), edited())
+    case .role: add(.role, device, to: .text(now.role), edited())
+    case .balance: add(.balance, device, to: .number(now.balance), edited())
+    case .available:
+      add(.back, device, emitter ?? itself(before.isLost ? "the connection is back" : nil))
+      before.isLost = false
+    case .unavailable:
+      before.isLost = origins.loss != nil
+      add(.away, device, emitter ?? itself(origins.loss))
+    case .added: add(.added, device, other ?? emitter ?? itself())
+    case .removed: add(.removed, device, other ?? emitter ?? itself())
     case .wifi, .playing: return
     }
-    if reason == .removed { origins.forget(device) } else { origins.know(device) }
+    if reason == .removed { origins.forget(device) } else { origins.know(device, now) }
   }
 
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
@@ -185,9 +208,7 @@ extension ChangeLog {
     case .gain(let from, let to, _): add(.gain, session, from: .decimal(from), to: .decimal(to), cause)
     case .gainEnd: break
     case .equalizer(let gains):
-      add(
-        .equalizer, session, to: .text(gains.decibels.map { "\(Int($0.rounded()))" }.joined(separator: " ")),
-        cause)
+      add(.equalizer, session, to: ChangeText.value(of: gains), cause)
     case .seek(let frame): add(.seek, session, to: .number(frame / session.format.sampleRate), cause)
     case .interruption(let isBeginning, let ids, _):
       for device in house.devices where isBeginning && ids.contains(device.id) {

@@ -30,16 +30,18 @@ public final class ChangeLog {
   private var unsaved: [Int] = []
   private var timer: LoopTimer?
   var origins = ChangeOrigins()
-  var emitted = EmittedCauses()
+  var emitted = EmittedEvents()
+  /// The moment at which the house that is open was opened, or was the last time.
+  public internal(set) var houseBegan: WallTime
   /// The cause of the task that has emitted the event that is delivered now; nil for none. Not for levels, which have the
   /// causes of their commands.
-  var emitter: Cause? { emitted.current }
+  var emitter: Cause? { emitted.current?.cause }
   var jobs = JobOrigins()
 
   /// A log without changes.
   /// - Parameter archive: keeps the changes, also of processes before; nil for memory alone.
   public init(loop: EventLoop, archive: ChangeArchive? = nil) {
-    (self.loop, self.archive, began) = (loop, archive, loop.wallNow)
+    (self.loop, self.archive, began, houseBegan) = (loop, archive, loop.wallNow, loop.wallNow)
     archive?.onFailure = { [weak self] in self?.onLog($0) }
   }
 

@@ -1,3 +1,4 @@
+internal import AudioCore
 internal import EventLoop
 internal import HeadsetKit
 internal import SpeakerKit
@@ -24,7 +25,9 @@ final class ChangeOrigins {
     fileprivate var level: Command?
     fileprivate var edits: [DeviceReason: Command] = [:]
     /// The cause of its last move to or from a session.
-    fileprivate(set) var move: Cause?
+    var move: Cause?
+    /// `true` from the loss of the house's connection, which has taken the speaker away, until it is back.
+    var isLost = false
     /// The name of its last interruption; nil before the first.
     var interruption: String?
     var volume: Int
@@ -52,6 +55,8 @@ final class ChangeOrigins {
   private var pending: [Cause?] = []
   private var sounds: [SessionID: Command] = [:]
   private var headsets: [ObjectIdentifier: Command] = [:]
+  /// The loss of the connection to all speakers that is being delivered now; nil for none.
+  var loss: String?
   /// The last failure of each session.
   var failures: [SessionID: String] = [:]
   /// The ids of the last speakers of each session.
@@ -65,11 +70,10 @@ final class ChangeOrigins {
     return speaker
   }
 
-  /// Keeps the present state of a speaker.
-  func know(_ device: Device) {
+  /// Keeps the name and the group of a speaker. Not its level: a later event reports the change of that.
+  func know(_ device: Device, _ state: SpeakerState) {
     let speaker = self[device]
-    (speaker.volume, speaker.isMuted) = (device.volume, device.isMuted)
-    (speaker.name, speaker.group) = (device.name, device.groupName)
+    (speaker.name, speaker.group) = (state.name, state.group)
   }
 
   /// Drops the record of a speaker that is gone.
@@ -112,15 +116,40 @@ final class ChangeOrigins {
   func sound(_ session: Session) -> Cause? { sounds[session.id]?.cause }
 }
 
-/// The causes in whose tasks events of a house other than levels were emitted, which are delivered later.
-struct EmittedCauses {
-  /// The causes of events that are not delivered yet, in order.
-  private var waiting: [Cause?] = []
-  /// The cause of the event that was delivered last, or is now; nil for none.
-  private(set) var current: Cause?
+/// The properties of a speaker at the moment of an event, which later changes may have replaced when it is delivered.
+struct SpeakerState {
+  let name: String
+  let group: String
+  let role: String
+  let balance: Int
+  /// The name of its session; empty for none.
+  let session: String
 
-  /// Adds the cause of an event that is emitted now.
-  mutating func append(_ cause: Cause?) { waiting.append(cause) }
+  /// The present properties of a speaker.
+  init(_ device: Device) {
+    (name, group, role) = (device.name, device.groupName, device.role.rawValue)
+    (balance, session) = (device.balance, device.session?.name ?? "")
+  }
+}
+
+/// The circumstances in which events of a house other than levels were emitted, which are delivered later.
+struct EmittedEvents {
+  struct Event {
+    /// The cause in whose task it was emitted; nil for none.
+    let cause: Cause?
+    /// The speaker of the event at that moment; nil for none.
+    let state: SpeakerState?
+  }
+
+  /// The events that are not delivered yet, in order.
+  private var waiting: [Event] = []
+  /// The event that was delivered last, or is now; nil before the first.
+  private(set) var current: Event?
+
+  /// Adds an event that is emitted now.
+  mutating func append(_ cause: Cause?, _ device: Device?) {
+    waiting.append(Event(cause: cause, state: device.map { SpeakerState($0) }))
+  }
 
   /// Makes the next event the one that is delivered now.
   mutating func advance() { current = waiting.isEmpty ? nil : waiting.removeFirst() }

@@ -1,3 +1,4 @@
+internal import AudioCore
 public import EventLoop
 public import Scheduling
 
@@ -88,6 +89,16 @@ public struct ChangeText {
     }
   }
 
+  /// Returns the equalizer or the gain of a session in words: `has gain -6 dB`.
+  func state(_ kind: Change.Kind, _ value: Change.Value) -> String {
+    kind == .gain ? "has gain \(text(value)) dB" : "has equalizer \(text(value))"
+  }
+
+  /// Returns the gains of an equalizer as changes have them.
+  static func value(of gains: EqualizerGains) -> Change.Value {
+    .text(gains.decibels.map { "\(Int($0.rounded()))" }.joined(separator: " "))
+  }
+
   private func text(_ value: Change.Value) -> String {
     switch value {
     case .none: ""
@@ -153,7 +164,7 @@ public struct ChangeText {
       case .controller: text += (isFirst ? "" : "by ") + "another client (\(cause.name))"
       case .person: text += (isFirst ? "" : "by ") + "person at \(cause.name)"
       case .start: text += (isFirst ? "" : "by ") + "\(cause.script ?? cause.name), started \(time(cause.at))"
-      case .driver: text += "by itself"
+      case .driver: text += cause.detail ?? "by itself"
       }
     }
     return text

@@ -1,3 +1,4 @@
+internal import AudioCore
 public import EventLoop
 public import Scheduling
 public import SpeakerKit
@@ -18,8 +19,8 @@ public struct Why {
   private static let most = 8
   private static let levels: Set<Change.Kind> = [.volume, .mute, .unmute]
   private static let places: Set<Change.Kind> = [.join, .leave]
-  private static let others: [Set<Change.Kind>] = [
-    [.name], [.group], [.role], [.balance], [.away, .back], [.equalizer], [.gain], [.refused],
+  private static let properties: [Set<Change.Kind>] = [
+    [.name], [.group], [.role], [.balance], [.away, .back],
   ]
 
   private let changes: ChangeLog
@@ -92,36 +93,79 @@ public struct Why {
 
   private func answer(_ devices: [Device]) -> [String] {
     devices.flatMap { device in
-      var lines = section(level(device), latest(Self.levels, of: device), before: true)
+      let levels = latest(Self.levels, of: device)
+      var lines = section(
+        level(device), levels, before: true, isPresent: levels.last.map { isLevel($0, of: device) })
       let (headline, kinds) = sound(device)
-      var sounds = latest(kinds, of: device)
+      var sounds = latest(kinds, of: device, since: changes.houseBegan)
       // A speaker leaves what an interruption silences.
       if sounds.count == 2, sounds[1].kind == .leave, sounds[0].kind == .suspend, sounds[0].at == sounds[1].at
       {
         sounds.removeLast()
       }
       lines += section(headline, sounds, before: false)
-      let places = latest(Self.places, of: device)
+      let places = latest(Self.places, of: device, since: changes.houseBegan)
       if places.last?.number != sounds.last?.number { lines += section(place(device), places, before: false) }
-      for kinds in Self.others {
+      for kinds in Self.properties {
         let found = latest(kinds, of: device)
-        // A refusal is of interest for a day.
-        let isOld =
-          kinds == [.refused]
-          && (found.last?.until.duration(to: changes.loop.wallNow) ?? .zero) > .seconds(86_400)
-        if let last = found.last, !isOld {
-          lines += section("\(device.name) \(text.what(last))", found, before: false, isSaid: true)
-        }
+        if let last = found.last, isProperty(last, of: device) { lines += section(last, device, found) }
+      }
+      if let session = device.session {
+        lines += sound(.equalizer, ChangeText.value(of: session.equalizer), of: session, device)
+        lines += sound(.gain, .decimal(session.gain), of: session, device)
+      }
+      let refusals = latest([.refused], of: device)
+      // A refusal is of interest for a day.
+      if let last = refusals.last, last.until.duration(to: changes.loop.wallNow) <= .seconds(86_400) {
+        lines += section(last, device, refusals)
       }
       return lines
     }
   }
 
   /// Returns the last two changes of some kinds of a speaker, or of a session that it was in, the newest at the end.
-  private func latest(_ kinds: Set<Change.Kind>, of device: Device) -> [Change] {
+  /// - Parameter since: the earliest moment; nil for any.
+  private func latest(_ kinds: Set<Change.Kind>, of device: Device, since: WallTime? = nil) -> [Change] {
     var filter = ChangeFilter()
-    (filter.speakers, filter.kinds, filter.limit) = ([device.id], kinds, 2)
+    (filter.speakers, filter.kinds, filter.limit, filter.since) = ([device.id], kinds, 2, since)
     return changes.history(filter)
+  }
+
+  /// Returns `true` if the level of a speaker is the one of its last change: nobody has set another one while no process
+  /// kept the changes.
+  private func isLevel(_ change: Change, of device: Device) -> Bool {
+    change.kind == .mute ? device.isMuted : change.to == .number(device.volume)
+  }
+
+  /// Returns `true` if a property of a speaker is as its last change says.
+  private func isProperty(_ change: Change, of device: Device) -> Bool {
+    switch change.kind {
+    case .name: change.to == .text(device.name)
+    case .group: change.to == .text(device.groupName)
+    case .role: change.to == .text(device.role.rawValue)
+    case .balance: change.to == .number(device.balance)
+    case .away: !device.isAvailable
+    case .back: device.isAvailable
+    default: false
+    }
+  }
+
+  /// Returns the lines about the equalizer or the gain of a speaker's session; none for a flat one, and for 0 dB.
+  private func sound(
+    _ kind: Change.Kind, _ value: Change.Value, of session: Session, _ device: Device
+  ) -> [String] {
+    guard value != ChangeText.value(of: .flat), value != .decimal(0) else { return [] }
+    var filter = ChangeFilter()
+    (filter.name, filter.kinds, filter.limit, filter.since) = (session.name, [kind], 1, changes.houseBegan)
+    let found = changes.history(filter)
+    // Another session of this name may have been the one.
+    if let last = found.last, last.to == value { return section(last, device, found) }
+    return section("\(device.name) \(text.state(kind, value))", [], before: true)
+  }
+
+  /// Returns the lines about a change that is the present state of a speaker.
+  private func section(_ change: Change, _ device: Device, _ found: [Change]) -> [String] {
+    section("\(device.name) \(text.what(change))", found, before: false, isSaid: true)
   }
 
   private func level(_ device: Device) -> String {
@@ -144,11 +188,16 @@ public struct Why {
   }
 
   /// Returns a headline with the cause of the last change; without a change nothing, unless it is a level's.
+  /// - Parameter isPresent: `false` if the last change has not led to the present state; nil for `true`.
   private func section(
-    _ headline: String, _ found: [Change], before showsBefore: Bool, isSaid: Bool = false
+    _ headline: String, _ found: [Change], before showsBefore: Bool, isSaid: Bool = false,
+    isPresent: Bool? = nil
   ) -> [String] {
     guard let last = found.last else {
       return showsBefore ? [headline, "  no change of it is known"] : []
+    }
+    guard isPresent != false else {
+      return [headline, "  no change to it is known", earlier(last)]
     }
     let was = last.kind == .volume ? before(last) : ""
     var lines = [
@@ -156,12 +205,16 @@ public struct Why {
       "  \(text.time(last.at))  \(cause(last, showsBefore || isSaid ? nil : text.what(last)))",
     ]
     if showsBefore, found.count > 1 {
-      let previous = found[0]
-      let value = if case .number(let number) = previous.to { "\(number)" } else { text.what(previous) }
-      let shown = previous.kind == .mute ? "muted" : value
-      lines.append("  \(text.time(previous.at))  before that, \(shown): \(cause(previous, nil))")
+      lines.append(earlier(found[0]))
     }
     return lines
+  }
+
+  /// Returns the line about a level before the present one.
+  private func earlier(_ change: Change) -> String {
+    let value = if case .number(let number) = change.to { "\(number)" } else { text.what(change) }
+    let shown = change.kind == .mute ? "muted" : value
+    return "  \(text.time(change.at))  before that, \(shown): \(cause(change, nil))"
   }
 
   private func before(_ change: Change) -> String {

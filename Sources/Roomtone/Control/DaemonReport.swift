@@ -21,7 +21,7 @@ struct DaemonReport {
       ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
       ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
       ("house", .string(house == nil ? "closed" : "open")),
-      ("driver", .optional(house?.driverName)),
+      ("driver", .optional(house?.driverName)), ("loss", .optional(house?.loss)),
       ("output", .string(engine.options.configuration.outputText)),
       ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),

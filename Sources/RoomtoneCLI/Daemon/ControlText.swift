@@ -19,6 +19,7 @@ enum ControlText {
       "House",
       "\(status["house"]?.text ?? ""), output \(status["output"]?.text ?? ""), \(speakers) \(invented)speakers",
     ])
+    if let loss = status["loss"]?.text { table.add(["", loss]) }
     let playing = (status["playing"]?.elements ?? []).map { playing in
       "\(playing["title"]?.text ?? "") in \(rooms(of: playing))"
         + (playing["state"]?.text == "paused" ? " (paused)" : "")

@@ -68,6 +68,8 @@ public final class HubDriver: Driver {
   var starts: [Int: Int] = [:]
   /// `true` if the hub was lost when it was to stop.
   var owesStop = false
+  /// The loss of the hub in words; nil while it is connected.
+  public private(set) var loss: String?
 
   /// Time between two requests of the hub's state.
   package var pollTime = Duration.seconds(2)
@@ -239,12 +241,16 @@ public final class HubDriver: Driver {
     player.lost(at: loop.now)
     pendingMoves = [:]
     pollTimer?.cancel()
+    if loss == nil { log(error.message) }
+    loss = error.message
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices { setAvailable(false, index) }
   }
 
   /// Restores the members and the requested levels on a hub that is back; the next poll restores what it plays.
   private func reconnected() {
+    if loss != nil { log("the hub is connected again") }
+    loss = nil
     if owesStop, player.interrupted == nil { link?.request("stop_play") { _ in } }
     owesStop = false
     for device in pendingLevels.keys.sorted() { sendLevel(of: device) }

@@ -113,6 +113,9 @@ public protocol Driver: AnyObject {
   /// The way to more sessions, as a hint of `speaker.no_stream`; nil for none.
   var moreSessionsHint: String? { get }
 
+  /// The loss of the connection to the speakers in words; nil while they can be reached, and for drivers without one.
+  var loss: String? { get }
+
   /// Discovers the speakers and emits reports to `reports` from then on, until `close`.
   /// - Returns: the speakers, in the order in which the house lists them.
   /// - Throws: `SpeakerError`, `AudioError` (`audio.no_output`).
@@ -183,6 +186,8 @@ public protocol Driver: AnyObject {
 extension Driver {
   /// Limit of a driver with the default session only: 1.
   public var sessionLimit: Int { 1 }
+  /// Nil: the speakers are this machine's own.
+  public var loss: String? { nil }
   /// Nil: the limit is fixed.
   public var moreSessionsHint: String? { nil }
   /// `false`: playback continues.

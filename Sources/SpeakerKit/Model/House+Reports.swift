@@ -9,8 +9,12 @@ extension House: DriverReports {
     changed.reserveCapacity(levels.count)
     for level in levels {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
-      if events.isReportedByController { device.levelTouches += 1 }
       let isOther = device.volume != level.volume || device.isMuted != level.isMuted
+      if events.isReportedByController {
+        device.levelTouches += 1
+        // What an interruption has set is no cause any more of what the speaker does by itself.
+        if isOther { device.levelCause = nil }
+      }
       guard isOther || device.levelCause != nil else { continue }
       device.info.volume = level.volume
       device.info.isMuted = level.isMuted

@@ -29,6 +29,8 @@ public final class House {
   public var capabilities: Set<String> { driver.capabilities }
   /// Name of the driver in the configuration.
   public var driverName: String { driver.name }
+  /// The loss of the connection to the speakers in words; nil while it stands.
+  public var loss: String? { driver.loss }
   /// `true` for the demonstration house, whose speakers are invented.
   public var isInvented: Bool { (driver as? HouseDriver)?.isInvented == true }
 

@@ -119,7 +119,7 @@ extension SnapcastDriver {
     for client in old?.clients ?? [] where !found.contains(where: { $0.id == client.id }) {
       devices.removeAll { $0.id == client.id }
       memberships[client.id] = nil
-      reports.deviceRemoved(client.id)
+      reports.byController { reports.deviceRemoved(client.id) }
     }
     for device in found where !devices.contains(where: { $0.id == device.id }) {
       devices.append(device)

@@ -5,6 +5,8 @@ internal import JSONText
 struct Outage {
   /// Time of the loss.
   let since: Instant
+  /// The loss in words.
+  let message: String
   /// `true` if a server has answered since that is not the right one, which was reported.
   var isRefused = false
 }
@@ -60,7 +62,8 @@ extension SnapcastDriver {
     isArranging = false
     // A server that accepts and hangs up before it has answered is lost as it was before.
     guard outage == nil else { return }
-    outage = Outage(since: loop.now)
+    outage = Outage(since: loop.now, message: error.message)
+    log(error.message)
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices where devices[index].isAvailable {
       devices[index].isAvailable = false
@@ -85,6 +88,10 @@ extension SnapcastDriver {
               + missing.map { quoted($0) }.joined(separator: ", "), hint: SnapcastPool.hint))
       }
       link.accept()
+      if let outage {
+        let seconds = Int(outage.since.duration(to: loop.now).inSeconds.rounded())
+        log("the snapserver at \(link.address.text) is connected again, after \(seconds) s")
+      }
       outage = nil
       readSources(of: server)
       adopt(server)
@@ -103,7 +110,8 @@ extension SnapcastDriver {
   private func refuse(_ error: SpeakerError) {
     link?.refuse(error)
     guard outage?.isRefused != true else { return }
-    outage = Outage(since: outage?.since ?? loop.now, isRefused: true)
+    outage = Outage(since: outage?.since ?? loop.now, message: error.message, isRefused: true)
+    log(error.message)
     reports?.failed(error, device: nil, session: nil)
   }
 }

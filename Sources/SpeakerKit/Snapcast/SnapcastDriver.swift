@@ -64,6 +64,8 @@ public final class SnapcastDriver: RenderingDriver {
   var pendingLevels: [String: PendingLevel] = [:]
   /// The loss of the server that has not come back; nil while its state is known.
   var outage: Outage?
+  /// The loss of the server in words; nil while it is connected.
+  public var loss: String? { outage?.message }
   /// Sources of the server's streams by their ids, read on the threads that write to them.
   private let sources = Lock<[String: SnapcastStream.Source]>([:])
   /// `true` while a step of a plan waits for its response, or is scheduled.
