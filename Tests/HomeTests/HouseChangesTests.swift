@@ -67,7 +67,7 @@ private final class RemoteDriver: Driver {
     return log.recent.map { String(text.line($0).drop { $0 != " " }.drop { $0 == " " }) }
   }
 
-  @Test("a level that another client sets soon after an announcement is that client's, as are mutes and names")
+  @Test("what another client changes soon after an announcement is that client's")
   func controller() throws {
     let lines = try history { house, loop in
       let kitchen = try house.device("kitchen")
@@ -99,7 +99,9 @@ private final class RemoteDriver: Driver {
   func moves() throws {
     let lines = try history { house, loop in
       let kitchen = try house.device("kitchen")
-      try await Cause.$current.withValue(Cause(.person, "ctl", at: loop.wallNow)) { try await kitchen.join() }
+      try await Cause.$current.withValue(Cause(.person, "ctl", at: loop.wallNow)) {
+        try await kitchen.join()
+      }
       try await loop.sleep(for: .seconds(1))
       house.byController { _ = house.sessionChanged(nil, ofDevice: "kitchen") }
       house.byController { house.deviceRemoved("bath") }

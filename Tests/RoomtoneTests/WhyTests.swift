@@ -92,7 +92,8 @@ struct WhyTests {
         bath:mute()
         local hall = speaker.device 'Bedroom Left'
         local function play() task.sleep(1) end
-        speaker.interrupt { devices = { kitchen, bath, hall }, name = 'gong', volume = 40, play = play }
+        local devices = { kitchen, bath, hall }
+        speaker.interrupt { devices = devices, name = 'gong', volume = 40, play = play }
         task.sleep(1)
         for _, change in ipairs(speaker.history { kind = "volume" }) do print(change.name, change.from, change.to) end
         for _, change in ipairs(speaker.history { kind = "mute" }) do print(change.name, change.from, change.to) end
@@ -103,10 +104,10 @@ struct WhyTests {
       [
         "Kitchen\t22\t40", "Bathroom\t0\t40", "Bedroom Left\t18\t40", "Kitchen\t40\t22", "Bedroom Left\t40\t18",
         "Bathroom\t20\t20", "Bathroom\t40\t20", "Kitchen is at 22 (was 40)",
-        #"  00:00:01  the end of interruption "gong", by interrupt at test.lua:7, by test.lua, started 00:00:00"#,
-        #"  00:00:00  before that, 40: interruption "gong", by interrupt at test.lua:7, by test.lua, started 00:00:00"#,
+        #"  00:00:01  the end of interruption "gong", by interrupt at test.lua:8, by test.lua, started 00:00:00"#,
+        #"  00:00:00  before that, 40: interruption "gong", by interrupt at test.lua:8, by test.lua, started 00:00:00"#,
         "Nothing plays in Kitchen",
-        "  00:00:01  leaves its session: test.lua:7  interrupt(), by test.lua, started 00:00:00",
+        "  00:00:01  leaves its session: test.lua:8  interrupt(), by test.lua, started 00:00:00",
       ])
   }
 
