@@ -1,15 +1,17 @@
 -- Rings at the door: a chime in the whole house. Music pauses for it, and continues exactly where it was.
 --
---   roomtone run scripts/doorbell.lua                    once, at once
---   roomtone run scripts/doorbell.lua 16:00              every day at this time
+--   roomtone serve                                       in the folder of the daemon: whenever it is told
+--   roomtone ctl trigger doorbell                        tells it: by hand, or from a program at the door
+--   roomtone run scripts/doorbell.lua now                once, at once
 --   roomtone run scripts/doorbell.lua now ~/gong.wav     with another sound
---   roomtone simulate scripts/doorbell.lua 16:00 --for 24h
+--   roomtone simulate scripts/doorbell.lua 16:00 --for 24h   every day at this time
 
 local announce = require "announce"
 local schedule = require "schedule"
 local speaker = require "speaker"
+local trigger = require "trigger"
 
-local TIME = arg[1] or "now"
+local WHEN = arg[1] or "trigger"
 local CHIME = arg[2] or "doorbell.mp3"
 local VOLUME = 28
 
@@ -18,8 +20,11 @@ local function ring()
   announce.play { CHIME, rooms = speaker, volume = VOLUME } -- `speaker` stands for the whole house
 end
 
-if TIME == "now" then
+if WHEN == "now" then
   ring()
+elseif WHEN == "trigger" then
+  trigger.on("doorbell", ring)
+  print 'The bell waits for "roomtone ctl trigger doorbell", in a daemon.'
 else
-  schedule.at(TIME, { days = "daily", name = "doorbell" }, ring)
+  schedule.at(WHEN, { days = "daily", name = "doorbell" }, ring)
 end

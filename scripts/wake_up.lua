@@ -1,16 +1,16 @@
 -- Wakes the bedroom with a rising volume: on weekdays, or now, as the demonstration that ends in the kitchen.
 --
---   roomtone run scripts/wake_up.lua                      the demonstration
+--   roomtone run scripts/wake_up.lua now                  the demonstration
 --   roomtone run scripts/wake_up.lua now song.mp3         with another song
---   roomtone run scripts/wake_up.lua 06:45                an alarm, until it is stopped
---   roomtone run scripts/wake_up.lua 06:45 morning a.mp3  with a station, and a file if that is not there
---   roomtone simulate scripts/wake_up.lua 06:45 --for 24h
+--   roomtone run scripts/wake_up.lua                      an alarm at 06:45, until it is stopped
+--   roomtone run scripts/wake_up.lua 07:15 morning a.mp3  with a station, and a file if that is not there
+--   roomtone simulate scripts/wake_up.lua --for 24h
 
 local alarm = require "alarm"
 local speaker = require "speaker"
 local task = require "task"
 
-local TIME = arg[1] or "now"
+local TIME = arg[1] or "06:45"
 local SOURCES = arg[2] and { table.unpack(arg, 2) } or { "wake_up.mp3" }
 local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
 

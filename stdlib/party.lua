@@ -6,11 +6,13 @@
 --   task.sleep "4h"
 --   birthday:stop()                                       -- every room as it was before
 --
--- All speakers join one session, and so does one that is added to the house during the party. The session
--- continues after the party, for the speakers that it had before. There is one party at a time in a script.
+-- All speakers join one session, and so does one that is added to the house during the party. After the party
+-- the session has the speakers that it had before and plays what it played then: what was started for the
+-- party stops. A party ends with its script, also if that fails. There is one party at a time in a script.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local host = require "roomtone.host"
 local log = require "log"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
@@ -60,6 +62,21 @@ local function add(own, device)
   end
 end
 
+-- Has the session play what it played before the party; silence, if that was nothing.
+local function restore_music(own)
+  local session, is_other = own.session, own.is_other
+  local is_stopped = session:state() == "stopped"
+  if is_stopped then
+    return -- it has ended, or somebody has stopped it
+  elseif own.was == "stopped" then
+    session:stop()
+  elseif is_other then
+    own.music:restore()
+  elseif own.was == "paused" then
+    session:pause()
+  end
+end
+
 -- Restores sessions, with their sources and positions, volumes and mute.
 local function restore(own)
   local _ <close> = object.closing(function() -- also if the house is closed
@@ -70,6 +87,7 @@ local function restore(own)
   for _, device in ipairs(own.added) do
     task.try(device.leave, device) -- one that was removed since has left
   end
+  local _, failure = task.try(restore_music, own)
   local _, err = task.try(own.before.restore, own.before)
   for _, level in ipairs(own.levels) do
     if level.muted then
@@ -79,6 +97,7 @@ local function restore(own)
       fade.volume { level.device, to = level.volume, over = 0 }
     end
   end
+  err = err or failure
   if err then
     error(err, 0)
   end
@@ -87,9 +106,16 @@ end
 local function stop(own)
   if not own.is_over then
     own.is_over = true
-    own.subscription:cancel()
+    for _, subscription in ipairs(own.subscriptions) do
+      subscription:cancel()
+    end
     -- A task of its own: if the calling routine is cancelled, all is restored nevertheless.
-    own.restoring = task.spawn(restore, own)
+    own.restoring = task.spawn(function()
+      local _ <close> = object.closing(function()
+        host.forget_end(own.ending)
+      end)
+      restore(own)
+    end)
   end
   checks.attribute(checks.where(), own.restoring.await, own.restoring)
 end
@@ -102,16 +128,29 @@ function party.start(given)
   end
   is_busy = true
   local _ <close> = object.closing(function() -- also if the routine is cancelled
-    is_busy = own.subscription ~= nil
+    is_busy = own.subscriptions ~= nil
   end)
   own.session = own.session or rooms.session(speaker)
   local devices = checks.attribute(checks.where(), speaker.devices)
   own.levels, own.added = rooms.levels(devices), {}
+  own.was = own.session:state()
+  own.music = speaker.snapshot { devices = own.session.devices }
   own.before = rooms.join(devices, own.session)
   set_volume(own, devices)
-  own.subscription = speaker.on("device", function(event)
-    if event.reason == "added" then
-      add(own, event.device)
+  own.subscriptions = {
+    speaker.on("device", function(event)
+      if event.reason == "added" then
+        add(own, event.device)
+      end
+    end),
+    own.session:on("ended", function()
+      own.is_other = true -- what plays at the end was started during the party
+    end),
+  }
+  own.ending = host.at_end(function()
+    local _, err = task.try(stop, own)
+    if err and err.code ~= "speaker.closed" then
+      log.warn("not all is as before the party", { error = tostring(err) })
     end
   end)
   return (object.new(Party, own))

@@ -8,10 +8,12 @@
 --
 -- After the fade the music stops: the default session, if no other room plays it; else the rooms leave. Then
 -- the volumes are as before the fade, so that the music of the next day is heard. Of two timers that fade a
--- speaker at the same time, the later one controls the volume, and the last to end restores it.
+-- speaker at the same time, the later one controls the volume, and the last to end restores it. A timer ends
+-- with its script, as by `cancel`: the music goes on at its volume.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local host = require "roomtone.host"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
@@ -125,10 +127,16 @@ local function stop(devices)
   end
 end
 
+-- Ends the object of a timer.
+local function close(own)
+  host.forget_end(own.ending)
+  object.close(own)
+end
+
 local function run(own)
   task.sleep(math.max(0, own.begins - task.now()))
   if not speaker.is_open() then
-    return object.close(own)
+    return close(own)
   end
   local devices = own.rooms or speaker.default_session().devices
   begin(own, devices)
@@ -136,12 +144,12 @@ local function run(own)
   task.sleep(own.fade)
   if not speaker.is_open() then
     restore(own)
-    return object.close(own)
+    return close(own)
   end
   stop(devices)
   restore(own)
   object.emit(own, "done", { timer = own.object })
-  object.close(own)
+  close(own)
 end
 
 -- Postpones the end, and returns true; false if the timer has ended. During the fade, the volumes return and
@@ -164,18 +172,22 @@ function Timer.methods.extend(own, time)
   return true
 end
 
-function Timer.methods.cancel(own)
+local function cancel(own)
   if not own.is_closed then
     own.routine:cancel()
     restore(own)
-    object.close(own)
+    close(own)
   end
 end
+Timer.methods.cancel = cancel
 
 function sleep_timer.start(given)
   local own = options.check("start", given, OPTIONS, { "after" }, DEFAULTS)
   checks.attribute(checks.where(), speaker.default_session) -- opens the house; raises if it is closed
   own.begins = task.now() + own.after
+  own.ending = host.at_end(function()
+    cancel(own)
+  end)
   own.routine = task.spawn(run, own)
   return (object.new(Timer, own))
 end

@@ -20,7 +20,7 @@ private struct WakeUp {
   private init() throws {
     let home = try Home()
     outcome = try home.run(
-      "simulate", "scripts/wake_up.lua", "--render", home.path("out"), in: Fixtures.repository(""))
+      "simulate", "scripts/wake_up.lua", "now", "--render", home.path("out"), in: Fixtures.repository(""))
     files = fileNames(in: home.path("out"))
     let folder = home.path("out")
     samples = try Dictionary(
@@ -239,7 +239,7 @@ private struct WakeUp {
     let home = try Home()
     func simulate(_ folder: String) throws -> Outcome {
       let script = Fixtures.repository("scripts/wake_up.lua")
-      return try home.run("simulate", script, "--for", "14s", "--render", folder)
+      return try home.run("simulate", script, "now", "--for", "14s", "--render", folder)
     }
     let (first, second) = (try simulate("one"), try simulate("two"))
     #expect(first.status == 0)

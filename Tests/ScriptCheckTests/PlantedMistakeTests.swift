@@ -32,7 +32,7 @@ struct PlantedMistake: CustomTestStringConvertible {
     PlantedMistake("doorbell", "volume = VOLUME }", "volume = \"loud\" }", "whole number"),
     PlantedMistake("doorbell", "announce.play { CHIME", "announce.paly { CHIME", "play"),
     PlantedMistake("doorbell", "local schedule = require \"schedule\"\n", "", "require \"schedule\""),
-    PlantedMistake("doorbell", "schedule.at(TIME,", "schedule:at(TIME,", "not a method"),
+    PlantedMistake("doorbell", "schedule.at(WHEN,", "schedule:at(WHEN,", "not a method"),
     PlantedMistake("doorbell", ", ring)", ", rang)", "rang"),
     PlantedMistake("eq_by_hour", "speaker.default_session()", "speaker.default_sesion()", "default_session"),
     PlantedMistake("eq_by_hour", "h.connected then", "h.conected then", "connected"),

@@ -3,6 +3,7 @@
 local speaker = require "speaker"
 local start = require "routine"
 local task = require "task"
+local trigger = require "trigger"
 
 local CHIME = "../doorbell.mp3"
 
@@ -64,6 +65,18 @@ describe("doorbell", function()
     start("doorbell", "now", CHIME)
     expect(speaker.state()):to_equal "paused"
     expect(speaker.position()):to_be_near(5, 0.2)
+  end)
+
+  it("rings whenever it is told, and not at its start", function()
+    start("doorbell", "trigger", CHIME)
+    task.sleep "1m"
+    for _ = 1, 2 do
+      expect(speaker.device("Kitchen").is_playing):to_be_false()
+      trigger.fire "doorbell"
+      task.sleep(1.5)
+      expect(speaker.device("Kitchen").is_playing):to_be_true()
+      task.sleep "1h"
+    end
   end)
 
   it("rings every day at a time", function()

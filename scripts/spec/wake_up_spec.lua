@@ -33,6 +33,14 @@ describe("wake_up", function()
     expect(speaker.device("Bathroom").volume):to_equal(20)
   end)
 
+  it("waits for the morning when it is started without a time", { from = "2026-01-09T06:00" }, function()
+    start("wake_up", nil, TUNE)
+    task.sleep "44m"
+    expect(speaker.is_playing()):to_be_false()
+    task.sleep "2m"
+    expect(speaker.group("Bedroom").devices[1].is_playing):to_be_true()
+  end)
+
   it("rings on weekdays in the bedroom, for half an hour", { from = "2026-01-09T06:00" }, function()
     start("wake_up", "06:45", TUNE)
     local bedroom = speaker.group "Bedroom"

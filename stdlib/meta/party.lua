@@ -9,9 +9,10 @@
 --   birthday:stop()  -- every room as it was before
 --
 -- All speakers join one session, and so does one that is added to the house during the party. Other sessions stop, and
--- continue after the party from the positions that they had. The session of the party continues after it, with what
--- it plays then, for the speakers that it had before. A speaker that can't be reached receives its volume when it is
--- back. There is one party at a time in a script; it does not know of the parties of other scripts in the same house.
+-- continue after the party from the positions that they had. The session of the party has the speakers after it that it
+-- had before, and plays what it played before: what was started during the party stops. A speaker that can't be reached
+-- receives its volume when it is back. A party ends with its script: at a failure, a reload, the end of the daemon.
+-- There is one party at a time in a script; it does not know of the parties of other scripts in the same house.
 
 error("stdlib/meta/party.lua is a description, not a module: require \"party\" finds the module itself")
 
@@ -37,8 +38,9 @@ function party.start(options) end
 ---@field devices speaker.Device[] The members of the session of the party.
 local Party = {}
 
----Stops the party: restores the sessions of all speakers, with the sources and positions of those that had stopped, and
----volumes and mute. A second call waits for the same.
+---Stops the party: restores the sessions of all speakers, with the sources and positions of those that had stopped or
+---that play something else now, and volumes and mute. A session that played nothing before is silent again. A second
+---call waits for the same.
 ---
 ---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported` (after all
 ---else is restored), `task.cannot_suspend`.

@@ -41,6 +41,45 @@ describe("party.start", function()
     expect(night.active):to_equal(false)
   end)
 
+  it("stops what was started for it, in a house that was silent", function()
+    local night = party.start { volume = 35 }
+    play(speaker.default_session())
+    task.sleep "1h"
+    expect(speaker.is_playing()):to_be_true()
+    night:stop()
+    task.sleep(1)
+    expect(speaker.is_playing()):to_be_false()
+    expect(speaker.device("Kitchen").is_playing):to_be_false()
+    expect(#speaker.default_session().devices):to_equal(6)
+  end)
+
+  it("lets the music of before continue that another one has replaced, and a pause last", function()
+    local session = speaker.default_session()
+    session:play("../simulation/station.mp3", { loop = true, title = "before" })
+    task.sleep "5s"
+    local position = session:position()
+    local night = party.start {}
+    play(session)
+    task.sleep "1h"
+    night:stop()
+    expect(tostring(session)):to_match "before"
+    expect(session:position()):to_be_near(position, 1)
+    session:pause()
+    local second = party.start {}
+    session:resume()
+    task.sleep "1m"
+    second:stop()
+    expect(session:state()):to_equal "paused"
+  end)
+
+  it("leaves a house silent whose music somebody has stopped meanwhile", function()
+    play(speaker.default_session())
+    local night = party.start {}
+    speaker.stop()
+    night:stop()
+    expect(speaker.is_playing()):to_be_false()
+  end)
+
   it("keeps volumes if none is given", function()
     play(speaker.default_session())
     local night = party.start {}

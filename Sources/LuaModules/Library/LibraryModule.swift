@@ -17,6 +17,13 @@ enum LibraryModule {
           script.onMark(try mark(call))
           return .none
         },
+        LuaFunction("at_end", arity: 1) { [unowned script] call in
+          call.return(script.atEnd(try call.function(1)))
+        },
+        LuaFunction("forget_end", arity: 1) { [unowned script] call in
+          script.forgetEnding(try call.int(1))
+          return .none
+        },
         LuaFunction("note", arity: 2) { call in
           changes.record(
             .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: changes.current)

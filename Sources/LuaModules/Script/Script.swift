@@ -50,6 +50,10 @@ public final class Script {
   public private(set) var isFlooded = false
   /// True if the script has ended, or is ending.
   public private(set) var isEnding = false
+  /// True from the first request for its end, whose calls of the library precede all else.
+  private var isAskedToEnd = false
+  /// The calls of the library at the end of the script.
+  private var endings = Listeners<LuaReference>()
 
   /// Starts a function as a task of its own; set by the module `task`.
   var startsTask: (LuaReference, String) throws -> (value: LuaValue, routine: LuaRoutine) = { _, _ in
@@ -119,6 +123,14 @@ public final class Script {
     let number = rooted.add(cancel)
     return { [weak self] in self?.rooted.remove(number) }
   }
+
+  /// Calls a function of the library when the script ends, in a routine of its own that may suspend: before its routines
+  /// are cancelled, also after a failure.
+  /// - Returns: the number by which `forgetEnding` removes it.
+  func atEnd(_ function: LuaReference) -> Int { endings.add(function) }
+
+  /// Removes a call at the end of the script; does nothing if it is gone.
+  func forgetEnding(_ number: Int) { endings.remove(number) }
 
   /// Runs `body` when the script has ended and its routines have unwound, which may use what `body` takes away.
   func atLast(_ body: @escaping () async -> Void) { lasts.append(body) }
@@ -213,25 +225,22 @@ public final class Script {
   /// Bytes of values from which on a script's memory is given back to the system when it has ended.
   private static let hoard = 16 << 20
 
-  /// Cancels all that the script owns, lets its routines unwind, then closes its state.
+  /// Calls what the library has to do at the end, cancels all that the script owns, lets its routines unwind, then closes
+  /// its state.
   /// - Parameter grace: the time limit of `<close>` variables.
   public func end(grace: Duration = .seconds(5)) async {
-    guard !isEnding else { return }
-    isEnding = true
+    guard !isAskedToEnd else { return }
+    isAskedToEnd = true
     let ending = Cause(
       .event, "script ended", script: fileName, at: loop.wallNow, parent: Cause.current)
+    let deadline = loop.now.advanced(by: grace)
+    let calls = endings.removeAll().compactMap { call($0, name: "the end of the script", cause: ending) }
+    if !calls.isEmpty { await unwind(until: deadline) { calls.allSatisfy { $0.outcome != nil } } }
+    isEnding = true
     Cause.$current.withValue(ending) { for root in rooted.all { root() } }
     _ = rooted.removeAll()
     state.cancelAll()
-    let deadline = loop.now.advanced(by: grace)
-    unwinding = loop.start { [self] in
-      // Unwinding takes no time of its own; what suspends in it takes timers.
-      while state.routineCount > 0 && loop.now < deadline {
-        do { try await loop.sleep(for: .milliseconds(1)) } catch { return }
-      }
-    }
-    await unwinding?.value
-    unwinding = nil
+    await unwind(until: deadline) { [state] in state.routineCount == 0 }
     let remaining = state.routineCount
     if remaining > 0 {
       let time = DurationText.describe(grace)
@@ -252,6 +261,18 @@ public final class Script {
     modules = []
     live = []
     lasts = []
+  }
+
+  /// Waits for routines at the end of the script.
+  private func unwind(until deadline: Instant, _ isDone: @escaping () -> Bool) async {
+    unwinding = loop.start { [loop] in
+      // Unwinding takes no time of its own; what suspends in it takes timers.
+      while !isDone() && loop.now < deadline {
+        do { try await loop.sleep(for: .milliseconds(1)) } catch { return }
+      }
+    }
+    await unwinding?.value
+    unwinding = nil
   }
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.

@@ -25,7 +25,7 @@ extension ProgramSpec {
       """
     ],
     examples: [
-      ExampleSpec("roomtone run wake_up.lua", "runs a routine until it is through"),
+      ExampleSpec("roomtone run wake_up.lua now", "runs a routine until it is through"),
       ExampleSpec("roomtone simulate wake_up.lua --for 7d", "shows what the routine would do in a week"),
       ExampleSpec("roomtone play tune.mp3 --on kitchen", "plays a file in one room"),
     ],

@@ -1,0 +1,98 @@
+import EventLoop
+import Home
+import JSONText
+import SpeakerKit
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Roomtone
+
+/// The routines and the library of the product as they behave in a daemon: at its start, at a reload, at a failure.
+@Suite("shipped routines in a daemon", .waiting) struct ShippedRoutineTests {
+  /// The routines that run without arguments.
+  private static let names = [
+    "bedtime", "doorbell", "eq_by_hour", "focus", "follow_me", "party", "record_show", "saturday_show",
+    "wake_up",
+  ]
+
+  /// Returns a daemon of shipped routines, with their sounds beside them.
+  private func daemon(_ names: [String]) throws -> DaemonHarness {
+    let harness = try DaemonHarness(
+      try names.map { name in
+        (
+          "\(name).lua",
+          String(decoding: try readBytes(Fixtures.repository("scripts/\(name).lua")), as: UTF8.self)
+        )
+      })
+    for sound in ["doorbell.mp3", "wake_up.mp3"] {
+      _ = try harness.folder.write(readBytes(Fixtures.repository("scripts/\(sound)")), to: sound)
+    }
+    return harness
+  }
+
+  private func plays(_ harness: DaemonHarness) -> [String] {
+    harness.daemon.engine.changes.recent.filter { $0.kind == .play }.map(\.name)
+  }
+
+  private func level(of speaker: String, _ harness: DaemonHarness) throws -> Int? {
+    try harness.call("volume", [("room", .string(speaker))]).elements?.first?["volume"]?.int
+  }
+
+  @Test("none of them makes a sound when the daemon starts or its file is written again", arguments: names)
+  func silence(_ name: String) throws {
+    let harness = try daemon([name])
+    try harness.begin()
+    harness.pass(.seconds(60))
+    #expect(harness.states == ["\(name) running"])
+    _ = try harness.call("reload", [("name", .string(name))])
+    harness.pass(.seconds(60))
+    #expect(harness.states == ["\(name) running"])
+    #expect(plays(harness) == [])
+  }
+
+  @Test("the doorbell rings for its trigger, each time")
+  func doorbell() throws {
+    let harness = try daemon(["doorbell"])
+    try harness.begin()
+    for count in 1...2 {
+      _ = try harness.call("trigger", [("name", "doorbell")])
+      harness.pass(.seconds(2))
+      #expect(plays(harness).count == count)
+      #expect(try level(of: "Kitchen", harness) == 28)
+      harness.pass(.seconds(60))
+      #expect(try level(of: "Kitchen", harness) == 22)
+    }
+  }
+
+  @Test(
+    "a party and a sleep timer end with their script, also if that fails: rooms are as before",
+    arguments: [
+      ("require 'party'.start { volume = 35 } speaker.play('tone.mp3', { loop = true })", 35),
+      (
+        "speaker.play('tone.mp3', { loop = true }) require 'sleep_timer'.start { after = 0, fade = 60, rooms = 'Kitchen' }",
+        14
+      ),
+    ])
+  func end(_ code: String, _ meanwhile: Int) throws {
+    let head = "local speaker, task = require 'speaker', require 'task' "
+    for (rest, next) in [
+      ("task.sleep '20s' error 'no guests'", nil), ("task.sleep '1h'", "task = nil"),
+      ("task.sleep '20s' os.exit(0)", nil),
+    ] {
+      let harness = try DaemonHarness([("night.lua", "\(head)\(code) \(rest)")])
+      _ = try harness.folder.write(readBytes(Fixtures.repository("scripts/wake_up.mp3")), to: "tone.mp3")
+      try harness.begin()
+      harness.pass(.seconds(15))
+      #expect(try abs((level(of: "Kitchen", harness) ?? 0) - meanwhile) <= 3, "\(rest)")
+      if let next {
+        try harness.write(next, to: "night.lua")
+        _ = try harness.call("reload", [("name", "night")])
+      }
+      harness.pass(.seconds(10))
+      #expect(try level(of: "Kitchen", harness) == 22, "\(rest)")
+      let isPlaying = harness.daemon.engine.house.open?.session.state == .playing
+      #expect(isPlaying == code.contains("sleep_timer"), "\(rest)")
+    }
+  }
+}
