@@ -79,9 +79,11 @@ extension RealTimeTests {
         hub.fault("*", answer)
         try await harness.wait { harness.house.devices.allSatisfy { !$0.isAvailable } }
         #expect(harness.reported.first == "error speaker.lost")
+        #expect(harness.house.loss.map { harness.logged.contains($0) } == true)
         #expect(await harness.code { try await harness.house.refresh() } == "speaker.lost")
         hub.fault("*", nil)
         try await harness.wait { harness.house.devices.allSatisfy(\.isAvailable) }
+        #expect(harness.house.loss == nil && harness.logged.contains("the hub is connected again"))
         #expect(harness.reported.count { $0.hasPrefix("error") } == 1)
       }
       hub.fault("*", answer)

@@ -14,6 +14,10 @@ final class SnapcastHarness {
   let driver: SnapcastDriver
   let rig: SnapcastRig
   let folder: TemporaryFolder
+  /// The lines of the driver's log.
+  var logged: [String] { log.lines }
+  private let log: Log
+  private final class Log { var lines: [String] = [] }
   /// Events, as `HouseHarness` words them; those that another controller has caused begin with `*`.
   private(set) var reported: [String] = []
 
@@ -21,7 +25,11 @@ final class SnapcastHarness {
     (self.loop, self.rig, self.folder) = (loop, rig, folder)
     var settings = SnapcastSettings()
     settings.port = rig.controlPort
-    driver = SnapcastDriver(loop: loop, settings: settings, stateFolder: folder.file("state"))
+    let log = Log()
+    self.log = log
+    driver = SnapcastDriver(loop: loop, settings: settings, stateFolder: folder.file("state")) {
+      log.lines.append($0)
+    }
     house = House(loop: loop, driver: driver)
   }
 
@@ -238,12 +246,17 @@ extension RealTimeTests {
         harness.rig.killServer()
         try await harness.wait { !kitchen.isAvailable }
         #expect(harness.reported.contains("error speaker.lost"))
+        let loss = try #require(harness.house.loss)
+        #expect(loss.hasPrefix("the snapserver at 127.0.0.1 port \(harness.rig.controlPort) is lost: "))
+        #expect(harness.logged == [loss])
         let position = harness.house.session.position
         try await harness.wait(0.5)
         #expect(harness.house.session.position > position && harness.house.session.state == .playing)
         try harness.rig.startServer()
         try await harness.wait { kitchen.isAvailable }
         #expect(kitchen.volume == 40 && kitchen.groupName == "Downstairs")
+        #expect(harness.house.loss == nil && harness.logged.count == 2)
+        #expect(harness.logged.last?.contains(" is connected again, after ") == true)
         // It sounds again, and ends where it would have ended.
         let silent = try harness.rig.played(by: "kitchen").frameCount
         try await harness.wait { try harness.played(by: "kitchen", after: silent).peak > 0.05 }
