@@ -48,6 +48,8 @@ local queue = {}
 for name, kind in pairs(OPTIONS) do
   SPEECH[name] = kind
 end
+options.describe(OPTIONS, { "the sound" })
+options.describe(SPEECH, { "the text" })
 
 -- Waits until no earlier announcement concerns the speakers, then calls the function.
 local function in_turn(devices, fn)
@@ -116,7 +118,7 @@ function announce.say(given)
   local wanted = options.check("say", given, SPEECH, { 1 }, DEFAULTS)
   local text, speed = wanted[1], wanted.speed or SPEED
   if not text:find "%S" then
-    checks.raise "value 1 in the options of 'say': a text to speak expected"
+    checks.raise(options.label(1, "say", SPEECH) .. ": a text to speak expected")
   end
   local path = task.try(os.tmpname) -- none under simulation
   local _ <close> = object.closing(function()

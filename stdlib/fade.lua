@@ -21,6 +21,7 @@ local fade = checks.module "fade"
 local OPTIONS = {
   rooms.target, to = "volume", over = "duration", curve = options.one_of("linear", "equal_power"),
 }
+options.describe(OPTIONS, { "the speakers" })
 -- The part of a fade that controls a speaker, by the speaker's id.
 local parts = {}
 

@@ -21,6 +21,7 @@ local follow = checks.module "follow"
 
 local OPTIONS = { rooms.target, session = rooms.session, overlap = "duration" }
 local DEFAULTS = { overlap = 1 }
+options.describe(OPTIONS, { "the room" })
 
 -- The latest move to each speaker, by the speaker's id.
 local latest = {}

@@ -61,6 +61,29 @@ static void push_metatable(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
 }
 
+static char described_key;
+
+static int described_tostring(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_pushliteral(L, "text");
+  if (lua_rawget(L, 1) != LUA_TSTRING) lua_pushliteral(L, "table");
+  return 1;
+}
+
+void shim_describe(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &described_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, described_tostring);
+    lua_setfield(L, -2, "__tostring");
+    lua_pushliteral(L, "description");
+    lua_setfield(L, -2, "__metatable");
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &described_key);
+  }
+  lua_setmetatable(L, -2);
+}
+
 void shim_make_error(lua_State *L) {
   push_metatable(L);
   lua_setmetatable(L, -2);

@@ -53,6 +53,9 @@ public final class LuaRoutine {
   private var isUnwinding = false
   private var onEnd = Listeners<(Outcome) -> Void>()
   private let isWanted: () -> Bool
+  /// The `file:line` of the script that started it: the location of errors of a routine in which no code of the script runs;
+  /// nil for none.
+  public var birthplace: String?
   /// `true` if functions that suspend may be called; `false` if a caller may be waiting for the end.
   let maySuspend: Bool
 
@@ -207,6 +210,7 @@ public final class LuaRoutine {
     default:
       // The main thread's stack has room to examine it.
       lua_xmove(L, state.main.L, 1)
+      if let birthplace { state.main.locate(at: birthplace) }
       let error = state.main.takeError(status: status, in: state)
       // A cancelled routine has ended as cancelled, unless its unwinding failed.
       end(error.code == cancellation?.code ? .cancelled : .failed(error))

@@ -11,6 +11,8 @@ public enum LuaValue {
   case list([LuaValue])
   /// A new table with these fields.
   case record([(name: String, value: LuaValue)])
+  /// A new table with these fields, whose text for `tostring` is its field `text`.
+  case described([(name: String, value: LuaValue)])
   /// A new table with values at these keys.
   case numbered([(key: Int, value: LuaValue)])
   /// A value that lives in Lua: a table, a function, a thread, a userdata.

@@ -89,6 +89,9 @@ extension Stack {
     case .record(let fields):
       lua_createtable(L, 0, Int32(clamping: fields.count))
       for field in fields { setField(field.name, field.value, in: state) }
+    case .described(let fields):
+      push(.record(fields), in: state)
+      shim_describe(L)
     case .numbered(let entries):
       lua_createtable(L, 0, Int32(clamping: entries.count))
       for entry in entries {
@@ -193,6 +196,14 @@ extension Stack {
     pop()
     error.findLocation()
     return error
+  }
+
+  /// Sets the location of the error object at the top, unless it has one.
+  func locate(at place: String) {
+    guard shim_is_error(L, top), (field("where", top) ?? "").isEmpty else { return }
+    push("where")
+    push(place)
+    lua_rawset(L, -3)
   }
 
   /// Returns the result of `tostring` for the value at `index`; never raises.

@@ -72,6 +72,23 @@ struct TaskTests {
     #expect(outcome.failures.first?.traceback?.contains("test.lua:2") == true)
   }
 
+  @Test("a task whose function is none of the script's fails at the line that has started it")
+  func birthplace() throws {
+    let outcome = try EngineHarness().run(
+      """
+      local announce = require "announce"
+      task.spawn(announce.say, { 5 })
+      local t = task.spawn(speaker.set_volume, 99)
+      print(failure(t.await, t))
+      task.spawn(function() error("mine", 0) end)
+      """)
+    #expect(outcome.lines == ["test.lua:3: bad argument #1 to 'set_volume' (0 to 50 expected, got 99)"])
+    #expect(
+      outcome.failures.map(\.description) == [
+        "test.lua:2: the text, value 1 in the options of 'say': string expected, got number", "mine",
+      ])
+  }
+
   @Test("a task that fails after the timeout of await is reported too")
   func failsAfterTimeout() throws {
     let outcome = try EngineHarness().run(

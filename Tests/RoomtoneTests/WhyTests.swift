@@ -162,6 +162,27 @@ struct WhyTests {
       ])
   }
 
+  @Test(
+    "a source that will not play names the command that came meanwhile, with script and line",
+    arguments: [
+      ("speaker.play_stream 'http://b.example/b.mp3'", "play_stream at test.lua:7"),
+      ("speaker.stop()", "stop at test.lua:7"), ("kitchen:leave()", "leave at test.lua:7"),
+    ])
+  func superseded(_ command: String, _ culprit: String) throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        kitchen:join()
+        local first = task.spawn(speaker.play_stream, 'http://a.example/a.mp3')
+        task.spawn(function()
+          \(command)
+        end)
+        print(message(first.await, first))
+        """)
+    check(
+      outcome.lines,
+      [#""a" will not play: another command came while it was opening: \#(culprit)"#])
+  }
+
   @Test("history lists changes with their causes, of a speaker, a time and a kind")
   func history() throws {
     let outcome = try EngineHarness().run(
@@ -173,6 +194,7 @@ struct WhyTests {
         print(change.time // 1 == os.time() - 7201, change.kind, change.subject, change.name, change.from, change.to, change.count)
         local cause = change.cause
         print(cause.kind, cause.script, cause.line, cause.call, cause.parent.kind, cause.parent.parent)
+        print(change) print(#speaker.history(), change.text == tostring(change))
         print(message(speaker.history, { kind = "volum" }))
         print(message(speaker.history, { devices = kitchen }))
         """)
@@ -183,6 +205,8 @@ struct WhyTests {
         "02:00:00  Bathroom  volume 20 → 8  test.lua:4  set_volume(8), by test.lua, started 00:00:00",
         "2\t2\t1",
         "true\tvolume\tspeaker\tKitchen\t22\t9\t1", "script\ttest.lua\t4\tset_volume\tstart\tnil",
+        "00:00:00  Kitchen  volume 22 → 9  test.lua:4  set_volume(9), by test.lua, started 00:00:00",
+        "3\ttrue",
         "bad argument #1 to 'history' (option 'kind': no kind is called 'volum'; did you mean 'volume'?)",
         "bad argument #1 to 'history' (no option is called 'devices'; did you mean 'device'?)",
       ])

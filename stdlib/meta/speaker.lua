@@ -375,7 +375,7 @@ function speaker.on(event, fn) end
 ---@field detail? string Schedule of the job, origin of the trigger, and the like.
 ---@field parent? speaker.Cause
 
----A change of the house, or something that did not happen.
+---A change of the house, or something that did not happen; prints as its `text`.
 ---@class speaker.Change
 ---@field time number Time in seconds since 1970; of a fade, of its first step.
 ---@field kind string Kind: `volume`, `mute`, `unmute`, `join`, `leave`, `play`, `pause`, `stop`, `name`, `group`, `refused` and more.

@@ -40,7 +40,7 @@ local function level()
 end
 
 -- Returns `file:line` of the script's function that called into the library; nil if a routine began in the
--- library, as of `task.spawn(follow.to, …)`: its errors have no position.
+-- library, as of `task.spawn(follow.to, …)`: its errors have the position of that call.
 function misuse.where()
   local _, info = level()
   return info and ("%s:%d"):format(info.short_src, info.currentline)

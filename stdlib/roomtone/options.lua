@@ -103,24 +103,37 @@ function options.one_of(...)
   end
 end
 
--- Returns an option as messages name it: a name, or the position of one that has none.
-local function label(key, name)
-  local form = type(key) == "number" and "value %d in the options of '%s'" or "option '%s' of '%s'"
-  return form:format(key, name)
+-- Words for the options that have a position in place of a name, by the table of kinds.
+local words = setmetatable({}, { __mode = "k" })
+
+-- Gives words to the options by position of a table of kinds: "the text".
+function options.describe(known, list)
+  words[known] = list
 end
 
+-- Returns an option as messages name it: a name, or the words and the position of one that has none.
+function options.label(key, name, known)
+  if type(key) ~= "number" then
+    return ("option '%s' of '%s'"):format(key, name)
+  end
+  local own = words[known] and words[known][key]
+  return ("%svalue %d in the options of '%s'"):format(own and own .. ", " or "", key, name)
+end
+local label = options.label
+
 -- Returns a value of the kind of an option; raises misuse for any other.
-local function converted(key, name, value, kind)
+local function converted(key, name, value, known)
+  local kind = known[key]
   local convert = kinds[kind] or type(kind) == "function" and kind
   if not convert then
     if type(value) ~= kind then
-      misuse(("%s: %s expected, got %s"):format(label(key, name), kind, type(value)))
+      misuse(("%s: %s expected, got %s"):format(label(key, name, known), kind, type(value)))
     end
     return value
   end
   local result, message = convert(value)
   if result == nil then
-    misuse(label(key, name) .. ": " .. message)
+    misuse(label(key, name, known) .. ": " .. message)
   end
   return result
 end
@@ -136,11 +149,11 @@ function options.check(name, given, known, required, defaults)
     if not known[key] then
       misuse(checks.unknown(("option of '%s'"):format(name), key, known))
     end
-    result[key] = converted(key, name, value, known[key])
+    result[key] = converted(key, name, value, known)
   end
   for _, key in ipairs(required or {}) do
     if result[key] == nil then
-      misuse(label(key, name) .. " is missing")
+      misuse(label(key, name, known) .. " is missing")
     end
   end
   for key, value in pairs(defaults or {}) do

@@ -171,7 +171,8 @@ describe("announce.say", function()
 
   it("raises where its options are wrong", function()
     for _, case in ipairs {
-      { {}, "value 1 in the options of 'say' is missing" }, { { " " }, "a text to speak expected" },
+      { {}, "the text, value 1 in the options of 'say' is missing" }, { { " " }, "a text to speak expected" },
+      { { 5 }, "the text, value 1 in the options of 'say': string expected, got number" },
       { { "x", rooms = "Attic" }, "speaker.unknown" }, { { "x", duck = -10 }, "from 0 to 90 expected, got" },
       { { "x", duck = "mute" }, '"pause" or a number of dB' },
       { { "x", volume = 60 }, "from 0 to 50" }, { { "x", room = "Kitchen" }, "did you mean 'rooms'" },

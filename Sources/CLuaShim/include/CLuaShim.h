@@ -87,6 +87,8 @@ void *shim_test_object(lua_State *L, int index, int type);
 
 /* Sets the error metatable on the table on the top of the stack. */
 void shim_make_error(lua_State *L);
+/* Makes the table at the top print as its field `text`. */
+void shim_describe(lua_State *L);
 /* True if the value at `index` is a table with that metatable. */
 bool shim_is_error(lua_State *L, int index);
 /* Pushes the traceback of the failure that `shim_resume` last returned, a string or nil. */

@@ -12,6 +12,12 @@ extension ChangeLog {
     for device in house.devices { _ = origins[device] }
     for session in house.sessions { _ = members(session) }
     // The house holds the log, and the log no house.
+    house.lastCommand = { [self] session in
+      guard let cause = origins.command(session), current.map({ !$0.repeats(cause) }) ?? true else {
+        return nil
+      }
+      return cause.call
+    }
     house.onCommand { [self] in origins.keep($0, by: current, at: loop.now) }
     house.onSessionChange { [self, weak house] session, change in
       if let house { receive(change, session, house) }

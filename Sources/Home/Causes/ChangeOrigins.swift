@@ -51,6 +51,8 @@ final class ChangeOrigins {
 
   private var speakers: [ObjectIdentifier: Speaker] = [:]
   private var playing: [SessionID: Command] = [:]
+  /// The last commands to sessions and their speakers.
+  private var commands: [SessionID: Command] = [:]
   /// The causes of changes of sessions that are not reported yet, in order.
   private var pending: [Cause?] = []
   private var sounds: [SessionID: Command] = [:]
@@ -88,9 +90,12 @@ final class ChangeOrigins {
         self[device].level = origin
       }
     case .edit(let device, let reason): self[device].edits[reason] = origin
-    case .move(let device): self[device].move = cause
+    case .move(let device):
+      self[device].move = cause
+      if let session = device.session { commands[session.id] = origin }
     case .play(let session), .stop(let session), .resume(let session):
       playing[session.id] = origin
+      commands[session.id] = origin
     case .sound(let session):
       sounds[session.id] = origin
       pending.append(cause)
@@ -110,6 +115,8 @@ final class ChangeOrigins {
   }
   /// Returns the cause of the last command to play, pause or stop.
   func play(_ session: Session) -> Cause? { playing[session.id]?.cause }
+  /// Returns the cause of the last command to play, pause or stop, or to take a speaker away.
+  func command(_ session: Session) -> Cause? { commands[session.id]?.cause }
   /// Removes and returns the cause of the next change of a session that is reported.
   func removePending() -> Cause? { pending.isEmpty ? nil : pending.removeFirst() }
   /// Returns the cause of the last change of a session's sound.

@@ -2,6 +2,19 @@ internal import AudioCore
 public import EventLoop
 public import Scheduling
 
+extension Cause {
+  /// The command of the cause in words: `stop at bedtime.lua:41`, `person at ctl`; nil for what is no command.
+  var call: String? {
+    let typist = first.kind == .person && ChangeText.typed.contains(script ?? "") ? first : self
+    return switch typist.kind {
+    case .script: (name.isEmpty ? "" : "\(name) at ") + "\(script ?? ""):\(line)"
+    case .person: "person at \(typist.name)"
+    case .controller: "another client (\(typist.name))"
+    case .job, .trigger, .event, .interruption, .start, .driver: nil
+    }
+  }
+}
+
 /// The texts of changes and causes for people, the same in `ctl`, at the prompt and under `simulate`.
 public struct ChangeText {
   private let zone: any LocalZone
@@ -155,7 +168,7 @@ public struct ChangeText {
         let place = before?.script != cause.script ? place(cause, "of") : ""
         text += (isFirst ? "" : "by ") + "job \(quoted(cause.name))\(Self.schedule(cause))\(place)"
       case .trigger:
-        let door = cause.detail.map { $0 == "script" ? "" : " from \($0)" } ?? ""
+        let door = cause.detail.map { Self.door($0) } ?? ""
         text += (isFirst ? "" : "by ") + "trigger \(quoted(cause.name))\(door)"
       case .event: text += event(cause, before)
       case .interruption:
@@ -170,8 +183,17 @@ public struct ChangeText {
     return text
   }
 
+  /// Returns the door of a trigger in words; nothing for a script, whose line follows.
+  private static func door(_ origin: String) -> String {
+    switch origin {
+    case "script": ""
+    case "file": " from the triggers file"
+    default: " from \(origin)"
+    }
+  }
+
   /// The names of what is typed at a prompt.
-  private static let typed: Set<String> = ["(prompt)", "ctl", "stdin"]
+  static let typed: Set<String> = ["(prompt)", "ctl", "stdin"]
 
   /// Returns the place in a script and its call. What a person has typed has no place.
   private func site(_ cause: Cause, _ argument: String?, _ isFirst: Bool, _ isTyped: Bool) -> String {

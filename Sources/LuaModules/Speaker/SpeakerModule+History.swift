@@ -32,7 +32,7 @@ extension SpeakerModule {
       ("count", .int(change.count)), ("text", .string(text.line(change))),
     ]
     if let cause = change.cause { fields.append(("cause", value(cause))) }
-    return .record(fields)
+    return .described(fields)
   }
 
   private static func value(_ value: Change.Value) -> LuaValue {

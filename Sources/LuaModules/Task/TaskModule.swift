@@ -103,6 +103,7 @@ final class TaskModule {
       script.state.start(
         function, arguments: arguments, name: name,
         context: isFirst ? Cause.current ?? script.beginning : nil))
+    task.routine.birthplace = script.state.running?.site.map { "\($0.file):\($0.line)" }
     task.routine.whenEnded { [weak script] outcome in
       held.release()
       guard case .failed(let error) = outcome else { return }

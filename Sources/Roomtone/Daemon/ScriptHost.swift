@@ -16,8 +16,8 @@ final class ScriptHost {
   private(set) var started: WallTime?
   /// The number of versions that were started.
   private(set) var starts = 0
-  /// The last error that no code of the script caught, also of an earlier version.
-  private(set) var lastError: LuaError?
+  /// The last error that no code of the script caught, also of an earlier version, and its moment.
+  private(set) var lastError: (error: LuaError, at: WallTime)?
   private var versions: [ScriptMachine.Generation: (script: Script, main: LuaReference)] = [:]
   private var generation = 0
   private let engine: Engine
@@ -84,7 +84,7 @@ final class ScriptHost {
     let rest = script == nil ? "" : "; the version before runs on"
     record(script == nil ? .broken : .stale, error.description)
     log.add(.error, error.report + rest, script: name)
-    lastError = error
+    lastError = (error, engine.loop.wallNow)
     perform([])
   }
 
@@ -109,7 +109,7 @@ final class ScriptHost {
     evaluations.connect(script, as: name)
     script.onFailure = { [weak self, log, name] error in
       log.add(.error, error.report, script: name)
-      self?.lastError = error
+      if let self { lastError = (error, engine.loop.wallNow) }
       guard error.code == "script.flooded" else { return }
       self?.record(.broken, error.description)
       self?.perform(self?.machine.failed(generation, error) ?? [])

@@ -31,12 +31,12 @@ enum ControlText {
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {
-    var table = TextTable(["SCRIPT", "STATE", "SINCE", "JOBS", "FAILURES", "ERROR"])
+    var table = TextTable(["SCRIPT", "STATE", "SINCE", "JOBS", "FAILURES", "LAST ERROR"])
     for script in scripts.elements ?? [] {
       table.add([
         script["name"]?.text ?? "", script["state"]?.text ?? "", time(script["started"]),
         "\(script["jobs"]?.int ?? 0)", "\(script["failures"]?.int ?? 0)",
-        script["error"]?.text ?? script["last_error"]?.text ?? "",
+        script["last_error"]?.text.map { "\(time(script["last_error_at"]))  \($0)" } ?? "",
       ])
     }
     return table

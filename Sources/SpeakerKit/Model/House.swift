@@ -34,6 +34,10 @@ public final class House {
   /// `true` for the demonstration house, whose speakers are invented.
   public var isInvented: Bool { (driver as? HouseDriver)?.isInvented == true }
 
+  /// Returns the last command for a session that is not the running one, in words: for the error of a source that it has
+  /// kept from playing; nil when nothing is known about it.
+  public var lastCommand: (Session) -> String? = { _ in nil }
+
   let driver: any Driver
   /// Sources that are being opened.
   let openings = SourceOpenings()

@@ -196,6 +196,18 @@ public final class Session {
   func play(
     _ request: SourceRequest, as source: SourceInfo, paused: Bool = false, priority: Int?
   ) async throws {
+    do { try await open(request, as: source, paused: paused, priority: priority) } catch let error
+      as SpeakerError
+      where error.kind == .superseded
+    {
+      guard let command = house?.lastCommand(self) else { throw error }
+      throw SpeakerError(.superseded, "\(error.message): \(command)", hint: error.hint)
+    }
+  }
+
+  private func open(
+    _ request: SourceRequest, as source: SourceInfo, paused: Bool, priority: Int?
+  ) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
     house?.report(.play(self))
     let cue = try await openHouse().openings.perform(on: loop) {
@@ -243,7 +255,7 @@ public final class Session {
 
   /// Stops the session, and a `play` that is still opening. Does nothing when neither is the case.
   public func stop() {
-    if state != .stopped { house?.report(.stop(self)) }
+    if state != .stopped || machine.isOpening { house?.report(.stop(self)) }
     perform(machine.stop())
   }
 

@@ -25,6 +25,8 @@ struct SessionMachine {
   private(set) var state = PlayerState.stopped
   private(set) var current: Current?
   private var ticketCount = 0
+  /// The number of the last opening that a source or a command has ended.
+  private var settled = 0
 
   /// Begins a `play`, whose source is opened next; abandons an older one that is still opening.
   /// - Throws: `noActiveDevice`.
@@ -33,6 +35,9 @@ struct SessionMachine {
     ticketCount += 1
     return Ticket(number: ticketCount)
   }
+
+  /// `true` if a source may be opening: no command has ended the last opening.
+  var isOpening: Bool { ticketCount != settled }
 
   /// Checks that no later command has taken the place of `ticket`.
   /// - Throws: `superseded`.
@@ -53,6 +58,7 @@ struct SessionMachine {
     guard hasMembers else { throw Self.noActiveDevice }
     var actions: [Action] = []
     if let current { actions.append(.reportEnded(current.source, .replaced)) }
+    settled = ticketCount
     current = opened
     state = paused ? .paused : .playing
     return actions + [.start(opened.cue, paused: paused), .reportState(state)]
@@ -88,6 +94,7 @@ struct SessionMachine {
 
   mutating func stop(_ reason: EndReason = .stopped) -> [Action] {
     ticketCount += 1
+    settled = ticketCount
     return end(reason)
   }
 
