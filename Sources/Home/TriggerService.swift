@@ -3,7 +3,11 @@ public import EventLoop
 /// Something that happens outside of the scripts, such as the ring of a doorbell.
 public struct Trigger: Sendable, Equatable {
   /// The door through which a trigger comes.
-  public enum Origin: String, Sendable, CaseIterable { case ctl, http, mqtt, script }
+  public enum Origin: String, Sendable, CaseIterable {
+    case ctl, http, mqtt, script
+    /// The file of a simulation that names triggers, where that names no other door.
+    case file
+  }
 
   /// The largest value, in bytes of JSON.
   public static let largestValue = 64 << 10

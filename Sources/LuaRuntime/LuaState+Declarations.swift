@@ -7,7 +7,7 @@ extension LuaState {
   ///   - unknown: called with the name of an unknown global that is read.
   ///   - assigned: called with the name of a global that is assigned to, known or not.
   public func setGlobals(
-    _ functions: [LuaFunction], unknown: @escaping (String) -> LuaError,
+    _ functions: [LuaFunction], standard: [String] = [], unknown: @escaping (String) -> LuaError,
     assigned: @escaping (String) -> LuaError
   ) {
     let stack = main
@@ -26,6 +26,15 @@ extension LuaState {
     for function in functions {
       stack.push(function.name)
       push(function, on: stack)
+      lua_rawset(stack.L, -3)
+    }
+    for name in standard {
+      stack.push(name)
+      lua_rawgeti(stack.L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS))
+      stack.push(name)
+      lua_rawget(stack.L, -2)
+      lua_rotate(stack.L, -2, 1)
+      lua_settop(stack.L, -2)
       lua_rawset(stack.L, -3)
     }
     lua_createtable(stack.L, 0, 1)

@@ -3,18 +3,28 @@ internal import LuaRuntime
 
 /// A file of Lua that says what is: it has a few functions to say it with, and nothing else.
 enum DeclarationFile {
+  /// The standard functions and libraries of files that compute what they say. None of them reads or writes anything.
+  static let standard = [
+    "ipairs", "pairs", "math", "select", "string", "table", "tonumber", "tostring", "type",
+  ]
+
   /// Runs a file.
-  /// - Parameter functions: all that it has.
+  /// - Parameters:
+  ///   - functions: its own functions.
+  ///   - standard: names of standard functions and libraries that it has besides.
   /// - Throws: `LuaError`: what is wrong with file and line.
-  static func run(_ text: [UInt8], path: String, kind: String, _ functions: [LuaFunction]) throws {
+  static func run(
+    _ text: [UInt8], path: String, kind: String, standard: [String] = [], _ functions: [LuaFunction]
+  ) throws {
     let loop = EventLoop(name: kind)
     defer { loop.close() }
     var limits = LuaLimits()
     limits.memory = 16 << 20
-    let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog())
+    // With a seed: the same file says the same every time.
+    let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog(), seed: 0)
     defer { state.close() }
     let names = functions.map(\.name)
-    state.setGlobals(functions) { name in
+    state.setGlobals(functions, standard: standard) { name in
       LuaError(code: "argument", message: unknown("section", name, among: names))
     } assigned: { name in
       guard names.contains(name) else {

@@ -31,7 +31,7 @@ import Testing
     #expect(
       outcome.lines.map { $0.split(separator: " ").joined(separator: " ") } == [
         "Mon 2026-01-05", #"18:03:00 trigger "doorbell": {"button":"front","volume":5}"#,
-        "18:03:00 ctl\tfront", "18:03:00 Kitchen volume 22 → 5", #"18:03:30 job "evening" runs"#,
+        "18:03:00 file\tfront", "18:03:00 Kitchen volume 22 → 5", #"18:03:30 job "evening" runs"#,
         #"18:03:30 Kitchen ? trigger "doorbell" and job "evening" both change the volume of Kitchen, within 30 s"#,
         "18:03:30 Kitchen volume 5 → 30", "Tue 2026-01-06",
         #"18:03:00 trigger "doorbell": {"button":"back","volume":10}"#, "18:03:00 http\tback",

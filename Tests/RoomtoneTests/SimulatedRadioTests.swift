@@ -219,6 +219,28 @@ struct SimulatedRadioTests {
     #expect(lines == ["stream.unsupported\tstopped"])
   }
 
+  @Test(
+    "a station that always fails needs no file",
+    arguments: [
+      ("status = 503", "stream.http"), ("html = true", "stream.content"),
+      ("refuses = true", "stream.network"),
+      ("silent = true", "stream.timeout"),
+    ])
+  func failing(_ fields: String, _ code: String) throws {
+    var harness = try EngineHarness()
+    harness.stations = "station('\(Self.url)', { \(fields) })"
+    #expect(
+      try harness.printed(Self.prelude + "print(code(stream.new(url).start, stream.new(url)))") == [code])
+  }
+
+  @Test("the bit rate of a simulated file is that of the file, not that of its sound")
+  func fileRate() throws {
+    let lines = try printed(
+      "is_file = true",
+      "local file = stream.new(url, { is_file = true }) file:start() task.sleep(1) print(file.bit_rate)")
+    #expect(lines == ["128"])
+  }
+
   @Test("a station with a password admits the right credentials only")
   func auth() throws {
     let lines = try printed(
@@ -236,6 +258,7 @@ struct SimulatedRadioTests {
     arguments: [
       ("station('http://a.example/', { fiel = 'tone.wav' })", "did you mean 'file'?"),
       ("station('http://a.example/', {})", "'file': it is missing"),
+      ("station('http://a.example/', { drops = { { at = '1m', status = 404 } } })", "'file': it is missing"),
       ("station('http://a.example/', { file = 'nothing.mp3' })", "nothing.mp3"),
       ("station('http://a.example/', { file = 'tone.wav' })", "found"),
       ("station('morning', { file = 'x.mp3' })", "not a URL"),

@@ -40,6 +40,49 @@ struct TimelineTests {
       ])
   }
 
+  @Test("an announcement in several rooms is its beginning and its end, without leaves and joins")
+  func announcement() throws {
+    let lines = try lines(
+      """
+      speaker.open()
+      speaker.play("long.wav", { loop = true })
+      task.sleep "10s"
+      require "announce".play { "tone.wav", rooms = { "Kitchen", "Bedroom" }, fade = 0 }
+      task.sleep "10s"
+      """)
+    let rooms = "Kitchen, Bedroom"
+    #expect(
+      lines.filter { !$0.contains("long.wav") } == [
+        "05 00:00:10 \(rooms): tone.wav", "05 00:00:10 \(rooms): announcement begins",
+        "05 00:00:10 \(rooms): ▶ tone.wav at volume 18 to 22", "05 00:00:13 \(rooms): ■ tone.wav has ended",
+        "05 00:00:13 \(rooms): announcement ends",
+      ], "\(lines)")
+    #expect(!lines.contains { $0.contains("leaves") || $0.contains("joins") })
+  }
+
+  @Test("the rounds of a looped queue are one line, until something else happens")
+  func rounds() throws {
+    let lines = try lines(
+      """
+      speaker.open { add_all = false }
+      local kitchen = speaker.device "Kitchen"
+      kitchen:join()
+      speaker.play({ "tone.wav", "long.wav" }, { loop = true })
+      task.sleep "60s"
+      kitchen:set_volume(9)
+      task.sleep "20s"
+      speaker.stop()
+      """)
+    #expect(
+      lines == [
+        "05 00:00 Kitchen: ▶ tone.wav at volume 22", "05 00:00:03 Kitchen: ♪ long.wav, 2 of 2",
+        "05 00:00:13 Kitchen: ♪ tone.wav, 1 of 2, from the beginning again 4 times, the last at 2026-01-05 00:00:52",
+        "05 00:01:00 Kitchen: volume 22 → 9",
+        "05 00:01:05 Kitchen: ♪ tone.wav, 1 of 2, from the beginning again 2 times, the last at 2026-01-05 00:01:18",
+        "05 00:01:20 Kitchen: ■ long.wav is stopped",
+      ], "\(lines)")
+  }
+
   @Test("a muted speaker rises from silence, and changes that turn round are two lines")
   func turns() throws {
     let lines = try lines(

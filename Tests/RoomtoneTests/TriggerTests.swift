@@ -112,7 +112,23 @@ struct TriggerTests {
     #expect(triggers.map(\.name) == ["doorbell", "door"])
     #expect(triggers.map(\.time) == ["2026-03-29 18:03", "2026-03-29 03:00"])
     #expect(triggers.map(\.value) == [#"{"button":"front"}"#, nil])
-    #expect(triggers.map(\.origin) == ["ctl", "mqtt"])
+    #expect(triggers.map(\.origin) == ["file", "mqtt"])
+  }
+
+  @Test("a triggers file may compute what it lists, the same each time, and has nothing that reads or writes")
+  func computed() throws {
+    let text = """
+      for index, time in ipairs { "09:15", "18:03" } do
+        trigger("bell", { at = "2026-03-29T" .. time, value = { index, math.random(1000), tostring(time) } })
+      end
+      """
+    let triggers = try read(text)
+    #expect(triggers.map(\.time) == ["2026-03-29 09:15", "2026-03-29 18:03"])
+    #expect(try read(text).map(\.value) == triggers.map(\.value))
+    for name in ["io", "os", "require", "load", "dofile", "print", "_G"] {
+      let error = #expect(throws: LuaError.self) { try read("local x = \(name)") }
+      #expect(error?.message.contains("'\(name)'") == true, "\(name)")
+    }
   }
 
   @Test(
@@ -121,7 +137,7 @@ struct TriggerTests {
       ("trigger('a b', { at = '2026-03-29T18:03' })", "1 to 64 letters"), ("trigger('a', {})", "'at'"),
       ("trigger('a', { at = '2026-02-30T18:03' })", "is not a date"),
       ("trigger('a', { at = '18:03' })", "date and time"),
-      ("trigger('a', { at = '2026-03-29T18:03', origin = 'phone' })", "known: ctl, http, mqtt, script"),
+      ("trigger('a', { at = '2026-03-29T18:03', origin = 'phone' })", "known: ctl, http, mqtt, script, file"),
       ("trigger('a', { at = '2026-03-29T18:03', valeu = 1 })", "did you mean 'value'?"),
       ("trigger('a', { at = '2026-03-29T18:03', value = function() end })", "function"),
       ("triger('a', {})", "did you mean 'trigger'?"),

@@ -60,7 +60,7 @@ import Testing
         WeekFixture.entry(second + 5, "", .log(.warn, name, [])),
       ]
     }
-    entries.append(WeekFixture.entry(80_000, "", .summary(.unheard(source: names.first ?? ""))))
+    entries.append(WeekFixture.entry(80_000, "", .summary(.unheard(sources: [names.first ?? ""]))))
     return WeekFixture.week(
       title: names.first ?? "", rooms: names, speakers: [:],
       sounds: names.enumerated().map { WeekFixture.sound($1, $1, $0 * 4000 + 1, $0 * 4000 + 3900) }, entries)
@@ -150,7 +150,7 @@ import Testing
         WeekFixture.entry(4000 + $0 * 60, "Kitchen", .error(message: "broken \($0)", code: "x"))
       }
       + [
-        WeekFixture.entry(9000, "", .summary(.unheard(source: "Night FM"))),
+        WeekFixture.entry(9000, "", .summary(.unheard(sources: ["Night FM"]))),
         WeekFixture.entry(9000, "", .summary(.total(runs: 0, failures: 25, warnings: 30))),
       ]
     let page = WeekPage(WeekFixture.week(entries)).text

@@ -27,10 +27,13 @@
 --               { at = "20m", outage = "1m", status = 503 },
 --               { at = "40m", outage = "8s", silent = true } },
 --   })
---   station("http://127.0.0.1:8000/gone.mp3", { file = "show.mp3", status = 404 })
+--   station("http://127.0.0.1:8000/gone.mp3", { status = 404 })
 --   answer("http://192.168.1.5/weather", { body = { rain = true } })
 --   answer("http://192.168.1.7/lamp",
 --          { status = 204, headers = { ["X-Level"] = "20" } })
+--
+-- The times are those at which the station sends. As with a real one, a listener hears a title as much later as it has
+-- received at once when it connected: `burst`, or 64 KB, which is 3 s of the built-in tune.
 --
 -- Where the file changes its format (a chain of Ogg, a list of HLS), so does the station.
 --
@@ -43,8 +46,8 @@
 -- of the list, or as far as `burst` says.
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
--- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,
--- played once.
+-- place of sound: `status`, `refuses`, `silent` or `html = true`, which needs no file. With `is_file = true` the URL is the
+-- file itself, in any format, played once.
 --
 -- A request of `http` raises `simulate.not_here`, unless the same file has an answer for its URL: status (default: 200),
 -- headers, and a body: text, or a table that is sent as JSON.
@@ -52,7 +55,12 @@
 -- `--triggers` names a file of what happens outside:
 --
 --   -- triggers.lua
---   trigger("doorbell", { at = "2026-01-05T18:03", value = { button = "front" } })
+--   for _, time in ipairs { "09:15", "18:03" } do
+--     trigger("doorbell",
+--             { at = "2026-01-05T" .. time, value = { button = "front" } })
+--   end
+--
+-- Both files have Lua's `ipairs`, `pairs`, `math`, `select`, `string`, `table`, `tonumber`, `tostring` and `type` besides.
 --
 -- An emulated board stands for every headset. The store, recordings and their catalogue are gone at the end. Programs do
 -- not run: `task.stand_in` sets what a script finds in place of one. The same script with the same options has the same

@@ -24,7 +24,7 @@ local trigger = {}
 ---@class trigger.Event
 ---@field name string
 ---@field value? any Value of the trigger; nil if it has none.
----@field origin "ctl"|"http"|"mqtt"|"script" Door through which it came.
+---@field origin "ctl"|"http"|"mqtt"|"script"|"file" Door through which it came; `"file"`: a simulation's `--triggers`.
 ---@field at number Time in seconds since 1970.
 
 ---Calls a function with each trigger of a name, in a routine of its own. A script that only listens does not stay alive

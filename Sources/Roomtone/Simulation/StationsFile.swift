@@ -6,7 +6,7 @@ internal import LuaRuntime
 public import StreamKit
 
 /// The file that says how the stations and servers of a simulation behave: Lua in an environment that has only `station`
-/// and `answer`.
+/// and `answer`, and what `DeclarationFile.standard` lists.
 ///
 /// ```lua
 /// station("http://127.0.0.1:8000/morning.mp3", {
@@ -55,7 +55,8 @@ public enum StationsFile {
       answers[url] = try serverAnswer(call)
       return .none
     }
-    try DeclarationFile.run(text, path: path, kind: "stations file", [station, answer])
+    try DeclarationFile.run(
+      text, path: path, kind: "stations file", standard: DeclarationFile.standard, [station, answer])
     return (stations, answers)
   }
 
@@ -99,21 +100,24 @@ public enum StationsFile {
 
   private static func read(_ call: LuaCall, _ sounds: inout Sounds) throws -> SimulatedStation {
     let given = try call.options(2, fields)
-    guard let file = try given.string("file"), !file.isEmpty else {
-      throw given.problem("file", "it is missing: the sound that the station sends")
-    }
+    let failure = try answer(given)
     let isFile = try given.bool("is_file") ?? false
-    if isFile, StationSound.isList(file: sounds.path(of: file)) {
+    var station = SimulatedStation(.nothing)
+    if let file = try given.string("file"), !file.isEmpty {
+      if isFile, StationSound.isList(file: sounds.path(of: file)) {
+        throw given.problem(
+          "is_file", "\(file) is a list of HLS, which is simulated as a station only",
+          hint: "leave out is_file: its segments are sent over and over")
+      }
+      do throws(StreamError) {
+        station.content = isFile ? .file(sounds.path(of: file)) : .programme(try sounds.sound(of: file))
+      } catch {
+        throw given.problem("file", error.message, hint: error.hint)
+      }
+    } else if failure == nil {
       throw given.problem(
-        "is_file", "\(file) is a list of HLS, which is simulated as a station only",
-        hint: "leave out is_file: its segments are sent over and over")
-    }
-    var station: SimulatedStation
-    do throws(StreamError) {
-      station = SimulatedStation(
-        isFile ? .file(sounds.path(of: file)) : .programme(try sounds.sound(of: file)))
-    } catch {
-      throw given.problem("file", error.message, hint: error.hint)
+        "file", "it is missing: the sound that the station sends",
+        hint: "only a station that always fails needs none: status, refuses, silent or html = true")
     }
     (station.name, station.genre) = (try given.string("name"), try given.string("genre"))
     (station.page, station.burst) = (try given.string("page"), try given.duration("burst"))
@@ -124,7 +128,7 @@ public enum StationsFile {
         "burst", "it is longer than the list of the station, which has \(Self.seconds(list)) s")
     }
     station.bitRate = try given.int("bit_rate", in: 1...10_000)
-    station.answer = try answer(given) ?? .sound
+    station.answer = failure ?? .sound
     if let auth = given["auth"] {
       guard let list = call.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
         case .string(let password) = list[1]

@@ -96,7 +96,7 @@ struct TimelineSummary {
         .job(
           runs: counts.runs, failures: counts.failures, skipped: counts.skipped, missed: counts.missed,
           next: counts.next), name)
-    } + unheard.map { entry(.unheard(source: $0.url)) } + [
+    } + (unheard.isEmpty ? [] : [entry(.unheard(sources: unheard.map(\.url)))]) + [
       entry(
         .total(runs: jobs.reduce(0) { $0 + $1.counts.runs }, failures: failures, warnings: warnings))
     ]

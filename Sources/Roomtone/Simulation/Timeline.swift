@@ -26,6 +26,8 @@ public final class Timeline {
   /// The levels of speakers, by their ids, as the last commands have set them.
   private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
   private var groups: [String: String] = [:]
+  /// The sessions whose queues have begun again.
+  private var repeating: Set<SessionID> = []
   /// The rooms in which each session was last.
   private var places: [SessionID: String] = [:]
   private var origins = TimelineOrigins()
@@ -53,16 +55,22 @@ public final class Timeline {
         .mark(.trigger, message: "trigger \"\($0.name)\"" + ($0.value.map { ": \($0)" } ?? ""), source: nil))
     }
     engine.onEnding = { [unowned self, unowned engine] in
-      for planned in engine.triggers.planned {
-        summary.warnings += 1
-        let text =
-          "trigger \"\(planned.trigger.name)\" of \(time(planned.time)) does not come in the time of the simulation"
-        add(.warning(text, jobs: []))
-      }
+      warn(ofUnused: engine.triggers.planned)
       summary.add(engine.scheduledJobs.map { ($0, $0.next.map(time)) })
     }
     // Kept as long as the headsets, which the engine has.
     _ = engine.headsets.headsets.listen { [weak self] in self?.receive($0, $1) }
+  }
+
+  /// Adds a warning for triggers whose times are before the simulation or after it.
+  private func warn(ofUnused planned: [PlannedTrigger]) {
+    guard !planned.isEmpty else { return }
+    summary.warnings += 1
+    let names = planned.map { "trigger \"\($0.trigger.name)\" of \(time($0.time))" }
+    let verb = planned.count == 1 ? "does" : "do"
+    add(
+      .warning(
+        "\(TimelineEvent.list(names)) \(verb) not come in the time of the simulation", jobs: []))
   }
 
   /// The time by the clocks of the house.
@@ -158,7 +166,14 @@ public final class Timeline {
     case .track(let session, let source, let index, let count):
       // The first file has the line of the state.
       guard begun[session.id]?.source != source || begun[session.id]?.at != loop.now else { return }
-      add(.title("\(source.title), \(index) of \(count)"), room: rooms(of: session))
+      let title = "\(source.title), \(index) of \(count)"
+      if index == 1 {
+        repeating.insert(session.id)
+        lines.addRound(of: session.id, title: title, room: rooms(of: session), at: moment)
+        publish(lines.removeComplete(at: loop.now))
+      } else if !repeating.contains(session.id) {
+        add(.title(title), room: rooms(of: session))
+      }
     case .state(.playing, let session, let source):
       begun[session.id] = (source, loop.now)
       add(
@@ -170,6 +185,7 @@ public final class Timeline {
         job: origins.job(playing: session))
     case .state(.stopped, _, _): break
     case .ended(let session, let source, let reason):
+      repeating.remove(session.id)
       guard reason != .replaced else { break }
       add(
         .stop(source: source.title, reason), room: rooms(of: session),
@@ -196,6 +212,8 @@ public final class Timeline {
     case .seek(let frame): add(.seek(to: frame / session.format.sampleRate), room: room, job: job)
     case .interruption(let isBeginning, let ids, let duck):
       let devices = house?.devices.filter { ids.contains($0.id) } ?? []
+      // That its speakers leave what they play, and join it again, is what an interruption is.
+      if duck == nil { lines.removeMoves(of: devices.map(\.name), at: loop.now) }
       add(
         .interruption(isBeginning ? .begin : .end, name: session.name, duck: duck),
         room: house?.rooms(of: devices).joined(separator: ", ") ?? "", job: job)

@@ -40,6 +40,9 @@ extension TimelineEvent {
     case .recording(.failure(let message, let code), let path):
       "! \(path) is not recorded: \(message) (\(code))"
     case .title(let title): "♪ \(title)"
+    case .round(let title, 1, _): "♪ \(title), from the beginning again"
+    case .round(let title, let count, let until):
+      "♪ \(title), from the beginning again \(count) times, the last at \(until)"
     case .reconnect(let gap):
       "connected again, "
         + ((gap * 10).rounded() > 0 ? "\(Self.tenths(gap)) s are missing" : "nothing is missing")
@@ -118,13 +121,19 @@ extension TimelineEvent {
       if missed > 0 { parts.append("\(missed) missed") }
       if runs == 0 { parts.append(next.map { "the next at \($0)" } ?? "none scheduled") }
       return "\(text(job: job)): \(parts.joined(separator: ", "))"
-    case .unheard(let source): return "never heard: \(source)"
+    case .unheard(let sources): return "never heard: \(Self.list(sources))"
     case .total(let runs, let failures, let warnings):
       return [
         count(runs, "run", "runs"), count(failures, "failure", "failures"),
         count(warnings, "warning", "warnings"),
       ].joined(separator: ", ")
     }
+  }
+
+  /// Returns names with commas between them; of many the first and a count.
+  static func list(_ names: [String]) -> String {
+    let shown = names.prefix(names.count > 4 ? 3 : 4).joined(separator: ", ")
+    return names.count > 4 ? "\(shown) and \(names.count - 3) more" : shown
   }
 
   /// Returns the bands that are not at 0 dB.

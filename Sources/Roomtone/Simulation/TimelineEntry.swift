@@ -79,7 +79,7 @@ public enum TimelineEvent: Sendable, Equatable {
     /// next run, nil when none is scheduled.
     case job(runs: Int, failures: Int, skipped: Int, missed: Int, next: TimelineTime?)
     /// A source that was never heard.
-    case unheard(source: String)
+    case unheard(sources: [String])
     /// The number of runs of all jobs, of failures and of warnings.
     case total(runs: Int, failures: Int, warnings: Int)
   }
@@ -122,6 +122,9 @@ public enum TimelineEvent: Sendable, Equatable {
   case recording(RecordingPhase, path: String)
   /// A station sends a title, or a queue comes to a file: `title`.
   case title(String)
+  /// A looped queue begins again with a file: `title`, `count` rounds with nothing between them, and the beginning of the
+  /// last, `until`.
+  case round(title: String, count: Int, until: TimelineTime)
   /// A station is connected again: `gap` in seconds of sound that are missing.
   case reconnect(gap: Double)
   /// A job runs: `count` runs with nothing between them, and the start of the last, `until`.
@@ -177,7 +180,7 @@ public enum TimelineEvent: Sendable, Equatable {
   /// `true` if something has caused the event that its line does not tell.
   var hasCause: Bool {
     switch self {
-    case .title, .reconnect, .print, .log, .error, .failure, .warning, .mark, .summary, .run, .failed,
+    case .title, .round, .reconnect, .print, .log, .error, .failure, .warning, .mark, .summary, .run, .failed,
       .missed,
       .skipped(_, isRequested: false), .withoutSun:
       false
@@ -204,7 +207,7 @@ public enum TimelineEvent: Sendable, Equatable {
     case .group: .group
     case .interruption: .interruption
     case .recording: .recording
-    case .title: .title
+    case .title, .round: .title
     case .reconnect: .reconnect
     case .run: .run
     case .skipped: .skipped

@@ -41,6 +41,8 @@ struct TimelineLines {
     /// A move of the gain of a session.
     case gain(GainMove, of: SessionID)
     case runs(count: Int, last: TimelineTime)
+    /// Rounds of the looped queue of a session, each of which begins with the file.
+    case rounds(title: String, of: SessionID, count: Int, last: TimelineTime)
   }
 
   private struct Line {
@@ -93,6 +95,20 @@ struct TimelineLines {
       Line(
         moment: moment, job: job, cause: cause, subject: .speakers([speaker], of: room),
         content: .event(event)))
+  }
+
+  /// Removes the lines of a moment in which these speakers leave what plays or join it.
+  mutating func removeMoves(of speakers: [String], at now: Instant) {
+    for index in lines.indices.reversed() {
+      guard lines[index].moment.instant == now else { break }
+      guard case .speakers(let names, let room) = lines[index].subject else { continue }
+      switch lines[index].content {
+      case .event(.leave), .event(.join):
+        let rest = names.filter { !speakers.contains($0) }
+        if rest.isEmpty { lines.remove(at: index) } else { lines[index].subject = .speakers(rest, of: room) }
+      case .event, .volume, .gain, .runs, .rounds: break
+      }
+    }
   }
 
   // MARK: Volumes and gains
@@ -200,6 +216,23 @@ struct TimelineLines {
         content: .runs(count: 1, last: moment.time)))
   }
 
+  /// Adds a round of a looped queue, to the line of the round before when nothing has happened since.
+  mutating func addRound(of session: SessionID, title: String, room: String, at moment: TimelineMoment) {
+    var count = 0
+    if let last = lines.last, last.subject == .named(room),
+      case .rounds(title, session, let before, _) = last.content
+    {
+      count = before
+    } else {
+      lines.append(
+        Line(
+          moment: moment, job: nil, cause: nil, subject: .named(room),
+          content: .rounds(title: title, of: session, count: 0, last: moment.time)))
+    }
+    lines[lines.count - 1].content = .rounds(
+      title: title, of: session, count: count + 1, last: moment.time)
+  }
+
   /// Ends the moves that nothing continues in time, or `all`.
   private mutating func endMoves(at now: Instant, all: Bool = false) {
     guard openMoves > 0 else { return }
@@ -242,6 +275,7 @@ struct TimelineLines {
     switch (line.content, line.subject) {
     // A recording may fail for it.
     case (.event(.error), .named("")): return line.moment.instant < now
+    case (.rounds, _): return index < lines.count - 1
     case (.event, .named): return true
     case (.event, .speakers): return line.moment.instant < now
     // Other speakers of the room may be through with the same move at the same moment.
@@ -281,6 +315,7 @@ struct TimelineLines {
         ? nil : .volume(from: move.from, to: move.to, over: move.duration, steps: move.steps)
     case .gain(let move, _): move.changesNothing ? nil : .gain(from: move.from, to: move.to, over: move.over)
     case .runs(let count, let last): .run(count: count, until: last)
+    case .rounds(let title, _, let count, let last): .round(title: title, count: count, until: last)
     }
   }
 }

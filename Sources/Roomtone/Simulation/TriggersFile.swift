@@ -4,10 +4,13 @@ internal import LuaModules
 internal import LuaRuntime
 public import Scheduling
 
-/// The file that names the triggers of a simulation: Lua in an environment that has only `trigger`.
+/// The file that names the triggers of a simulation: Lua in an environment that has only `trigger`, and what
+/// `DeclarationFile.standard` lists.
 ///
 /// ```lua
-/// trigger("doorbell", { at = "2026-03-29T18:03", value = { button = "front" } })
+/// for _, time in ipairs { "09:15", "18:03" } do
+///   trigger("doorbell", { at = "2026-03-29T" .. time, value = { button = "front" } })
+/// end
 /// ```
 public enum TriggersFile {
   private static let most = 10_000
@@ -27,7 +30,8 @@ public enum TriggersFile {
       triggers.append(try read(call, name, zone))
       return .none
     }
-    try DeclarationFile.run(text, path: path, kind: "triggers file", [trigger])
+    try DeclarationFile.run(
+      text, path: path, kind: "triggers file", standard: DeclarationFile.standard, [trigger])
     return triggers
   }
 
@@ -40,7 +44,7 @@ public enum TriggersFile {
     do throws(ScheduleError) { local = try LocalDateTime(parsing: at) } catch {
       throw given.problem("at", error.message, code: error.code)
     }
-    var origin = Trigger.Origin.ctl
+    var origin = Trigger.Origin.file
     if let name = try given.string("origin") {
       guard let known = Trigger.Origin(rawValue: name) else {
         let names = Trigger.Origin.allCases.map(\.rawValue).joined(separator: ", ")

@@ -112,6 +112,8 @@ extension JSON {
         + (duck.map { [("duck", .decimal($0))] } ?? [])
     case .recording(let phase, let path): fields(of: phase, path)
     case .title(let title): [("title", .string(title))]
+    case .round(let title, let count, let until):
+      [("title", .string(title)), ("count", .number(count)), ("until", time(until))]
     case .reconnect(let gap): [("gap", .decimal(gap))]
     case .run(let count, let until): [("count", .number(count)), ("until", time(until))]
     case .skipped(let due, let isRequested): [("due", time(due)), ("requested", .bool(isRequested))]
@@ -185,7 +187,8 @@ extension JSON {
         ("about", "job"), ("runs", .number(runs)), ("failures", .number(failures)),
         ("skipped", .number(skipped)), ("missed", .number(missed)), ("next", time(next)),
       ]
-    case .unheard(let source): [("about", "source"), ("source", .string(source))]
+    case .unheard(let sources):
+      [("about", "sources"), ("sources", .array(sources.map { .string($0) }))]
     case .total(let runs, let failures, let warnings):
       [
         ("about", "total"), ("runs", .number(runs)), ("failures", .number(failures)),

@@ -199,6 +199,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     switch station.content {
     case .programme(let frames): sound = frames
     case .file(let path): return handOver(path)
+    case .nothing: return lose(.noAudio("nothing", from: driver.address.description))
     }
     report(.answered(info))
     var new = Connection(sound: sound, begin: now, received: now)
@@ -255,7 +256,11 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     let file = LocalReceiver(path: path, options: options, loop: loop, buffer: buffer) { event in
       switch event {
       case .connecting: break  // reported already
-      case .answered: report(.answered(info))
+      case .answered(let file):
+        var info = info
+        // As a server declares it, or the rate of the file: not that of the PCM.
+        info.bitRate = info.bitRate ?? file.bitRate
+        report(.answered(info))
       default: report(event)
       }
     }

@@ -23,6 +23,8 @@ public struct SimulatedStation: Sendable {
     case programme(StationSound)
     /// The sound file with this path, once: the URL leads to a file and no station.
     case file(String)
+    /// No sound: every request fails, see `answer`.
+    case nothing
   }
 
   /// A title that it sends.
