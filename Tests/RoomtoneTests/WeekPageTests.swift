@@ -74,7 +74,7 @@ import Testing
       "!doctype", "html", "head", "meta", "title", "style", "body", "svg", "symbol", "path", "circle", "use",
       "header", "main", "section", "article", "details", "summary", "h1", "h2", "h3", "p", "dl", "dt", "dd",
       "div", "ul", "ol", "li", "span", "a", "b", "i", "em", "bdi", "table", "thead", "tbody", "tr", "th",
-      "td",
+      "td", "nav", "small",
     ]
     #expect(
       Set(tags.elements.map { $0.hasPrefix("/") ? String($0.dropFirst()) : $0 }).subtracting(known) == [])
@@ -187,6 +187,76 @@ import Testing
     #expect(page.contains("<path d=\"M0 50H0V30H3600V0H7200V50H10800V50Z\"/>"))
     #expect(page.contains("volume 20 → 50 → 0") && page.contains("Kitchen, 06:00 to 09:00, 3 h"))
     #expect(page.contains("class=\"k w m n r\" href=\"#e1\" style=\"left:75.000%\""))
+  }
+
+  @Test("ten minutes are as wide as the page, with a line at each minute")
+  func part() {
+    let start = WeekFixture.monday + 6 * 3600 + 45 * 60
+    let week = Week(
+      title: "a.lua", zone: WeekFixture.zone, start: start, end: start + 600, isWhole: true,
+      rooms: ["Kitchen"], roomOfSpeaker: [:],
+      sounds: [
+        WeekSound(room: "Kitchen", title: "Tune", end: start + 360, levels: [.init(start + 60, 10)])
+      ], entries: [])
+    let page = WeekPage(week).text
+    #expect(page.contains("style=\"left:10.000%;width:50.000%\""))
+    #expect(page.contains("<span style=\"left:0.000%\">06:45</span>"))
+    #expect(page.contains("<span class=\"h3\" style=\"left:90.000%\">06:54</span>"))
+    #expect(page.contains("Kitchen, 06:46 to 06:51, 5 min") && !page.contains("class=\"out\""))
+    #expect(!page.contains("class=\"glance\""))
+  }
+
+  @Test("a part of a day has the scale of what was simulated, also across midnight")
+  func axis() {
+    func axis(_ start: Int, _ length: Int) -> (WeekAxis, [[Int]]) {
+      let start = WeekFixture.monday + start
+      let week = Week(
+        title: "a.lua", zone: WeekFixture.zone, start: start, end: start + length, isWhole: true, rooms: [],
+        roomOfSpeaker: [:], sounds: [], entries: [])
+      let axis = WeekAxis(week)
+      return (
+        axis, week.days.map { day in axis.ticks(of: day).map { $0.moment - WeekFixture.monday } }
+      )
+    }
+    let (night, ticks) = axis(86_400 - 1800, 5400)
+    #expect(night.length == 3600 && night.step == 600 && ticks.map(\.count) == [3, 6])
+    #expect(ticks.map(\.first) == [84_600, 86_400])
+    #expect(axis(10, 1).0.length == 1 && axis(3601, 7).0.step == 1)
+    #expect(axis(0, 13 * 3600).0.step == nil && axis(0, 7 * 86_400).0.length == 86_400)
+    #expect(axis(6 * 3600 + 100, 6 * 3600).1.first?.first == 6 * 3600)
+  }
+
+  @Test("a week at a glance has a line for each day, which leads to the day alone, and the page one legend")
+  func glance() throws {
+    let week = WeekFixture.week(
+      days: 3,
+      sounds: [
+        WeekFixture.sound("Kitchen", "Night", 80_000, 90_000),
+        WeekFixture.sound("Bedroom", "Night", 82_000, 86_400),
+      ], [WeekFixture.entry(200_000, "Kitchen", .failure(message: "broken", code: "x"))])
+    let page = WeekPage(week).text
+    let rest = page.split(separator: "<nav class=\"glance\"").last
+    let list = try #require(rest?.split(separator: "</nav>").first)
+    let lines = list.split(separator: "<li>").dropFirst().map(String.init)
+    #expect(lines.count == 3)
+    // Rooms that play at the same time are one piece.
+    #expect(lines[0].contains("<i class=\"music\" style=\"left:92.593%;width:7.407%\"></i></span>"))
+    #expect(lines[0].contains("Monday <small>5 January 2026</small>") && lines[0].contains("1 h 46 min"))
+    #expect(lines[1].contains("left:0.000%;width:4.167%") && lines[1].contains("1 h"))
+    #expect(lines[2].contains("silent") && lines[2].contains("href=\"#failure\"/></svg><b>1</b>"))
+    for (line, day) in zip(lines, week.days) {
+      #expect(line.contains("href=\"#a\(day.date.day)\"") && page.contains(" id=\"a\(day.date.day)\""))
+      #expect(page.contains("body:has(#a\(day.date.day):target) details:not(#l\(day.date.day))"))
+    }
+    #expect(page.split(separator: "<ul class=\"legend\"").count == 2)
+    checkLinks(page)
+    let alarm = WeekPage(
+      WeekFixture.week(
+        sounds: [WeekFixture.sound("Kitchen", "Morning", 3605, 7200, interruption: "wake up")],
+        [WeekFixture.entry(3600, "Kitchen", .mark(.alarm, message: "wake up rings with a", source: nil))])
+    ).text
+    let legend = alarm.split(separator: "<ul class=\"legend\"").last?.split(separator: "</ul>").first ?? ""
+    #expect(legend.split(separator: "alarm</li>").count == 2)
   }
 
   @Test("a day of 25 hours is longer than the others, and says what its clocks do")

@@ -26,10 +26,10 @@ enum WeekFixture {
 
   static func sound(
     _ room: String, _ title: String, _ start: Int, _ end: Int, volumes: [(Int, Int)] = [],
-    interrupts: Bool = false
+    interruption: String? = nil
   ) -> WeekSound {
     WeekSound(
-      room: room, title: title, interrupts: interrupts, end: monday + end,
+      room: room, title: title, interruption: interruption, end: monday + end,
       levels: [.init(monday + start, 20)] + volumes.map { .init(monday + $0.0, $0.1) })
   }
 
@@ -144,21 +144,23 @@ enum WeekFixture {
     #expect(week.figures.soundingSeconds == 10_000)
   }
 
-  @Test("sounds near the mark of an alarm or an announcement in their room have its style")
+  @Test(
+    "interruptions have the style of an alarm or an announcement by their names, other sounds that of music")
   func styles() {
     let week = WeekFixture.week(
       sounds: [
-        WeekFixture.sound("Bedroom", "Morning", 3605, 7200, interrupts: true),
+        WeekFixture.sound("Bedroom", "Morning", 3605, 7200, interruption: "wake up"),
         WeekFixture.sound("Kitchen", "Morning", 3605, 7200),
-        WeekFixture.sound("Kitchen", "Chime", 9000, 9010, interrupts: true),
-        WeekFixture.sound("Kitchen", "Dinner", 9999, 10_005, interrupts: true),
+        WeekFixture.sound("Kitchen", "Chime", 9000, 9010, interruption: "gong"),
+        WeekFixture.sound("Kitchen", "Dinner", 9999, 10_005, interruption: "announcement"),
+        WeekFixture.sound("Kitchen", "Morning", 10_005, 20_000),
       ],
       [
-        WeekFixture.entry(3600, "Bedroom", .mark(.alarm, message: "rings", source: nil)),
+        WeekFixture.entry(3600, "Bedroom", .mark(.alarm, message: "wake up rings with Morning", source: nil)),
         WeekFixture.entry(10_000, "Kitchen", .mark(.announcement, message: "Dinner", source: nil)),
       ])
     let rows = week.rows(of: week.days[0])
-    #expect(rows.map { $0.bars.map(\.style) } == [[.music, .interruption, .announcement], [.alarm]])
+    #expect(rows.map { $0.bars.map(\.style) } == [[.music, .interruption, .announcement, .music], [.alarm]])
   }
 
   @Test("a recording is a bar from its first frame to its end, or to the end of the week")
@@ -227,7 +229,7 @@ enum WeekFixture {
     return week.sounds.map { sound in
       let levels = sound.levels.map { "\($0.moment - week.start):\($0.volume)" }.joined(separator: " ")
       return
-        "\(sound.room): \(sound.title)\(sound.interrupts ? "!" : "") \(levels) to \(sound.end - week.start)"
+        "\(sound.room): \(sound.title)\(sound.interruption == nil ? "" : "!") \(levels) to \(sound.end - week.start)"
     }
   }
 

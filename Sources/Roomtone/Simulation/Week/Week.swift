@@ -49,6 +49,8 @@ public struct Week: Sendable {
     }
   }
 
+  /// The names of the alarms that have rung, which their interruptions have too.
+  let alarms: Set<String>
   /// The room of each speaker, by name.
   private let roomOfSpeaker: [String: String]
   private let rooms: Set<String>
@@ -67,6 +69,13 @@ public struct Week: Sendable {
     days = WeekDay.days(from: start, to: end, in: zone)
     self.entries = entries.filter { $0.kind != .summary }
     summary = entries.filter { $0.kind == .summary }
+    alarms = Set(
+      entries.compactMap { entry in
+        guard case .mark(.alarm, let message, _) = entry.event,
+          let end = message.firstRange(of: " rings with ")
+        else { return nil }
+        return String(message[..<end.lowerBound])
+      })
     (lanes, places) = ([], [])
     places = self.entries.map { findPlaces(of: $0) }
     var used = Set(sounds.map { Lane.Place.room($0.room) })

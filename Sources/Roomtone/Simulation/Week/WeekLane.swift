@@ -83,8 +83,8 @@ extension Week {
 
   /// The number of lanes up to which each day has all of them, so that the days look alike.
   static let mostLanesOfAllDays = 10
-  /// The seconds between an alarm or an announcement and the sound that belongs to it.
-  private static let nearby = 30
+  /// The name of the library's announcements.
+  private static let announcement = "announcement"
 
   /// Returns the rows of a day: all lanes of the week if they are few, else those in which something happens; none for a
   /// day without events.
@@ -107,13 +107,13 @@ extension Week {
   private func bars(of lane: Lane, on day: WeekDay) -> [WeekBar] {
     switch lane.place {
     case .room(let name):
-      sounds.filter { $0.room == name && $0.start < day.end && $0.end > day.start }.map { sound in
+      return sounds.filter { $0.room == name && $0.start < day.end && $0.end > day.start }.map { sound in
         WeekBar(
           style: style(of: sound), title: sound.title, start: sound.start, end: sound.end,
           levels: sound.levels)
       }
-    case .recorder: recordings.filter { $0.start < day.end && $0.end > day.start }
-    case .headset, .routine: []
+    case .recorder: return recordings.filter { $0.start < day.end && $0.end > day.start }
+    case .headset, .routine: return []
     }
   }
 
@@ -133,16 +133,10 @@ extension Week {
     }
   }
 
-  /// Returns the style of a sound, by the alarm or the announcement that the library has marked about when it began.
+  /// Returns the style of a sound: that of music, unless it is an interruption, by the name of that.
   private func style(of sound: WeekSound) -> WeekBar.Style {
-    let near = (sound.start - Self.nearby)...(sound.start + Self.nearby)
-    for index in self.index(at: near.lowerBound)..<self.index(at: near.upperBound + 1) {
-      let mark = entries[index].mark
-      guard mark == .alarm || mark == .announcement || mark == .fallback,
-        places[index].contains(.room(sound.room))
-      else { continue }
-      return mark == .announcement ? .announcement : .alarm
-    }
-    return sound.interrupts ? .interruption : .music
+    guard let name = sound.interruption else { return .music }
+    if name == Self.announcement { return .announcement }
+    return alarms.contains(name) ? .alarm : .interruption
   }
 }

@@ -11,7 +11,8 @@ extension WeekPage {
   var picture: HTML {
     """
     <section class="week" aria-labelledby="week">
-    <h2 id="week">Day by day</h2>
+    <h2 id="week">\(week.days.count > 1 ? "Day by day" : "The day")</h2>
+    <p class="back"><a href="#week">All days</a></p>
     \(legend)
     \(week.days.map(strip))</section>
     """
@@ -25,11 +26,16 @@ extension WeekPage {
       (.music, "music, as high as its volume (0 to 50)"), (.alarm, "alarm"),
       (.announcement, "announcement"), (.interruption, "interruption"), (.recording, "recording"),
     ]
+    // One line for the area and the mark of the same.
+    let marks: [WeekBar.Style: WeekMarkKind] = [.alarm: .alarm, .announcement: .announcement]
+    let shown = styles.compactMap { marks[$0] }
     let items =
       areas.filter { styles.contains($0.0) }.map { style, label -> HTML in
-        "<li><span class=\"key \(verbatim: style.rawValue)\"></span>\(label)</li>\n"
+        let mark = marks[style].flatMap { kinds.contains($0) ? $0 : nil }
+        return
+          "<li><span class=\"key \(verbatim: style.rawValue)\"></span>\(mark.map(Self.symbol) ?? "")\(label)</li>\n"
       }
-      + WeekMarkKind.allCases.filter(kinds.contains).map { kind -> HTML in
+      + WeekMarkKind.allCases.filter { kinds.contains($0) && !shown.contains($0) }.map { kind -> HTML in
         "<li>\(Self.symbol(kind))\(kind.label)</li>\n"
       }
     return "<ul class=\"legend\" aria-label=\"Legend\">\n\(items)</ul>"
@@ -44,17 +50,17 @@ extension WeekPage {
     let change: HTML = day.change.map { "<p class=\"change\">\(text(of: $0))</p>" } ?? ""
     guard !rows.isEmpty else {
       return """
-        <article class="day empty" aria-labelledby="d\(day.date.day)">
+        <article class="day empty" id="a\(day.date.day)" aria-labelledby="d\(day.date.day)">
         <div class="top">\(title)<p class="sum">nothing happens</p>\(change)</div>
         </article>
 
         """
     }
     return """
-      <article class="day" aria-labelledby="d\(day.date.day)">
+      <article class="day" id="a\(day.date.day)" aria-labelledby="d\(day.date.day)">
       <div class="top">\(title)<p class="sum">\(sum(of: day))</p>\(change)</div>
       <div class="lanes">
-      <div class="axis" aria-hidden="true">\(axis(of: day))</div>
+      <div class="axis" aria-hidden="true">\(clocks(of: day))</div>
       \(rows.map { lane($0, on: day) })</div>
       </article>
 
@@ -86,15 +92,18 @@ extension WeekPage {
   }
 
   private func x(_ moment: Int, _ day: WeekDay) -> HTML {
-    .percent(min(max(moment, day.start), day.end) - day.start, of: scale)
+    .percent(min(max(moment, axis.begin(of: day)), day.end) - axis.begin(of: day), of: axis.length)
   }
 
-  private func axis(of day: WeekDay) -> HTML {
+  /// The times at the lines: hours, or times of day on the axis of a part.
+  private func clocks(of day: WeekDay) -> HTML {
     HTML(
-      day.hours.filter { $0.hour % 3 == 0 }.map { hour -> HTML in
-        let kind: HTML = hour.hour % 6 == 0 ? "" : " class=\"h3\""
-        return
-          "<span\(kind) style=\"left:\(x(hour.moment, day))\">\(verbatim: hour.hour < 10 ? "0" : "")\(hour.hour)</span>"
+      axis.ticks(of: day).map { tick -> HTML in
+        let kind: HTML = tick.isMinor ? " class=\"h3\"" : ""
+        let hour = day.hours.last { $0.moment <= tick.moment }?.hour ?? 0
+        let text: HTML =
+          axis.step == nil ? "\(verbatim: hour < 10 ? "0" : "")\(hour)" : clock(tick.moment)
+        return "<span\(kind) style=\"left:\(x(tick.moment, day))\">\(text)</span>"
       })
   }
 
@@ -110,18 +119,19 @@ extension WeekPage {
 
   /// The hours as lines, the areas of the lane's bars, and what was not simulated.
   private func grid(of day: WeekDay) -> HTML {
-    var pieces = day.hours.filter { $0.hour % 3 == 0 }.map { hour -> HTML in
-      let kind: HTML = hour.hour % 6 == 0 ? "g g6" : "g"
-      return "<i class=\"\(kind)\" style=\"left:\(x(hour.moment, day))\"></i>"
+    var pieces = axis.ticks(of: day).map { tick -> HTML in
+      let kind: HTML = tick.isMinor ? "g" : "g g6"
+      return "<i class=\"\(kind)\" style=\"left:\(x(tick.moment, day))\"></i>"
     }
     if let change = day.change {
       pieces.append("<i class=\"g gc\" style=\"left:\(x(change.moment, day))\"></i>")
     }
-    for (start, end) in [(day.start, week.start), (week.end, day.end), (day.end, day.start + scale)]
-    where start < end {
-      let end = min(end, day.start + scale)
-      let width = HTML.percent(end - max(start, day.start), of: scale)
-      let left = HTML.percent(max(start, day.start) - day.start, of: scale)
+    let begin = axis.begin(of: day)
+    for (start, end) in [(day.start, week.start), (week.end, day.end), (day.end, begin + axis.length)] {
+      let (first, last) = (max(start, begin), min(end, begin + axis.length))
+      guard first < last else { continue }
+      let width = HTML.percent(last - first, of: axis.length)
+      let left = HTML.percent(first - begin, of: axis.length)
       let kind: HTML = start == day.end ? "none" : "out"
       pieces.append("<i class=\"\(kind)\" style=\"left:\(left);width:\(width)\"></i>")
     }
@@ -134,14 +144,15 @@ extension WeekPage {
     let (start, end) = (max(bar.start, day.start), min(bar.end, day.end))
     let width = end - start
     // The widths of windows in which it is long enough for its title.
-    let size: HTML? = width >= 6 * 3600 ? "n" : width >= 2 * 3600 ? "m" : width >= 3600 ? "w" : nil
+    let sizes: [(seconds: Int, name: HTML)] = [(6 * 3600, "n"), (2 * 3600, "m"), (3600, "w")]
+    let size = sizes.first { width >= axis.share($0.seconds) }?.name
     let volumes = volumes(of: bar)
     let label: HTML =
       size.map { "<span class=\"l \($0)\" aria-hidden=\"true\"><bdi>\(bar.title)</bdi></span>" } ?? ""
-    let side: HTML = start - day.start > scale / 2 ? " r" : ""
+    let side: HTML = start - axis.begin(of: day) > axis.length / 2 ? " r" : ""
     return """
       <a class="b \(verbatim: bar.style.rawValue)\(side)" href="#\(target(of: bar, in: lane, on: day))" \
-      style="left:\(x(start, day));width:\(HTML.percent(width, of: scale))">\(area(bar, start, end))\(label)\
+      style="left:\(x(start, day));width:\(HTML.percent(width, of: axis.length))">\(area(bar, start, end))\(label)\
       <span class="tip"><b><bdi>\(bar.title)</bdi></b><span>\(lane.name), \(clock(bar.start, near: day)) to \
       \(clock(bar.end, near: day)), \(Self.duration(bar.end - bar.start))</span>\(volumes)</span></a>
       """
@@ -166,14 +177,15 @@ extension WeekPage {
     return "<span>volume \(steps.map(String.init).joined(separator: " → "))</span>"
   }
 
-  /// The area below the volume, in an image that is stretched to the bar: a minute across, a step of volume down.
+  /// The area below the volume, in an image that is stretched to the bar: a second across, a step of volume down.
   private func area(_ bar: WeekBar, _ start: Int, _ end: Int) -> HTML {
     guard !bar.levels.isEmpty else { return "" }
     var path = ""
     var last: (moment: Int, volume: Int)?
-    // The highest volume of a minute stands for all in it.
+    // The highest volume of a minute of a whole day stands for all in it.
+    let grain = axis.share(60)
     for level in bar.levels where level.moment < end {
-      let moment = max(start, level.moment - (level.moment - start) % 60)
+      let moment = max(start, level.moment - (level.moment - start) % grain)
       if let before = last, before.moment == moment, level.moment > start {
         guard level.volume > before.volume else { continue }
       }
@@ -198,6 +210,7 @@ extension WeekPage {
   private func marks(_ row: Week.Row, on day: WeekDay) -> HTML {
     var sets: [(classes: String, distance: Int, marks: [WeekMark])] = []
     for (width, seconds) in Self.distances {
+      let seconds = axis.share(seconds)
       let marks = WeekMark.merged(row.marks, distance: seconds)
       if let last = sets.last, last.marks == marks {
         sets[sets.count - 1].classes += " \(width)"
@@ -227,7 +240,7 @@ extension WeekPage {
     if mark.entries.count > Self.mostLines {
       lines.append("<span>and \(mark.entries.count - Self.mostLines) more</span>")
     }
-    let side: HTML = mark.moment - day.start > scale / 2 ? " r" : ""
+    let side: HTML = mark.moment - axis.begin(of: day) > axis.length / 2 ? " r" : ""
     let count: HTML = counts && mark.entries.count > 1 ? "<em>\(mark.entries.count)</em>" : ""
     return """
       <a class="k \(verbatim: classes)\(side)" href="#\(anchor(mark.entries[0]))" style="left:\(x(mark.moment, day))">\

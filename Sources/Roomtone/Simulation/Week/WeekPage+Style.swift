@@ -73,12 +73,29 @@ extension WeekPage {
     .legend .i,.key{margin-right:.4rem}
     .key{display:inline-block;width:1.5rem;height:.85rem;vertical-align:-.1em;border-bottom:4px solid var(--c);
     background:var(--a)}
-    .music{--c:var(--music);--a:var(--music-area)}.b.alarm,.key.alarm{--c:var(--alarm);--a:var(--alarm-area)}
-    .b.announcement,.key.announcement{--c:var(--announcement);--a:var(--announcement-area)}
+    .music{--c:var(--music);--a:var(--music-area)}
+    .b.alarm,.key.alarm,.strip .alarm{--c:var(--alarm);--a:var(--alarm-area)}
+    .b.announcement,.key.announcement,.strip .announcement{--c:var(--announcement);--a:var(--announcement-area)}
     .interruption{--c:var(--interruption);--a:var(--interruption-area)}
-    .b.recording,.key.recording{--c:var(--recording);--a:var(--recording-area)}
+    .b.recording,.key.recording,.strip .recording{--c:var(--recording);--a:var(--recording-area)}
     .key.alarm{border-bottom-style:dashed}.key.announcement{border-bottom-style:dotted}
     .key.interruption,.key.recording{border-bottom-style:double}
+    .glance ol{list-style:none}
+    .glance a{display:flex;align-items:center;gap:.75rem;padding:.2rem 0;color:inherit;text-decoration:none}
+    .glance a:hover .on,.glance a:focus .on{text-decoration:underline}
+    .on{flex:0 0 14.5rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+    .on small,.of{color:var(--soft);font-size:.85rem}
+    .strip{position:relative;flex:1;height:1.1rem;background:var(--panel);border-radius:.2rem;overflow:hidden}
+    .strip i{position:absolute;top:0;bottom:0;min-width:2px;background:var(--c)}
+    .strip .recording{top:70%}
+    .of{flex:0 0 11rem;display:flex;align-items:center;gap:.35rem}
+    .of .i{margin-left:.35rem}
+    .back{display:none;margin-bottom:.75rem}
+    .week:has(.day:target) .back{display:block}
+    .week:has(.day:target) .day:not(:target){display:none}
+    @media (min-width:600px){.day:target .lane{height:4.25rem}.day:target .b{height:4rem}
+    .day:target .b.recording{height:1.25rem}
+    .day:target .lane.flat{height:2rem}.day:target .lane.both{height:5.25rem}}
     .day{margin-top:1.1rem;padding-top:.7rem;border-top:1px solid var(--line6)}
     .day .top{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1rem;margin-bottom:.35rem}
     h3{display:inline;font-size:1rem}
@@ -146,6 +163,7 @@ extension WeekPage {
     .name{-webkit-line-clamp:1!important;top:0;transform:none;right:auto;left:0;bottom:auto;width:100%;padding:0;color:var(--soft);font-size:.78rem}
     .track{position:relative;inset:auto;height:2.5rem;border-bottom:1px solid var(--line)}
     .flat .track{height:1.4rem}.both .track{height:3.6rem}.flat .k{top:.2rem}
+    .on{flex-basis:6.5rem}.on small{display:none}.of{flex-basis:6rem;flex-wrap:wrap}
     .figures div{flex:1 1 40%;min-width:0}.figures dd{font-size:1.15rem}
     :is(.b,.k):is(:hover,:focus)>.tip{position:fixed;inset:auto .5rem .5rem;width:auto;max-width:none}
     table,tbody,tr,td{display:block}thead{display:none}
@@ -157,7 +175,7 @@ extension WeekPage {
     .lane{height:2.4rem}.lane.flat{height:1.5rem}.lane.both{height:3.2rem}.b{height:2.1rem}.flat .k{top:.2rem}
     table{font-size:.8rem}th,td{padding:.1rem .5rem .1rem 0}
     body{padding:0;max-width:none;font-size:11px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-    .tip{display:none}.day,.findings li,tr,.figures{break-inside:avoid}h2{break-after:avoid}
+    .tip,.glance{display:none}.day,.findings li,tr,.figures{break-inside:avoid}h2{break-after:avoid}
     .events{break-before:page}a{color:inherit;text-decoration:none}
     details>*{display:revert}}
 

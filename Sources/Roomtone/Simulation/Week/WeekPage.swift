@@ -1,18 +1,18 @@
 internal import Scheduling
 
 /// The picture of a simulated week as a page of HTML that needs nothing else: days down, hours across, a lane per room.
+/// What lasts less than half a day is as wide as the page. A day is alone where it is the target of a link.
 ///
 /// The page has no script. All of it is there when it is printed or read aloud, details appear on hover and focus
 /// through CSS alone, and its policy forbids scripts, so that a name of a station that looks like one stays a name.
 public struct WeekPage {
   let week: Week
-  /// The length of the longest day, which the scale of all days has.
-  let scale: Int
+  let axis: WeekAxis
 
   /// A page for a week.
   public init(_ week: Week) {
     self.week = week
-    scale = week.days.map(\.length).max() ?? 86_400
+    axis = WeekAxis(week)
   }
 
   /// The text of the file. The same week gives the same text.
@@ -29,13 +29,14 @@ public struct WeekPage {
       <meta name="referrer" content="no-referrer">
       <title>\(title), simulated</title>
       <style>
-      \(Self.style)</style>
+      \(Self.style)\(alone)</style>
       </head>
       <body>
       \(Self.symbols)
       \(head)
       <main>
       \(findings)
+      \(glance)
       \(picture)
       \(events)
       </main>

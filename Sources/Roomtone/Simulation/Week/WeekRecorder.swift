@@ -20,8 +20,8 @@ public struct WeekSound: Sendable, Equatable {
   public let room: String
   /// The title of the source.
   public internal(set) var title: String
-  /// True if it interrupts what played before, as an announcement does.
-  public let interrupts: Bool
+  /// The name of the interruption that it is, such as an announcement; nil for what plays otherwise.
+  public let interruption: String?
   /// The moment at which it ends.
   public internal(set) var end: Int
   /// The volumes, in order of time; not empty.
@@ -31,8 +31,8 @@ public struct WeekSound: Sendable, Equatable {
   public var start: Int { levels[0].moment }
 
   /// A sound of a room that begins with the first level.
-  public init(room: String, title: String, interrupts: Bool = false, end: Int, levels: [Level]) {
-    (self.room, self.title, self.interrupts) = (room, title, interrupts)
+  public init(room: String, title: String, interruption: String? = nil, end: Int, levels: [Level]) {
+    (self.room, self.title, self.interruption) = (room, title, interruption)
     (self.end, self.levels) = (end, levels.isEmpty ? [Level(end, 0)] : levels)
   }
 }
@@ -143,8 +143,9 @@ public final class WeekRecorder {
         open[key] = (sounds.count, loop.now)
         sounds.append(
           WeekSound(
-            room: key.room, title: level.title, interrupts: house?.isInterruption(level.session) ?? false,
-            end: now, levels: [new]))
+            room: key.room, title: level.title,
+            interruption: house?.isInterruption(level.session) == true ? level.session.name : nil, end: now,
+            levels: [new]))
         continue
       }
       sounds[index].title = level.title
