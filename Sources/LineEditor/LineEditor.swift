@@ -192,9 +192,7 @@ public final class LineEditor {
       }
       line.insert("\n")
     case .complete: completeWord()
-    case .clearScreen:
-      image = nil
-      screen.write("\u{1B}[H\u{1B}[2J", keeping: nil)
+    case .clearScreen: draw(behind: "\u{1B}[H\u{1B}[2J", onEmptyScreen: true)
     case .leave:
       leave(showing: "")
       onEnd()
@@ -291,10 +289,14 @@ public final class LineEditor {
     image.map { ($0.erasing(columns: screen.size.columns), $0.drawing) }
   }
 
-  private func draw(behind sequence: String) {
+  /// Draws the block.
+  /// - Parameters:
+  ///   - sequence: written before the block.
+  ///   - onEmptyScreen: `true` if `sequence` clears the screen, with the rows that were drawn.
+  private func draw(behind sequence: String, onEmptyScreen: Bool = false) {
     let size = screen.size
     let next = LineImage(line.buffer, prompts: shownPrompts, columns: size.columns, height: size.rows)
-    let erase = image?.erasing(columns: size.columns) ?? ""
+    let erase = onEmptyScreen ? "" : image?.erasing(columns: size.columns) ?? ""
     image = next
     screen.write(sequence + erase + next.drawing, keeping: frame)
   }
