@@ -82,6 +82,13 @@ int enter_swift(lua_State *L, void *box);
 /* Pushes, or raises, a new error object. `level` is the call level at which the search for `where` starts. */
 void push_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
 int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
+/* True for a text that begins with `---@meta`, and for a file with such a text: definitions for editors, which nothing
+   runs, wherever they are. */
+bool is_definition(const char *text, size_t size);
+bool is_definition_file(const char *path);
+/* Pushes the message about definitions that were to be run; raises it as an error. */
+const char *push_definition_message(lua_State *L, const char *path);
+int raise_definition_error(lua_State *L, const char *path);
 /* Pushes script.memory, with the position where memory was refused. */
 void push_memory_error(lua_State *L);
 /* The message handler of routines and modules: keeps the traceback of an error that has none. */

@@ -121,7 +121,9 @@ static int loadfile_answered(lua_State *L, int status, lua_KContext context) {
   lua_pop(L, 3);
   const char *path = check_file_argument(L);
   bool has_environment = !lua_isnone(L, 3);
-  if (luaL_loadfilex(L, path, "t") != LUA_OK) {
+  bool is_refused = is_definition_file(path);
+  if (is_refused) push_definition_message(L, path);
+  if (is_refused || luaL_loadfilex(L, path, "t") != LUA_OK) {
     lua_pushnil(L);
     lua_insert(L, -2);
     return 2;
@@ -150,6 +152,7 @@ static int dofile_answered(lua_State *L, int status, lua_KContext context) {
   if (mount_is_silent(L)) return luaL_error(L, "%s", lua_tostring(L, -2));
   lua_settop(L, 1);
   const char *path = check_file_argument(L);
+  if (is_definition_file(path)) return raise_definition_error(L, path);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) return lua_error(L);
   lua_callk(L, 0, LUA_MULTRET, 0, dofile_ended);
   return dofile_ended(L, LUA_OK, 0);

@@ -1,10 +1,36 @@
 /* `require`: text modules only, found on package.path, that may suspend while they load. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char loading_key = 0;
+
+static const char definition_mark[] = "---@meta";
+
+bool is_definition(const char *text, size_t size) {
+  size_t length = sizeof definition_mark - 1;
+  return size >= length && memcmp(text, definition_mark, length) == 0;
+}
+
+bool is_definition_file(const char *path) {
+  char start[sizeof definition_mark];
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return false;
+  size_t size = fread(start, 1, sizeof start, file);
+  fclose(file);
+  return is_definition(start, size);
+}
+
+const char *push_definition_message(lua_State *L, const char *path) {
+  return lua_pushfstring(L, "%s is a description, not a module: editors read it, and nothing runs it", path);
+}
+
+int raise_definition_error(lua_State *L, const char *path) {
+  const char *hint = "require the module by its own name, without its folder";
+  return raise_error(L, "script.module", push_definition_message(L, path), hint, 1);
+}
 
 /* Pushes the table of modules that are being loaded: name → the routine that loads it, as light userdata. */
 static void push_loading(lua_State *L) {
@@ -94,12 +120,14 @@ static void find_loader(lua_State *L, const char *name) {
     lua_call(L, 2, 2); /* raises unless the module is inside the program: its text, the name of its chunk */
     size_t length;
     const char *text = lua_tolstring(L, -2, &length);
+    if (is_definition(text, length)) raise_definition_error(L, lua_tostring(L, -1) + 1);
     if (luaL_loadbufferx(L, text, length, lua_tostring(L, -1), "t") != LUA_OK)
       raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
     lua_pushvalue(L, -2);
     return;
   }
   const char *path = lua_tostring(L, 3);
+  if (is_definition_file(path)) raise_definition_error(L, path);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
   lua_pushstring(L, path);
 }

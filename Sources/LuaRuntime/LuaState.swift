@@ -149,10 +149,14 @@ public final class LuaState {
   /// - Parameters:
   ///   - text: Lua source; a byte order mark and a first line that begins with `#` are skipped, as by `lua`.
   ///   - chunkName: `@path` for a file, `=name` for text from elsewhere.
-  /// - Throws: `script.syntax` with file and line in its message.
-  public func load(_ text: [UInt8], chunkName: String) throws(LuaError) -> LuaReference {
+  ///   - environment: the table of its globals; nil for that of the state.
+  /// - Throws: `script.syntax` with file and line in its message; `script.module` for definitions.
+  public func load(
+    _ text: [UInt8], chunkName: String, environment: LuaReference? = nil
+  ) throws(LuaError) -> LuaReference {
     settle()
     let body = withoutShebang(text)
+    if body.starts(with: "---@meta".utf8) { throw Self.definition(chunkName) }
     let stack = main
     let status = body.withUnsafeBytes { raw in
       shim_load(stack.L, raw.bindMemory(to: CChar.self).baseAddress, raw.count, chunkName)
@@ -171,6 +175,13 @@ public final class LuaState {
   public func setArguments(_ arguments: [String], scriptName: String) {
     let stack = main
     stack.pushGlobals()
+  /// The error of definitions that were to be run: a script that begins with `---@meta`.
+  private static func definition(_ chunkName: String) -> LuaError {
+    LuaError(
+      code: "script.module",
+      message: "\(chunkName.dropFirst()) is a description, not a script: editors read it, nothing runs it")
+  }
+
     stack.push("arg")
     stack.push(.list(arguments.map { .string($0) }), in: self)
     stack.push(scriptName)

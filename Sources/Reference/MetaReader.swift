@@ -66,7 +66,7 @@ struct MetaReader {
       } else if line.begins(with: "--") {
         if isHeader { header.append(line.dropFirst(line.begins(with: "-- ") ? 3 : 2)) }
       } else {
-        if line.begins(with: "error(") { isHeader = false }
+        if !line.trimmed.isEmpty { isHeader = false }
         code(line)
         clear()
       }

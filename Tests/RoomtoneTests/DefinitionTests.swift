@@ -241,6 +241,35 @@ struct DefinitionTests {
     #expect(lines.first?.contains("is a description, not a module") == true)
   }
 
+  @Test("are refused from any folder, by require, dofile and loadfile")
+  func guardedCopies() throws {
+    let harness = try EngineHarness()
+    let text = Array("---@meta speaker\n\nlocal speaker = {}\n\nreturn speaker\n".utf8)
+    let path = try harness.folder.write(text, to: "copied_speaker.lua")
+    let lines = try harness.printed(
+      """
+      print(select(2, pcall(dofile, "\(path)")))
+      print(select(2, loadfile("\(path)")))
+      print(select(2, pcall(require, "copied_speaker")).code)
+      """)
+    #expect(lines.count == 3 && lines.last == "script.module", "\(lines)")
+    for line in lines.prefix(2) { #expect(line.contains("is a description, not a module"), "\(line)") }
+  }
+
+  @Test(
+    "have no statement that ends them before their end: a language server reads all of each",
+    arguments: StandardLibrary.paths.filter { $0.hasPrefix("meta/") })
+  func reachable(_ file: String) throws {
+    let text = String(decoding: try #require(StandardLibrary.file(file)), as: UTF8.self)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() where !line.isEmpty && !line.hasPrefix("-") {
+      let isDeclaration = ["local ", "function "].contains { line.hasPrefix($0) }
+      let isValue = line.firstRange(of: " = ") != nil
+      let isEnd = line.hasPrefix("return ") && lines[(index + 1)...].allSatisfy(\.isEmpty)
+      #expect(isDeclaration || isValue || isEnd, "\(file):\(index + 1): \(line)")
+    }
+  }
+
   @Test("describe of Lua's own library only what is there, and name what is not")
   func globals() throws {
     let functions = reference.globals.filter { !$0.isOfPrompt }

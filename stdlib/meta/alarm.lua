@@ -24,8 +24,6 @@
 -- due while the machine is off begins up to ten minutes late, or is missed. When clocks change, an alarm rings once a
 -- day, at its time of day; one whose time is skipped rings right after the gap.
 
-error("stdlib/meta/alarm.lua is a description, not a module: require \"alarm\" finds the module itself")
-
 ---@class alarmlib
 local alarm = {}
 

@@ -17,8 +17,6 @@
 -- as it would take to speak, and a chime is rendered in its place. A function that `task.stand_in` sets for
 -- `"espeak-ng"` is called with the arguments; it fails by returning `{ code = 1 }`.
 
-error("stdlib/meta/announce.lua is a description, not a module: require \"announce\" finds the module itself")
-
 ---@class announcelib
 local announce = {}
 

@@ -53,5 +53,3 @@
 -- `firmware_key`, the public key of the firmware's signer.
 --
 -- Values that scripts keep, jobs and the state of the house are in `~/.local/state/roomtone`.
-
-error("stdlib/meta/configuration.lua is a description, not a module: there is nothing to require")

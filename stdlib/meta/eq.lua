@@ -15,8 +15,6 @@
 -- headset, taken as 1 dB each. The result is written to the headset's preset 3, `"user"`, which is selected then. The
 -- headset's own presets, `"music"`, `"movie"`, `"voice"` and `"user"`, are selected unchanged.
 
-error("stdlib/meta/eq.lua is a description, not a module: require \"eq\" finds the module itself")
-
 ---@class eqlib
 local eq = {}
 

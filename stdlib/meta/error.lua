@@ -22,8 +22,6 @@
 -- Match errors by `code`, which is stable; `message` and `hint` are for people. A value that a script raises with
 -- `error` is caught unchanged: a string stays a string.
 
-error("error.lua is a description, not a module: there is nothing to require")
-
 ---An error, as every function raises it on failure; `tostring` returns `where: message (code); hint`.
 ---@class Error
 ---@field code string Stable name of the failure: `"speaker.unknown"`; `"argument"` for wrong use of a function.

@@ -15,8 +15,6 @@
 -- the volume of the fade when it is back, also after the end. Of a session, a speaker that leaves it is left alone; of a
 -- group, the members are those at the beginning.
 
-error("stdlib/meta/fade.lua is a description, not a module: require \"fade\" finds the module itself")
-
 ---@class fadelib
 local fade = {}
 

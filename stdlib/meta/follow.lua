@@ -14,8 +14,6 @@
 -- interruption has during the move, as an announcement, does not get the music back at its end; from a new one that
 -- the session has lent to an interruption, the old rooms wait for that end.
 
-error("stdlib/meta/follow.lua is a description, not a module: require \"follow\" finds the module itself")
-
 ---@class followlib
 local follow = {}
 

@@ -18,8 +18,6 @@
 --
 -- luacheck: ignore 121 122 142 143
 
-error("stdlib/meta/globals.lua is a description, not a module: what it describes is there without require")
-
 ---The script's arguments from 1 on, its name at 0; `...` holds the arguments too.
 ---@type table<integer, string>
 arg = {}

@@ -20,8 +20,6 @@
 --
 -- The field `seed_name` of an error is the name of the failure in Avnera's framework.
 
-error("stdlib/meta/headset.lua is a description, not a module: require \"headset\" finds the module itself")
-
 ---@class headsetlib
 local headset = {}
 

@@ -36,5 +36,3 @@
 --   -- rename group                            yes     yes      no (its app)
 --   -- wifi                                    yes     no       yes
 --   -- role balance duck controls              yes     no       no
-
-error("stdlib/meta/hkwhub.lua is a description, not a module: there is nothing to require")

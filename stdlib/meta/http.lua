@@ -11,8 +11,6 @@
 -- certificates are verified, and a compressed body is decoded. A user and a password in the URL are sent as basic
 -- authentication and never shown. Under `roomtone simulate` the stations file has the answers (`roomtone help simulation`).
 
-error("stdlib/meta/http.lua is a description, not a module: require \"http\" finds the module itself")
-
 ---@class httplib
 local http = {}
 

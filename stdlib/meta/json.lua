@@ -14,8 +14,6 @@
 -- written in order of their bytes: the same value is the same text. Texts of at most 4 MiB are written and read, nested at
 -- most 64 deep.
 
-error("stdlib/meta/json.lua is a description, not a module: require \"json\" finds the module itself")
-
 ---@class jsonlib
 local json = {}
 

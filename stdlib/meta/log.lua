@@ -11,8 +11,6 @@
 --
 -- `print` is for results and writes to standard output.
 
-error("stdlib/meta/log.lua is a description, not a module: require \"log\" finds the module itself")
-
 ---@class loglib
 local log = {}
 

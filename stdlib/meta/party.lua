@@ -14,8 +14,6 @@
 -- receives its volume when it is back. A party ends with its script: at a failure, a reload, the end of the daemon.
 -- There is one party at a time in a script; it does not know of the parties of other scripts in the same house.
 
-error("stdlib/meta/party.lua is a description, not a module: require \"party\" finds the module itself")
-
 ---@class partylib
 local party = {}
 

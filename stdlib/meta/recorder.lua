@@ -17,8 +17,6 @@
 -- overlap. A run that records nothing, or whose file can't be written, has failed: that is logged, and the next run
 -- takes place. A script with scheduled recordings keeps running.
 
-error("stdlib/meta/recorder.lua is a description, not a module: require \"recorder\" finds the module itself")
-
 ---@class recorderlib
 local recorder = {}
 

@@ -13,8 +13,6 @@
 --
 -- A recording is in the catalogue from its first frame on. The functions suspend the routine while they use the disk.
 
-error("stdlib/meta/recordings.lua is a description, not a module: require \"recordings\" finds the module itself")
-
 ---@class recordingslib
 local recordings = {}
 

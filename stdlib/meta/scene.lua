@@ -13,8 +13,6 @@
 -- default session. The music is left as it is: a speaker that joins plays it too. A speaker that was in another session
 -- keeps the session that it is in. Scenes are kept in the script's store as plain data, by the ids of the speakers.
 
-error("stdlib/meta/scene.lua is a description, not a module: require \"scene\" finds the module itself")
-
 ---@class scenelib
 local scene = {}
 

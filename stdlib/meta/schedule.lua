@@ -26,8 +26,6 @@
 -- or asleep begins late, or is missed, as `catch_up` and `grace` say. A clock that is set forward counts the same, so a
 -- machine that starts with a wrong clock runs no job for each day that it never had.
 
-error("stdlib/meta/schedule.lua is a description, not a module: require \"schedule\" finds the module itself")
-
 ---A duration: seconds, fractions allowed, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`, `"7d"`; at most a
 ---hundred years.
 ---@alias Duration number|string

@@ -65,5 +65,3 @@
 -- An emulated board stands for every headset. The store, recordings and their catalogue are gone at the end. Programs do
 -- not run: `task.stand_in` sets what a script finds in place of one. The same script with the same options has the same
 -- events and the same sound, every time.
-
-error("stdlib/meta/simulation.lua is a description, not a module: there is nothing to require")

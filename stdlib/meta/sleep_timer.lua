@@ -14,8 +14,6 @@
 -- are as before the fade, save those that somebody else has set during it. A muted speaker stays muted. Of two timers
 -- that fade a speaker at the same time, the later one controls the volume, and the last to end restores it.
 
-error("stdlib/meta/sleep_timer.lua is a description, not a module: require \"sleep_timer\" finds the module itself")
-
 ---@class sleep_timerlib
 local sleep_timer = {}
 

@@ -46,5 +46,3 @@
 -- `ended` count what is heard. Volume 50 is 100 per cent, unity; a snapclient's gain is (10^(v/50) - 1) / 9, so that 25 is
 -- -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the strength of Wi-Fi and `speaker.house()`
 -- are not there: `speaker.unsupported`, see `speaker.capabilities()`. Simulations use the embedded house.
-
-error("stdlib/meta/snapcast.lua is a description, not a module: there is nothing to require")

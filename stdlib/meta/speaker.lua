@@ -18,8 +18,6 @@
 -- its identity while the script holds it, and its fields show the current state. Assigning to a field raises and names
 -- the method that changes it. An operation that the driver lacks raises `speaker.unsupported`, see `capabilities`.
 
-error("stdlib/meta/speaker.lua is a description, not a module: require \"speaker\" finds the module itself")
-
 ---@class speakerlib
 local speaker = {}
 

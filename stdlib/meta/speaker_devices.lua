@@ -2,8 +2,6 @@
 
 -- Speakers and groups, as the module `speaker` returns them.
 
-error("stdlib/meta/speaker_devices.lua is a description, not a module: require \"speaker\" finds the module")
-
 ---A speaker; prints as `speaker "Kitchen" (volume 20, playing)`.
 ---@class speaker.Device
 ---@field id string Stable and unique in the house.

@@ -2,8 +2,6 @@
 
 -- The events of the module `speaker` and of its objects: their names, and the tables that listeners receive.
 
-error("stdlib/meta/speaker_events.lua is a description, not a module: require \"speaker\" finds the module")
-
 ---The events of the house.
 ---@alias speaker.Event
 ---| "device" # `speaker.DeviceEvent`: a property of a speaker other than its volume has changed.

@@ -2,8 +2,6 @@
 
 -- Sessions and snapshots, as the module `speaker` returns them, and the controls of an embedded house.
 
-error("stdlib/meta/speaker_sessions.lua is a description, not a module: require \"speaker\" finds the module")
-
 ---A session: speakers that play one source in step, with one state and one position; prints as
 ---`session "default" (playing "wake_up.mp3", 6 speakers)`.
 ---@class speaker.Session

@@ -33,5 +33,3 @@
 -- "playing"`. The expectations are `to_equal`, `to_differ_from`, `to_be_near(number, tolerance)`, `to_be_true`,
 -- `to_be_false`, `to_be_nil`, `to_contain`, `to_match` and `to_raise`. The options of a test are `from`, `timezone` and
 -- `stations`. The routines of `scripts` have their specs in `scripts/spec`.
-
-error("stdlib/meta/specs.lua is a description, not a module: there is nothing to require")

@@ -24,8 +24,6 @@
 -- Every function raises `database.busy`, `database.full`, `database.unavailable`, `database.damaged` or
 -- `database.newer` if the file can't be used. A damaged file is set aside, which is logged, and a new one begun.
 
-error("stdlib/meta/store.lua is a description, not a module: require \"store\" finds the module itself")
-
 ---@class storelib
 local store = {}
 

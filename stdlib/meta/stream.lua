@@ -42,8 +42,6 @@
 --   show:seek "10s"
 --   show:wait "file_complete"
 
-error("stdlib/meta/stream.lua is a description, not a module: require \"stream\" finds the module itself")
-
 ---@class streamlib
 local stream = {}
 

@@ -2,8 +2,6 @@
 
 -- Recordings of streams, as `Stream:record` returns them.
 
-error("stdlib/meta/stream_recordings.lua is a description, not a module: require \"stream\" finds the module")
-
 ---@class stream.RecordOptions
 ---@field continue? boolean Appends as `append` does to the file of a recording that was cut off; what is missing between the two is one of the gaps.
 ---@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV. Of what a station sends again to a new listener, nothing comes twice.

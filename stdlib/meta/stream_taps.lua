@@ -2,8 +2,6 @@
 
 -- Taps of streams, as `Stream:tap` returns them, and the blocks of sound that they receive.
 
-error("stdlib/meta/stream_taps.lua is a description, not a module: require \"stream\" finds the module")
-
 ---A tap, as `Stream:tap` returns it. It ends with `remove`, with the script, and when its stream is no longer
 ---referenced.
 ---@class stream.Tap

@@ -14,8 +14,6 @@
 -- `coroutine.close`) it raises `task.cannot_suspend`. A cancelled routine unwinds with `task.cancelled` through every
 -- `pcall`; its `<close>` variables are closed, and may suspend.
 
-error("stdlib/meta/task.lua is a description, not a module: require \"task\" finds the module itself")
-
 ---@class tasklib
 local task = {}
 

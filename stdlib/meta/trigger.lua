@@ -15,8 +15,6 @@
 -- moment; each receives a copy of the value. Under `roomtone simulate`, `--triggers` names a file of triggers with their
 -- times.
 
-error("stdlib/meta/trigger.lua is a description, not a module: require \"trigger\" finds the module itself")
-
 ---@class triggerlib
 local trigger = {}
 

@@ -15,8 +15,6 @@
 -- new offset from then on. Zones are kept in the script's store by the ids of their speakers: new names and groups
 -- change nothing, and a speaker that is not in the house is left out, which is logged once.
 
-error("stdlib/meta/zone.lua is a description, not a module: require \"zone\" finds the module itself")
-
 ---@class zonelib
 local zone = {}
 
