@@ -35,13 +35,21 @@ public enum StandardLibrary {
   /// - Parameter folder: the library's folder, as `folder()` returns it.
   public static func reference(in folder: String? = StandardLibrary.folder()) -> Reference {
     Reference.load(
-      from: entries.filter { $0.path.hasPrefix(definitions) }.map { entry in
-        let bytes = folder.flatMap { try? WholeFile.read("\($0)/\(entry.path)", atMost: 1 << 20) }
-        let text =
-          bytes.map { String(decoding: $0, as: UTF8.self) }
-          ?? String(decoding: UnsafeBufferPointer(start: entry.bytes, count: entry.size), as: UTF8.self)
-        return (String(entry.path.dropFirst(definitions.count)), text)
-      })
+      from: definitionFiles(in: folder).map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+  }
+
+  /// Returns the files of the definitions of the Lua API: those in a folder's `meta`, else those inside the program.
+  /// - Parameter folder: the library's folder, as `folder()` returns it.
+  public static func definitionFiles(
+    in folder: String? = StandardLibrary.folder()
+  ) -> [(name: String, bytes: [UInt8])] {
+    entries.filter { $0.path.hasPrefix(definitions) }.map { entry in
+      let bytes = folder.flatMap { try? WholeFile.read("\($0)/\(entry.path)", atMost: 1 << 20) }
+      return (
+        String(entry.path.dropFirst(definitions.count)),
+        bytes ?? Array(UnsafeBufferPointer(start: entry.bytes, count: entry.size))
+      )
+    }
   }
 
   private static let definitions = "meta/"

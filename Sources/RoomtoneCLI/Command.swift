@@ -74,6 +74,7 @@ enum Command {
     case .snapserverConfig: try SnapserverConfigCommand.run(arguments)
     case .completion: try CompletionCommand.run(arguments)
     case .man: try ManCommand.run(arguments)
+    case .meta: try MetaCommand.run(arguments)
     default: try prompt(arguments)
     }
   }

@@ -29,6 +29,8 @@ enum CommandFailureKind: String, FailureKind {
   case scratchFolder = "simulate.scratch"
   /// The page of a simulation can't be written.
   case page = "simulate.page"
+  /// The definitions for editors can't be written.
+  case definitions = "meta.write"
   /// The report of tests can't be written.
   case report = "test.report"
   /// No daemon runs.

@@ -15,7 +15,7 @@ extension ProgramSpec {
       .run, .simulate, .check, .test, .repl, .serve, .ctl,
       .volume, .mute, .unmute, .pause, .resume, .stop, .next, .previous, .now,
       .play, .record, .recordings, .headset, .firmware, .board, .cron,
-      .devices, .groups, .status, .doctor, .snapserverConfig, .completion, .man,
+      .devices, .groups, .status, .doctor, .snapserverConfig, .completion, .man, .meta,
     ],
     options: [.help, .version],
     notes: [
