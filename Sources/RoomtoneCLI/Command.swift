@@ -92,7 +92,7 @@ enum Command {
     guard let text = try script(arguments) else { return UsageError.exitStatus }
     let zone: any LocalZone
     do {
-      zone = try arguments.text(.timezone).map { try ZoneFile(named: $0) } ?? ProcessZone()
+      zone = try arguments.text(.timezone).map { try ZoneFile(meaning: $0) } ?? ProcessZone()
     } catch {
       Terminal.failure("\(error)")
       return UsageError.exitStatus

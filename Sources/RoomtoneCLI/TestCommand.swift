@@ -112,7 +112,7 @@ enum TestCommand {
     return try EngineSetup.engine(
       EngineSetup.simulation(
         options, from: LocalDateTime(parsing: test?.start ?? SimulateCommand.defaultStart),
-        in: test?.timezone.map { try ZoneFile(named: $0) } ?? ProcessZone(),
+        in: test?.timezone.map { try ZoneFile(meaning: $0) } ?? ProcessZone(),
         stations: test?.stations.map {
           try ScriptText(path: path(of: $0, beside: spec), kind: "stations file")
         }, seed: 1, scratch))

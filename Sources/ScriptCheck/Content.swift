@@ -67,7 +67,7 @@ extension ScriptCheck {
       if text == "@reboot" { return (.time, "\"@reboot\" is not a time: a script begins when it is run") }
       return refusal { () throws(ScheduleError) in _ = try CronExpression(parsing: text) }
     case .days: return refusal { () throws(ScheduleError) in _ = try Weekdays(parsing: text) }
-    case .zone: return refusal { () throws(ScheduleError) in _ = try ZoneFile(named: text) }
+    case .zone: return refusal { () throws(ScheduleError) in _ = try ZoneFile(meaning: text) }
     case .speaker:
       guard let names = house.speakers else { return nil }
       if let group = house.groups?.first(where: { $0.lowercased() == text.lowercased() }),

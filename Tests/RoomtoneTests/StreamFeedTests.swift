@@ -196,6 +196,8 @@ struct StreamFeedTests {
       ("{ url = feed, timezone = 'Europe/Berln' }", "did you mean 'Europe/Berlin'?"),
       ("{ url = feed, timezone = 'berlin' }", "did you mean 'Europe/Berlin'?"),
       ("{ url = feed, timezone = 'PXT' }", "no time zone is called 'PXT'"),
+      ("{ url = feed, timezone = 'IST' }", "Europe/Dublin, Asia/Jerusalem, Asia/Kolkata"),
+      ("{ url = feed, timezone = 'AEST' }", "Australia/Sydney"),
       ("{ url = feed, timezone = '../../etc/passwd' }", "there is no time zone"),
       ("{ url = feed, delay = -3601 }", "option 'delay'"), ("{ url = feed, delay = '2h' }", "option 'delay'"),
       ("{ url = feed, times = 'min' }", "option 'times'"),
@@ -211,7 +213,7 @@ struct StreamFeedTests {
 
   @Test(
     "zones go by their names and by what their clocks are called",
-    arguments: ["EST", "akdt", "Europe/Berlin", "UTC"])
+    arguments: ["EST", "akdt", "Europe/Berlin", "UTC", "BST", "jst", "AEDT"])
   func zones(name: String) throws {
     let lines = try run("radio:audiovault { url = feed, timezone = '\(name)', delay = '30s' } print 'taken'")
       .lines

@@ -54,7 +54,7 @@ local schedule = {}
 ---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
 ---@field name? string Name of the job, unique in the script (default: derived from the line, `"cron 30 6 * * 1-5"`).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
----@field timezone? string Time zone of the line: `"Europe/Berlin"` (default: that of this machine).
+---@field timezone? string Time zone of the line: `"Europe/Berlin"`, or an abbreviation that is of one zone: `"JST"` (default: that of this machine).
 
 ---@class schedule.EveryOptions
 ---@field overlap? schedule.Overlap (default: `"skip"`).

@@ -127,7 +127,7 @@ function stream.stations() end
 
 ---@class stream.AudioVaultOptions
 ---@field url string Address of the XML, http or https, with user and password where the server requires them.
----@field timezone? string Time zone of the station: `"Europe/Berlin"`, or an abbreviation such as `"EST"` or `"PDT"`, which includes daylight-saving time (default: that of this machine).
+---@field timezone? string Time zone of the station: `"Europe/Berlin"`, or an abbreviation that is of one zone such as `"EST"`, `"BST"` or `"JST"`, which includes daylight-saving time (default: that of this machine).
 ---@field delay? Duration|number Delay of the stream against the times of the feed, -1 to 1 hour (default: 0).
 ---@field elements? stream.Elements Names of the elements.
 ---@field times? "auto"|"ms"|"s" Unit of times since midnight (default: `"auto"`, detected); `14:05:09` is read as well.

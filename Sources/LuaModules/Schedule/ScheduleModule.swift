@@ -105,7 +105,7 @@ final class ScheduleModule {
     var zone: ZoneFile?
     if let name = try options.string("timezone", .name) {
       do {
-        zone = try ZoneFile(named: name)
+        zone = try ZoneFile(meaning: name)
       } catch {
         throw options.problem("timezone", error.message, code: error.code, hint: error.hint)
       }

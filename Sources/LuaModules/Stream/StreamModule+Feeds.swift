@@ -101,9 +101,12 @@ extension StreamModule {
       return StationClock { zone.offset(at: $0) }
     }
     do throws(ScheduleError) {
-      let zone = try ZoneFile(named: Self.abbreviations[name.uppercased()] ?? name)
+      let zone = try ZoneFile(meaning: Self.abbreviations[name.uppercased()] ?? name)
       return StationClock { zone.offset(at: $0) }
     } catch {
+      if !ZoneFile.zones(abbreviated: name).isEmpty {
+        throw given.problem("timezone", error.message, hint: error.hint)
+      }
       let known = ZoneFile.names() + Self.abbreviations.keys
       let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
       if let near = city ?? nearest(name, among: known) {
