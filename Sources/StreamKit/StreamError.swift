@@ -44,7 +44,15 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
-  /// A file whose recording began before it was known to be one, or that is on this machine.
+  /// A file of this machine, which is not recorded.
+  static func isFileHere(_ path: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(path) is a file of this machine, which is copied, not recorded",
+      hint: "copy it with task.exec { \"cp\", FROM, TO }; files behind a URL are recorded",
+      facts: [.init("url", .string(path))])
+  }
+
+  /// A file whose recording began before it was known to be one.
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file, which can't be recorded by the connection that plays it",

@@ -13,7 +13,7 @@ extension Stream {
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
   ) async throws -> Recording {
     loop.assertOnLoop()
-    guard target.address != nil else { throw StreamError.notRecorded(url) }
+    guard target.address != nil else { throw StreamError.isFileHere(url) }
     if file != nil, receiver != nil { return try await recordBeside(options, by: recorder, made: made) }
     guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
     if options.resets {
