@@ -29,6 +29,8 @@ public final class LineEditor {
   public var prompts = (first: "> ", more: ">> ")
   /// Returns `true` if a block needs another line.
   public var isUnfinished: (String) -> Bool = { _ in false }
+  /// Returns `true` if lines that have come together with a whole block, such as those of a paste, belong to it.
+  public var joins: (_ text: String, _ rest: String) -> Bool = { _, _ in false }
   /// Returns the ways to complete the word at the cursor, which is at an offset in scalars.
   public var complete: (_ text: String, _ cursor: Int) -> LineCompletion? = { _, _ in nil }
   /// Receives a block. The editor rests from then on.
@@ -187,7 +189,13 @@ public final class LineEditor {
     case .enter:
       let text = line.buffer.text
       guard text.contains(where: { !$0.isWhitespace }), isUnfinished(text) else {
-        submit(text)
+        let rest = arrived
+        guard rest.keys > 0, joins(text, rest.text) else {
+          submit(text)
+          return .done
+        }
+        pending.removeFirst(rest.keys)
+        submit("\(text)\n\(rest.text)")
         return .done
       }
       line.insert("\n")
@@ -201,6 +209,24 @@ public final class LineEditor {
     case .redraw: break
     }
     return .redraw
+  }
+
+  /// The lines behind the key that is handled which have come already, up to the last that has an end, and the number of
+  /// their keys; none when another key comes first.
+  private var arrived: (text: String, keys: Int) {
+    var text = ""
+    var lines = (text: "", keys: 0)
+    for (index, key) in pending.enumerated() {
+      switch key {
+      case .text(let scalar): text.unicodeScalars.append(scalar)
+      case .tab: text += "\t"
+      case .enter:
+        lines = (text, index + 1)
+        text += "\n"
+      default: return lines
+      }
+    }
+    return lines
   }
 
   private func edit(_ key: Key) {

@@ -139,6 +139,32 @@ extension LuaState {
     stack.pop(2)
   }
 
+  /// Sets the function that supplies globals which do not exist; it receives the table of globals and the name.
+  public func setMissingGlobals(_ function: LuaReference) {
+    let stack = main
+    stack.pushGlobals()
+    lua_createtable(stack.L, 0, 1)
+    stack.setField("__index", .reference(function), in: self)
+    lua_setmetatable(stack.L, -2)
+    stack.pop()
+  }
+
+  /// Returns an environment for `load`: a table with values of its own, which assigns to globals.
+  /// - Parameter index: the function that supplies all other names; it receives the table and the name.
+  public func environment(_ values: [(name: String, value: LuaValue)], index: LuaReference) -> LuaReference {
+    let stack = main
+    lua_createtable(stack.L, 0, Int32(values.count))
+    for (name, value) in values { stack.setField(name, value, in: self) }
+    lua_createtable(stack.L, 0, 2)
+    stack.setField("__index", .reference(index), in: self)
+    stack.push("__newindex")
+    stack.pushGlobals()
+    lua_rawset(stack.L, -3)
+    lua_setmetatable(stack.L, -2)
+    defer { stack.pop() }
+    return stack.reference(-1, in: self)
+  }
+
   /// Replaces functions of an existing table: `override("os", …)`; the globals with nil.
   public func override(_ library: String?, _ replacements: [LuaFunction], removing: [String] = []) {
     let stack = main

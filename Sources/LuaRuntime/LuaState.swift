@@ -168,13 +168,13 @@ public final class LuaState {
       throw error
     }
     defer { stack.pop() }
+    if let environment {
+      stack.push(.reference(environment), in: self)
+      _ = lua_setupvalue(stack.L, -2, 1)
+    }
     return stack.reference(-1, in: self)
   }
 
-  /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
-  public func setArguments(_ arguments: [String], scriptName: String) {
-    let stack = main
-    stack.pushGlobals()
   /// The error of definitions that were to be run: a script that begins with `---@meta`.
   private static func definition(_ chunkName: String) -> LuaError {
     LuaError(
@@ -182,6 +182,10 @@ public final class LuaState {
       message: "\(chunkName.dropFirst()) is a description, not a script: editors read it, nothing runs it")
   }
 
+  /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
+  public func setArguments(_ arguments: [String], scriptName: String) {
+    let stack = main
+    stack.pushGlobals()
     stack.push("arg")
     stack.push(.list(arguments.map { .string($0) }), in: self)
     stack.push(scriptName)

@@ -133,6 +133,34 @@ import Testing
     #expect(try open.finish().status == 1)
   }
 
+  @Test("code in the daemon finds the modules, live(), & and help, also in the state of a script")
+  func promptNames() throws {
+    let (home, process) = try ServeTests.serve([
+      ("a.lua", "y = 7 require 'schedule'.at('06:45', { name = 'wake' }, print)")
+    ])
+    func eval(_ code: String, script: String? = nil) throws -> [String] {
+      let outcome =
+        try script.map { try home.run("ctl", "eval", "--script", $0, code) } ?? home.run("ctl", "eval", code)
+      #expect(outcome.status == 0, "\(outcome)")
+      return outcome.lines
+    }
+    #expect(try eval("#alarm.list(), type(party.start)") == ["0\tfunction"])
+    let live = try eval("live()")
+    #expect(live.first == "plays    nothing" && live.contains { $0.hasPrefix("jobs     wake  next ") })
+    #expect(try eval("help").first == "Modules")
+    #expect(try eval("help zone").first == "Module zone")
+    // In a script's state its own globals come first, and none is added to them.
+    #expect(try eval("y, type(speaker.play), type(zone.get)", script: "a") == ["7\tfunction\tfunction"])
+    #expect(try eval("z = y + 1 zone = 5", script: "a") == [])
+    #expect(try eval("z, zone, _G.z, _G.party, type(live)", script: "a") == ["8\t5\t8\tnil\tfunction"])
+    #expect(try eval("live()", script: "a") == live)
+    #expect(try eval("task.sleep(0.1) return 42 &") == ["task \"task.sleep(0.1) return 42\" (running)"])
+    try ServeTests.wait("the task's end is in the log") {
+      try home.run("ctl", "log").output.contains("(done): 42")
+    }
+    try Self.end(process)
+  }
+
   // MARK: The daemon
 
   private static func status(_ home: Home) throws -> JSON {

@@ -45,6 +45,39 @@ import Testing
     #expect(long.contains { $0.contains("950 more") }, "\(long)")
   }
 
+  @Test("has the library's modules as globals, which are loaded by their first use")
+  func libraryModules() throws {
+    let outcome = try answers(
+      "rawget(_G, 'party')\ntype(party.start)\nrawget(_G, 'party') == party\nzone.get\nnothing_of_this\n")
+    #expect(
+      outcome.lines.map { $0.hasPrefix("function") ? "function" : $0 } == [
+        "nil", "function", "true", "function", "nil",
+      ])
+    #expect(outcome.status == 0)
+  }
+
+  @Test("help alone, and with words, shows help")
+  func helpWord() throws {
+    let outcome = try answers("help\nhelp zone\nhelp sleep timer\nhelp mqtt\n")
+    #expect(outcome.status == 0, "\(outcome)")
+    for line in [
+      "Modules", "Module zone", "Found for \"sleep timer\"", "Nothing is called \"mqtt\"; near it",
+    ] {
+      #expect(outcome.lines.contains(line), "\(line)")
+    }
+    #expect(try answers("help = 5\nhelp\n").lines == ["5"])
+  }
+
+  @Test("says of a variable that it was local to an earlier line")
+  func localHint() throws {
+    let outcome = try answers("local k = speaker.device 'Kitchen'\nk:set_volume(7)\n")
+    #expect(
+      outcome.failures == [
+        "roomtone: stdin:2: attempt to index a nil value (global 'k'); "
+          + "'k' was local and has ended with its line; without 'local' it stays"
+      ])
+  }
+
   @Test("shows speakers by their one line")
   func objects() throws {
     let outcome = try answers("speaker.device 'Kitchen'\nspeaker.group 'Bedroom'\n#speaker.devices()\n")

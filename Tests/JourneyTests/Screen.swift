@@ -55,6 +55,12 @@ final class Screen {
     try tmux(["paste-buffer", "-p"])
   }
 
+  /// Pastes text as a terminal without brackets does, all at once.
+  func pasteBare(_ text: String) throws {
+    try tmux(["set-buffer", "--", text])
+    try tmux(["paste-buffer"])
+  }
+
   /// Changes the size.
   func resize(columns: Int, rows: Int) throws {
     try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])

@@ -230,17 +230,23 @@ final class ControlMethods {
   // MARK: Code and log
 
   private func evaluate(_ request: ControlRequest) throws -> JSON? {
-    let parameters = try ControlParameters(request, "code", "script", "follow")
+    let parameters = try ControlParameters(request, "code", "script", "follow", "live")
     let code = try parameters.requiredText("code")
-    let script =
-      if let name = try parameters.text("script") {
-        try running(try daemon.host(name))
-      } else { try daemon.prompt.ready() }
+    let name = try parameters.text("script")
+    let script = try name.map { try running(try daemon.host($0)) } ?? daemon.prompt.ready()
     do {
+      let environment = try name.map { _ in try daemon.evaluations.environment(beside: script) }
       let onPrint: ((String) -> Void)? =
         try parameters.flag("follow")
         ? { [weak request] in _ = request?.notify("print", .object([("text", .string($0))])) } : nil
-      request.onCancel = try daemon.evaluations.run(code, in: script, onPrint: onPrint) { request.answer($0) }
+      let onLive: (([String]) -> Void)? =
+        try parameters.flag("live")
+        ? { [weak request] rows in
+          _ = request?.notify("live", .object([("rows", .array(rows.map { .string($0) }))]))
+        } : nil
+      request.onCancel = try daemon.evaluations.run(
+        code, in: script, environment, onPrint: onPrint, onLive: onLive
+      ) { request.answer($0) }
     } catch { throw LuaError(error).located }
     return nil
   }

@@ -57,7 +57,7 @@ public final class Daemon {
   public init(engine: Engine, version: String, options: DaemonOptions) {
     (self.engine, self.version, self.options) = (engine, version, options)
     log = DaemonLog(engine.loop)
-    evaluations = Evaluations(log: log)
+    evaluations = Evaluations(engine: engine, log: log)
     prompt = EvaluationScript(engine: engine, log: log, evaluations)
     began = engine.loop.wallNow
     engine.house.isShared = true

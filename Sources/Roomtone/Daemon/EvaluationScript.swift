@@ -25,6 +25,8 @@ final class EvaluationScript {
   func ready() throws -> Script {
     if let script { return script }
     let new = try engine.makeScript(name, isFile: false, global: true)
+    try PromptGlobals.add(to: new)
+    new.state[global: "live"] = evaluations.live(in: new)
     evaluations.connect(new, as: name)
     new.onFailure = { [weak self, log, name] error in
       log.add(.error, error.report, script: name)
@@ -59,21 +61,26 @@ final class EvaluationScript {
 /// The output of the daemon's scripts, and the code that clients have evaluated in them: what that prints goes to the
 /// client, everything else to the log. Confined to the loop.
 final class Evaluations {
-  /// The most printed lines of one evaluation.
+  /// The most printed lines of one evaluation, and the most rows and columns of `live()`.
   private static let mostLines = 1000
 
   private struct Evaluation {
     let script: Int
     /// Receives printed lines at once; nil to have them with the results.
     let onPrint: ((String) -> Void)?
+    /// Receives the rows of `live()`; nil to have them printed once.
+    let onLive: (([String]) -> Void)?
     var printed: [JSON] = []
     let finish: (Result<JSON, any Error>) -> Void
   }
 
   private let log: DaemonLog
+  private unowned let engine: Engine
   private var open: [ObjectIdentifier: Evaluation] = [:]
+  /// The environments of code in scripts of the folder, by the numbers of those.
+  private var environments: [Int: LuaReference] = [:]
 
-  init(log: DaemonLog) { self.log = log }
+  init(engine: Engine, log: DaemonLog) { (self.engine, self.log) = (engine, log) }
 
   /// Sends the output of a script to the log under `name`.
   func connect(_ script: Script, as name: String) {
@@ -94,32 +101,60 @@ final class Evaluations {
     open[id]?.printed.append(.string(line))
   }
 
-  /// Compiles code as an expression, else as statements, and runs it in a routine of its own.
+  /// Returns the environment of code that is evaluated in a script of the folder, which has no modules as globals.
+  func environment(beside script: Script) throws(LuaError) -> LuaReference {
+    if let known = environments[script.number] { return known }
+    let new = try PromptGlobals.environment(beside: script, [("live", live(in: script))])
+    environments[script.number] = new
+    return new
+  }
+
+  /// Returns the function `live` for the code that is evaluated in a script.
+  func live(in script: Script) -> LuaValue {
+    let live = LuaFunction("live", arity: 0) { [unowned self, unowned script] call in
+      guard let id = call.state.running.map({ ObjectIdentifier($0) }), let draw = open[id]?.onLive else {
+        let lines = LiveView(engine, script).lines(width: Self.mostLines, height: Self.mostLines)
+        for line in lines { call.state.onPrint(line) }
+        return .none
+      }
+      return try call.suspend { [unowned self] _ in
+        let display = LiveDisplay(engine, script) { view in
+          draw(view.lines(width: Self.mostLines, height: Self.mostLines))
+        }
+        return { display.end() }
+      }
+    }
+    return script.state.value(of: live)
+  }
+
+  /// Compiles code as an expression, else as statements, and runs it in a routine of its own; with `&` at its end as a
+  /// task, whose end is printed.
   /// - Parameters:
+  ///   - environment: the globals of the code; nil for those of the script.
   ///   - onPrint: receives printed lines at once; nil to have them with the results. With it, the first result is the
   ///     global `_` from then on.
+  ///   - onLive: receives the rows of `live()`, which then goes on until it is cancelled; nil to have them printed once.
   ///   - finish: receives the shown results and the printed lines, or the error, once.
   /// - Returns: a function that cancels the routine.
   /// - Throws: `LuaError` of the syntax.
   func run(
-    _ code: String, in script: Script, onPrint: ((String) -> Void)? = nil,
+    _ code: String, in script: Script, _ environment: LuaReference? = nil,
+    onPrint: ((String) -> Void)? = nil, onLive: (([String]) -> Void)? = nil,
     finish: @escaping (Result<JSON, any Error>) -> Void
   ) throws -> () -> Void {
     let state = script.state
-    let name = "=ctl"
-    let function: LuaReference
-    do throws(LuaError) {
-      function = try state.load(Array("return \(code)".utf8), chunkName: name)
-    } catch let unfinished {
-      do throws(LuaError) { function = try state.load(Array(code.utf8), chunkName: name) } catch {
-        // An expression without its end is no statement either, and its own error says more.
-        throw unfinished.message.hasSuffix("<eof>") ? unfinished : error
-      }
+    if let beside = PromptMachine.beside(code), let function = try? compile(beside, in: state, environment) {
+      let task = try startTask(function, beside, in: script)
+      finish(
+        .success(.object([("results", .array([.string(state.inspect(task))])), ("printed", .array([]))])))
+      return {}
     }
+    let function = try compile(code, in: state, environment)
     let person = Cause.current ?? Cause(.person, "ctl", at: state.loop.wallNow)
     let routine = state.start(function, name: "eval", context: person)
     let id = ObjectIdentifier(routine)
-    open[id] = Evaluation(script: script.number, onPrint: onPrint, finish: finish)
+    open[id] = Evaluation(
+      script: script.number, onPrint: onPrint, onLive: onLive, finish: finish)
     routine.whenEnded { [unowned self] outcome in
       guard let evaluation = open.removeValue(forKey: id) else { return }
       func succeed(_ values: [LuaValue]) {
@@ -138,8 +173,43 @@ final class Evaluations {
     return { [weak routine] in routine?.cancel() }
   }
 
+  private func compile(
+    _ code: String, in state: LuaState, _ environment: LuaReference?
+  ) throws(LuaError) -> LuaReference {
+    let name = "=ctl"
+    let code = PromptText.expanded(code, in: state)
+    do throws(LuaError) {
+      return try state.load(Array("return \(code)".utf8), chunkName: name, environment: environment)
+    } catch let unfinished {
+      do throws(LuaError) {
+        return try state.load(Array(code.utf8), chunkName: name, environment: environment)
+      } catch {
+        // An expression without its end is no statement either, and its own error says more.
+        throw unfinished.message.hasSuffix("<eof>") ? unfinished : error
+      }
+    }
+  }
+
+  /// Starts code as a task of its script, which prints its end and results.
+  private func startTask(_ function: LuaReference, _ code: String, in script: Script) throws -> LuaValue {
+    let name = code.split(whereSeparator: \.isWhitespace).joined(separator: " ").cut(toColumns: 40)
+    let task = try script.startTask(function, name)
+    task.routine.whenEnded { [unowned script] outcome in
+      // The script reports a failure.
+      if case .failed = outcome { return }
+      guard !script.isEnding else { return }
+      var line = script.state.inspect(task.value)
+      if case .returned(let values) = outcome, !values.isEmpty {
+        line += ": " + values.map { script.state.inspect($0) }.joined(separator: "\t")
+      }
+      script.state.onPrint(line)
+    }
+    return task.value
+  }
+
   /// A script has ended: what is still evaluated in it never ends by itself.
   func hasEnded(_ script: Script) {
+    environments[script.number] = nil
     for (id, evaluation) in open where evaluation.script == script.number {
       open[id] = nil
       evaluation.finish(.failure(LuaError.cancelled))

@@ -55,11 +55,17 @@ struct LiveView: Equatable {
         ([clockText(item.seconds), ByteSize.describe(item.bytes), item.title, item.path].compactMap { $0 })
           .joined(separator: "  ")
       })
-    if lines.count > height {
-      let hidden = lines.count - max(0, height - 1)
-      lines = lines.prefix(max(0, height - 1)) + ["… \(hidden) more"]
+    return Self.fitted(lines, width: width, height: height)
+  }
+
+  /// Returns rows cut to `width` columns; the last one counts those that `height` leaves out.
+  static func fitted(_ rows: [String], width: Int, height: Int) -> [String] {
+    var rows = rows
+    if rows.count > height {
+      let hidden = rows.count - max(0, height - 1)
+      rows = rows.prefix(max(0, height - 1)) + ["… \(hidden) more"]
     }
-    return lines.map { $0.onOneLine.cut(toColumns: width) }
+    return rows.map { $0.onOneLine.cut(toColumns: width) }
   }
 
   private func section(_ name: String, _ rows: [String]) -> [String] {
@@ -119,47 +125,47 @@ extension LiveView {
   }
 }
 
-/// `live()`: the view redrawn in place, on events of the house and once a second, until a key is pressed. Confined to
-/// the loop.
+/// `live()`: the view drawn again on events of the house and once a second, when it has changed. Confined to the loop.
 final class LiveDisplay {
   /// Changes that follow each other faster are drawn together.
   private static let pace = Duration.milliseconds(500)
   /// Positions, recordings and jobs have no event for each change.
   private static let period = Duration.seconds(1)
 
-  private unowned let prompt: Prompt
-  private let screen: any LiveScreen
+  private unowned let engine: Engine
+  private unowned let script: Script
+  private let show: (LiveView) -> Void
   private var shown: LiveView?
   private var subscription: EventHub.Subscription?
   private var timer: LoopTimer?
   private var drawn = Instant.start
 
-  /// Draws on `screen` until `end`.
-  init(_ prompt: Prompt, on screen: any LiveScreen) {
-    (self.prompt, self.screen) = (prompt, screen)
+  /// Passes the view to `show` until `end`.
+  init(_ engine: Engine, _ script: Script, show: @escaping (LiveView) -> Void) {
+    (self.engine, self.script, self.show) = (engine, script, show)
     draw()
   }
 
   /// Draws the view if it has changed, and waits for the next change.
   private func draw() {
-    let view = LiveView(prompt.engine, prompt.script)
-    if view != shown { screen.show { view.lines(width: $0, height: $1) } }
+    let view = LiveView(engine, script)
+    if view != shown { show(view) }
     shown = view
-    drawn = prompt.engine.loop.now
+    drawn = engine.loop.now
     if subscription?.isActive != true {
-      subscription = prompt.engine.house.open?.events.on { [weak self] _ in self?.change() }
+      subscription = engine.house.open?.events.on { [weak self] _ in self?.change() }
     }
     schedule(Self.period)
   }
 
   private func change() {
-    let rest = Self.pace - drawn.duration(to: prompt.engine.loop.now)
+    let rest = Self.pace - drawn.duration(to: engine.loop.now)
     schedule(max(rest, .zero))
   }
 
   private func schedule(_ time: Duration) {
     timer?.cancel()
-    timer = prompt.engine.loop.after(time, keepsAlive: false) { [weak self] in self?.draw() }
+    timer = engine.loop.after(time, keepsAlive: false) { [weak self] in self?.draw() }
   }
 
   /// Ends; the last view stays on the screen.
@@ -207,10 +213,37 @@ extension Prompt {
             hint: "call it at the prompt, without & and not from a listener")
         }
         endsLive = leave
-        display = LiveDisplay(self, on: screen)
+        display = LiveDisplay(engine, script) { view in
+          screen.show { view.lines(width: $0, height: $1) }
+        }
         return end
       }
     }
     script.state[global: "live"] = script.state.value(of: live)
+  }
+
+  /// `true` if rows can be drawn in place.
+  public var canDraw: Bool { isInteractive && input is any LiveScreen }
+
+  /// Draws the rows of `live()` that runs in `remote`, in place of those drawn before.
+  /// - Parameter onKey: called when a key ends the view, which is gone then.
+  public func showLive(_ rows: [String], onKey: @escaping () -> Void) {
+    guard let screen = input as? any LiveScreen else { return }
+    if endsLive == nil {
+      let leave = { [unowned self] in
+        endRemoteLive()
+        onKey()
+      }
+      guard screen.beginKeys(leave) else { return }
+      endsLive = leave
+    }
+    screen.show { LiveView.fitted(rows, width: $0, height: $1) }
+  }
+
+  /// Returns the terminal to lines when `live()` of `remote` has ended.
+  func endRemoteLive() {
+    guard remote != nil, endsLive != nil, let screen = input as? any LiveScreen else { return }
+    endsLive = nil
+    screen.endKeys()
   }
 }

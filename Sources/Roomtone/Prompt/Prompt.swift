@@ -40,6 +40,8 @@ public final class Prompt {
   private var front: LuaRoutine?
   private var run: ScriptRun?
   private var hasLostRemote = false
+  /// The names of local variables that have ended with their blocks.
+  private var endedLocals: Set<String> = []
   /// Ends `live()` as a key does; nil while it is not shown.
   var endsLive: (() -> Void)?
   /// Blocks that failed.
@@ -56,6 +58,7 @@ public final class Prompt {
     script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
     first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
     defineLive()
+    try PromptGlobals.add(to: script)
     if isInteractive { try checkFiles() }
   }
 
@@ -141,6 +144,13 @@ public final class Prompt {
     }
   }
 
+  /// Returns `true` if lines that have come together with a whole block belong to it, as a program that is pasted: the
+  /// block declares local variables, which would end with it.
+  public func joins(_ text: String, _ rest: String) -> Bool {
+    guard !BlockLocals(of: text).names.isEmpty else { return false }
+    return if case .success = compile(PromptBlock(text: "\(text)\n\(rest)")) { true } else { false }
+  }
+
   private func perform(_ action: PromptMachine.Action) {
     switch action {
     case .none: break
@@ -156,6 +166,7 @@ public final class Prompt {
   }
 
   private func evaluate(_ block: PromptBlock) {
+    endedLocals.formUnion(BlockLocals(of: block.text).names)
     if let remote { return evaluate(block, in: remote) }
     switch compile(block) {
     case .success(let function): begin(function, name: "prompt", text: block.text)
@@ -167,10 +178,16 @@ public final class Prompt {
 
   private func evaluate(_ block: PromptBlock, in remote: any PromptRemote) {
     remote.evaluate(block.text) { [unowned self] result in
+      endRemoteLive()
       guard !script.isEnding else { return }
       switch result {
-      case .success(let results): if !results.isEmpty { show(results.joined(separator: "\t") + "\n") }
-      case .failure(let error): refuse(error)
+      case .success(let results):
+        if !results.isEmpty {
+          let remark = isInteractive && results == ["nil"] ? endedLocal(block.text.trimmed) : nil
+          show(results.joined(separator: "\t") + (remark.map { "  -- \($0)" } ?? "") + "\n")
+        }
+        remark(on: block.text)
+      case .failure(let error): refuse(explaining(error))
       }
       perform(machine.frontEnded())
     }
@@ -179,6 +196,7 @@ public final class Prompt {
   /// Ends the prompt: the process of `remote` has gone.
   public func loseRemote(_ error: LuaError) {
     hasLostRemote = true
+    endRemoteLive()
     refuse(error)
     run?.stop()
   }
@@ -194,10 +212,11 @@ public final class Prompt {
     let name = isInteractive ? "=(prompt)" : "=stdin"
     // Without a terminal, errors count lines of the input.
     let lines = isInteractive ? "" : String(repeating: "\n", count: block.line - 1)
-    let expression = Array("\(lines)return \(block.text)\n".utf8)
+    let text = PromptText.expanded(block.text, in: script.state)
+    let expression = Array("\(lines)return \(text)\n".utf8)
     if let function = try? script.state.load(expression, chunkName: name) { return .success(function) }
     do {
-      return .success(try script.state.load(Array((lines + block.text).utf8), chunkName: name))
+      return .success(try script.state.load(Array((lines + text).utf8), chunkName: name))
     } catch {
       return .failure(error)
     }
@@ -207,10 +226,13 @@ public final class Prompt {
     front = nil
     switch outcome {
     case .returned(let values):
-      if text != nil { show(values, of: text) }
+      if let text {
+        show(values, of: text)
+        remark(on: text)
+      }
     case .failed(let error) where script.isExit(error):
       return perform(machine.frontEnded(leaves: true))
-    case .failed(let error): refuse(suggesting(error))
+    case .failed(let error): refuse(explaining(error))
     // The end cancels what is left; nobody asked for its result.
     case .cancelled where script.isEnding: break
     case .cancelled: refuse(.cancelled)
@@ -260,16 +282,29 @@ public final class Prompt {
     perform(.read)
   }
 
-  // MARK: Misspellings
+  // MARK: Remarks
 
-  /// Returns an error with the nearest global as its hint, when it is about one that does not exist.
-  private func suggesting(_ error: LuaError) -> LuaError {
+  /// Shows a person that local variables of a block have ended with it.
+  private func remark(on text: String) {
+    guard isInteractive, let remark = BlockLocals(of: text).remark else { return }
+    show("-- \(remark)\n")
+  }
+
+  /// Returns an error about a global that does not exist with a hint: a local variable of an earlier block had its name, or
+  /// a global has a similar one.
+  private func explaining(_ error: LuaError) -> LuaError {
     guard error.hint == nil, let start = error.message.firstRange(of: "a nil value (global '")?.upperBound,
       let end = error.message[start...].firstIndex(of: "'")
     else { return error }
+    let name = String(error.message[start..<end])
     var error = error
-    error.hint = nearestGlobal(String(error.message[start..<end])).map { "did you mean '\($0)'?" }
+    error.hint =
+      endedLocal(name) ?? (remote == nil ? nearestGlobal(name) : nil).map { "did you mean '\($0)'?" }
     return error
+  }
+
+  private func endedLocal(_ name: String) -> String? {
+    endedLocals.contains(name) ? BlockLocals.ended(name) : nil
   }
 
   /// Returns the remark on a result of nil that is a global's which does not exist.
@@ -280,10 +315,13 @@ public final class Prompt {
       name != "_",
       !script.state.globalNames.contains(name)
     else { return nil }
-    return "no global is called '\(name)'" + (nearestGlobal(name).map { "; did you mean '\($0)'?" } ?? "")
+    return endedLocal(name) ?? "no global is called '\(name)'"
+      + (nearestGlobal(name).map { "; did you mean '\($0)'?" } ?? "")
   }
 
-  private func nearestGlobal(_ name: String) -> String? { nearest(name, among: script.state.globalNames) }
+  private func nearestGlobal(_ name: String) -> String? {
+    nearest(name, among: script.state.globalNames + PromptGlobals.modules)
+  }
 }
 
 extension StringProtocol {

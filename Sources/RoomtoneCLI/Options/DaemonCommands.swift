@@ -65,7 +65,7 @@ extension CommandSpec {
         notes: [
           """
           Without --script it runs in a state of its own, in which all modules are globals and variables stay until \
-          'os.exit()'.
+          'os.exit()'; with it, the globals of that script come first. '&' at the end runs the code as a task.
           """
         ]),
       ActionSpec(

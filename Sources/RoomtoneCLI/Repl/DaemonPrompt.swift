@@ -50,7 +50,8 @@ final class DaemonPrompt: PromptRemote {
   }
 
   private func parameters(_ code: String) -> [(name: String, value: JSON)] {
-    [("code", .string(code)), ("follow", true)] + (script.map { [("script", .string($0))] } ?? [])
+    [("code", .string(code)), ("follow", true), ("live", .bool(prompt.canDraw))]
+      + (script.map { [("script", .string($0))] } ?? [])
   }
 
   /// Receives from now on what listeners print.
@@ -69,7 +70,10 @@ final class DaemonPrompt: PromptRemote {
     } catch { lose(error) }
   }
 
-  func cancel() {
+  func cancel() { leave(.failure(.cancelled)) }
+
+  /// Ends what is evaluated with a result.
+  private func leave(_ result: Result<[String], LuaError>) {
     guard case .evaluating(_, let finish) = state else { return }
     state = .idle
     watch?.cancel()
@@ -78,7 +82,7 @@ final class DaemonPrompt: PromptRemote {
       client = try ControlClient.required()
       try follow()
     } catch { return lose(error) }
-    finish(.failure(.cancelled))
+    finish(result)
   }
 
   private func receive() {
@@ -114,6 +118,9 @@ final class DaemonPrompt: PromptRemote {
   private func show(_ method: String, _ parameters: JSON) {
     switch method {
     case "print": engine.onPrint(parameters["text"]?.text ?? "")
+    case "live":
+      let rows = (parameters["rows"]?.elements ?? []).compactMap(\.text)
+      prompt.showLive(rows) { [unowned self] in leave(.success([])) }
     case "log":
       let message = parameters["message"]?.text ?? ""
       if parameters["level"]?.text == "print" {

@@ -39,6 +39,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
       prompt.endInput()
     }
     editor.isUnfinished = { [unowned prompt] in prompt.isUnfinished($0) }
+    editor.joins = { [unowned prompt] in prompt.joins($0, $1) }
     editor.complete = { [unowned prompt] text, cursor in
       prompt.complete(text, cursor: cursor).map { LineCompletion(start: $0.start, candidates: $0.candidates) }
     }

@@ -14,7 +14,7 @@ struct LiveNames: CompletionNames {
   /// The most names of a folder.
   private static let mostFiles = 2_000
 
-  var globals: [String] { state.globalNames }
+  var globals: [String] { Set(state.globalNames + PromptGlobals.modules).sorted() }
   func members(at path: [String]) -> LuaMembers? { state.members(at: path) }
   func members(ofClass name: String) -> LuaMembers? { state.members(ofClass: name) }
 
@@ -27,9 +27,7 @@ struct LiveNames: CompletionNames {
   var groups: [String] { engine.house.open?.groups.map(\.name) ?? expected.groups }
   var stations: [String] { Array(engine.streams.named.addresses.keys) }
   var presets: [String] { EqualizerGains.presets.map(\.name) }
-  var modules: [String] {
-    (StandardLibrary.modules.filter { !$0.contains(".") } + Script.moduleNames).sorted()
-  }
+  var modules: [String] { PromptGlobals.modules }
 
   func files(_ start: String) -> [String] {
     let end = start.lastIndex(of: "/")
