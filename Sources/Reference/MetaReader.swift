@@ -33,6 +33,7 @@ struct MetaReader {
   private var number = 0
   private var module: String?
   private var topic: String?
+  private var words: [String] = []
   private var owners: [Substring: String] = [:]
   // The comment that is read.
   private var text: [Substring] = []
@@ -49,7 +50,7 @@ struct MetaReader {
 
   /// Reads a file.
   mutating func read(_ content: String, file: String) {
-    (self.file, number, module, topic, owners) = (file, 0, nil, nil, [:])
+    (self.file, number, module, topic, owners, words) = (file, 0, nil, nil, [:], [])
     var header: [Substring] = []
     var isHeader = true
     for bytes in content.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -60,6 +61,8 @@ struct MetaReader {
         if name != "_" { module = String(name) }
       } else if line.begins(with: "---@topic") {
         topic = String(line.dropFirst(9).trimmed)
+      } else if line.begins(with: "---@search") {
+        words += line.dropFirst(10).split(separator: " ").map { $0.lowercased() }
       } else if line.begins(with: "---") {
         isHeader = false
         comment(line.dropFirst(3))
@@ -75,6 +78,7 @@ struct MetaReader {
     guard let name = topic ?? module else { return }
     let page = ReferenceModule(
       name: name, summary: Self.firstSentence(blocks.lazy.compactMap(\.paragraph).first ?? ""), text: blocks,
+      words: words,
       raises: Self.raises(blocks, "Every function raises").flatMap(\.codes),
       raisesAs: Self.raises(blocks, "Every function raises").flatMap(\.functions),
       raisesOnWait: Self.raises(blocks, "Every function that waits").flatMap(\.codes), location: "\(file):1")

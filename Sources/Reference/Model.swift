@@ -12,6 +12,8 @@ public struct ReferenceModule: Sendable {
   public let summary: String
   /// The header, the summary included.
   public let text: [ReferenceBlock]
+  /// Further words, in lower case, by which a search finds it: names of what it is used for, or known by elsewhere.
+  public let words: [String]
   /// Codes that every function of the module raises.
   public let raises: [ReferenceRaise]
   /// Names of functions whose errors every function of the module raises, methods excepted.

@@ -71,38 +71,117 @@ extension Reference {
     return owners.count == 1 ? self.method(class: owners[0].name, name: method) : nil
   }
 
-  /// Returns the entries that a text occurs in, in any case: the best first. Names count more than descriptions, and the
-  /// functions of modules more than methods.
-  public func search(_ text: String) -> [ReferenceEntry] {
-    let wanted = Array(text.lowercased().utf8)
-    guard !wanted.isEmpty else { return [] }
-    var found: [(score: Int, entry: ReferenceEntry)] = []
-    func add(_ entry: ReferenceEntry, _ name: String, _ texts: [String], _ bonus: Int = 0) {
-      let score = max(
-        Self.score(name, wanted), texts.lazy.map { Self.mentions($0, wanted) ? 10 : 0 }.max() ?? 0)
-      if score > 0 { found.append((score + bonus, entry)) }
+  /// Returns the entries that all words of a text occur in, in any case, else those that one of them occurs in: the best
+  /// first. Names count more than further words of modules, those more than descriptions, and the functions of modules
+  /// more than methods.
+  public func search(_ text: String) -> [ReferenceEntry] { find(text).entries }
+
+  /// The relation of an entry to a text; the later ones are better.
+  enum Match: Int, Comparable {
+    /// One of several words occurs in it.
+    case part
+    /// All words occur, but only as further words of a module, which is near to what was meant.
+    case near
+    /// All words occur in its name or its description.
+    case whole
+
+    static func < (one: Match, other: Match) -> Bool { one.rawValue < other.rawValue }
+  }
+
+  /// Searches for a text.
+  /// - Returns: the entries, and the best relation among them. Those that are in relation to a part of the words are left
+  ///   out where there are better ones.
+  func find(_ text: String) -> (entries: [ReferenceEntry], match: Match) {
+    let wanted = text.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
+    guard !wanted.isEmpty, text.utf8.count <= Self.longestSearch else { return ([], .whole) }
+    let name = Array(wanted.joined(separator: [UInt8(ascii: "_")]))
+    var found: [(match: Match, score: Int, entry: ReferenceEntry)] = []
+    for item in searchItems {
+      let named = wanted.count > 1 ? SearchItem.score(item.name, name) * wanted.count : 0
+      let matched = wanted.map { item.score($0) }.filter { $0.score > 0 }
+      guard named > 0 || !matched.isEmpty else { continue }
+      let match: Match =
+        if named > 0 { .whole } else if matched.count < wanted.count { .part } else {
+          matched.allSatisfy(\.isFurther) ? .near : .whole
+        }
+      let score = max(named, matched.map(\.score).reduce(0, +))
+      found.append((match, score + item.bonus, item.entry))
     }
-    for module in modules { add(.module(module), module.name, module.text.compactMap(\.paragraph), 3) }
-    for topic in topics { add(.topic(topic), topic.name, topic.text.compactMap(\.paragraph), 3) }
-    for function in functions {
-      let texts = function.text.compactMap(\.paragraph)
-      let options = function.parameters.flatMap { tableFields(of: $0.type) }.map(\.name)
-      add(.function(function), function.shortName, texts + options, function.isMethod ? 0 : 2)
+    guard let best = found.map(\.match).max() else { return ([], .whole) }
+    let shown = found.filter { best == .part || $0.match != .part }
+    let entries = shown.enumerated()
+      .sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }.map(\.element.entry)
+    return (entries, best)
+  }
+
+  /// The most bytes of a text that is searched for.
+  private static let longestSearch = 255
+
+  /// An entry as a search sees it.
+  private struct SearchItem {
+    let entry: ReferenceEntry
+    let name: String
+    var texts: [String] = []
+    var words: [String] = []
+    var bonus = 0
+
+    /// Returns the score of a word, 0 for one that does not occur; `isFurther` if it is a further word alone.
+    func score(_ wanted: [UInt8]) -> (score: Int, isFurther: Bool) {
+      let direct = max(
+        Self.score(name, wanted), texts.contains { Reference.mentions($0, wanted) } ? 10 : 0)
+      let isFurther = words.contains { word in
+        let word = Array(word.utf8)
+        return word == wanted || word + [UInt8(ascii: "s")] == wanted
+      }
+      return (max(direct, isFurther ? 30 : 0), direct == 0)
     }
-    for type in classes where type.isObject {
-      add(
-        .type(type), Self.lastPart(type.name), type.text.compactMap(\.paragraph) + type.fields.map(\.name), 1)
-      for event in events(of: type.name) { add(.event(event, of: type.name), event.name, [event.text], -1) }
+
+    static func score(_ name: String, _ wanted: [UInt8]) -> Int {
+      let name = Array(name.lowercased().utf8)
+      if name == wanted { return 100 }
+      if name.starts(with: wanted) { return 60 }
+      return name.firstRange(of: wanted) == nil ? 0 : 40
     }
-    for module in modules {
-      for event in events(of: module.name) {
-        add(.event(event, of: module.name), event.name, [event.text], -1)
+  }
+
+  private var searchItems: [SearchItem] {
+    var items: [SearchItem] = []
+    func add(_ entry: ReferenceEntry, _ module: ReferenceModule) {
+      items.append(
+        SearchItem(
+          entry: entry, name: module.name, texts: module.text.compactMap(\.paragraph), words: module.words,
+          bonus: 3))
+    }
+    func add(_ events: [ReferenceEvent], of owner: String) {
+      for event in events {
+        items.append(
+          SearchItem(entry: .event(event, of: owner), name: event.name, texts: [event.text], bonus: -1))
       }
     }
-    for value in values { add(.value(value), Self.lastPart(value.name), value.text.compactMap(\.paragraph)) }
-    for code in codes { add(.code(code), code, [], -2) }
-    return found.enumerated()
-      .sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }.map(\.element.entry)
+    for module in modules { add(.module(module), module) }
+    for topic in topics { add(.topic(topic), topic) }
+    for function in functions {
+      let options = function.parameters.flatMap { tableFields(of: $0.type) }.map(\.name)
+      items.append(
+        SearchItem(
+          entry: .function(function), name: function.shortName,
+          texts: function.text.compactMap(\.paragraph) + options, bonus: function.isMethod ? 0 : 2))
+    }
+    for type in classes where type.isObject {
+      items.append(
+        SearchItem(
+          entry: .type(type), name: Self.lastPart(type.name),
+          texts: type.text.compactMap(\.paragraph) + type.fields.map(\.name), bonus: 1))
+      add(events(of: type.name), of: type.name)
+    }
+    for module in modules { add(events(of: module.name), of: module.name) }
+    for value in values {
+      items.append(
+        SearchItem(
+          entry: .value(value), name: Self.lastPart(value.name), texts: value.text.compactMap(\.paragraph)))
+    }
+    for code in codes { items.append(SearchItem(entry: .code(code), name: code, bonus: -2)) }
+    return items
   }
 
   /// Returns the name that was probably meant by an unknown one; nil if none resembles it.
@@ -113,14 +192,7 @@ extension Reference {
         + values.map(\.name) + codes)
   }
 
-  private static func score(_ name: String, _ wanted: [UInt8]) -> Int {
-    let name = Array(name.lowercased().utf8)
-    if name == wanted { return 100 }
-    if name.starts(with: wanted) { return 60 }
-    return name.firstRange(of: wanted) == nil ? 0 : 40
-  }
-
-  private static func mentions(_ text: String, _ wanted: [UInt8]) -> Bool {
+  fileprivate static func mentions(_ text: String, _ wanted: [UInt8]) -> Bool {
     Array(text.lowercased().utf8).firstRange(of: wanted) != nil
   }
 

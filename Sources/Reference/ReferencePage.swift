@@ -18,10 +18,14 @@ extension Reference {
   /// - Returns: nil if nothing has to do with it.
   public func page(about name: String, width: Int) -> [String]? {
     if let entry = entry(name) { return page(of: entry, width: width) }
-    let found = search(name)
+    let (found, match) = find(name)
     if found.isEmpty { return nil }
     var page = TextLines(width: width)
-    page.add("Found for \"\(name)\"")
+    switch match {
+    case .whole: page.add("Found for \"\(name)\"")
+    case .near: page.add("Nothing is called \"\(name)\"; near it")
+    case .part: page.add("Nothing has all of \"\(name)\"; found for a part")
+    }
     page.add(nil, table: found.prefix(Self.longestList).map { ($0.name, $0.summary) })
     if found.count > Self.longestList {
       page.add(paragraph: "and \(found.count - Self.longestList) more; a longer word finds fewer", indent: 2)

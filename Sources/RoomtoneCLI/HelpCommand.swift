@@ -10,18 +10,22 @@ enum HelpCommand {
     let reference = StandardLibrary.reference()
     let width = min(80, Terminal.columns)
     guard let text = text(name, command, in: reference, width: width) else {
-      var error = ArgumentParser().unknownCommand(name)
-      if let meant = reference.suggestion(for: name) {
-        error = UsageError(
-          .command,
-          "no command is called '\(name)', and no help has anything on it; did you mean '\(meant)'?",
-          help: ProgramSpec.roomtone.name)
-      }
-      Terminal.writeError(error.line + "\n")
+      Terminal.writeError(unknown(name, in: reference).line + "\n")
       return UsageError.exitStatus
     }
     Pager.show(text)
     return 0
+  }
+
+  /// Returns the error of a name that nothing has to do with.
+  private static func unknown(_ name: String, in reference: Reference) -> UsageError {
+    let command = ArgumentParser().meant(by: name)
+    let meant = [command, reference.suggestion(for: name)].compactMap { $0 }.first
+    let end =
+      meant.map { "; did you mean '\($0)'?" } ?? "; try a word for what you want to do, such as 'radio'"
+    return UsageError(
+      .command, "no command is called \(quoted(name)), and no help has anything on it\(end)",
+      help: ProgramSpec.roomtone.name)
   }
 
   /// Returns the text on a name; nil if nothing has to do with it.

@@ -64,4 +64,34 @@ import Testing
     #expect(reference.search("VOLUME").first?.name.hasSuffix("volume") == true)
     #expect(reference.page(about: "qqqqq", width: 80) == nil)
   }
+
+  @Test(
+    "lead from words that nothing is called to what is near",
+    arguments: [
+      ("mqtt", "trigger"), ("webhook", "trigger"), ("button", "trigger"), ("podcast", "stream"),
+      ("crossfade", "fade"), ("microphone", "announce"), ("TTS", "announce"), ("bluetooth", "headset"),
+      ("podcasts", "recorder"),
+    ])
+  func near(_ word: String, _ module: String) throws {
+    let page = try #require(reference.page(about: word, width: 80))
+    #expect(page.first == "Nothing is called \"\(word)\"; near it")
+    #expect(page.contains { $0.hasPrefix("  \(module) ") }, "\(page)")
+  }
+
+  @Test("search for several words together, and say when no entry has all") func severalWords() throws {
+    #expect(reference.search("sleep timer").first?.name == "sleep_timer")
+    let both = reference.search("volume fade").map(\.name)
+    #expect(both.first == "fade.volume" && both.count < reference.search("volume").count)
+    #expect(reference.page(about: "volume  fade", width: 80)?.first == "Found for \"volume  fade\"")
+    let part = try #require(reference.page(about: "volume qqqqq", width: 80))
+    #expect(part.first == "Nothing has all of \"volume qqqqq\"; found for a part")
+    #expect(reference.page(about: "qqqqq xyzzy", width: 80) == nil)
+  }
+
+  @Test("have further words for each module and topic, in lower case, none twice") func furtherWords() {
+    for module in reference.modules + reference.topics {
+      #expect(!module.words.isEmpty, "\(module.name)")
+      #expect(Set(module.words).count == module.words.count, "\(module.name)")
+    }
+  }
 }

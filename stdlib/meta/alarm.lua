@@ -1,4 +1,5 @@
 ---@meta alarm
+---@search wake clock morning snooze reminder
 
 -- Alarms that ring, whatever happens to the radio.
 --

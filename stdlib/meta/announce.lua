@@ -1,4 +1,5 @@
 ---@meta announce
+---@search tts speech text-to-speech voice espeak intercom chime gong message notification microphone
 
 -- Announcements: a sound or a spoken sentence, over whatever plays.
 --

@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic configuration
+---@search settings setup install card soundcard dac usb license amplifier
 
 -- The configuration: speakers, stations, recordings, headset, limits. All of it is optional.
 --

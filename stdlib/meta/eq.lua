@@ -1,4 +1,5 @@
 ---@meta eq
+---@search equaliser bass treble tone sound loudness
 
 -- Named equalizer presets, for sessions and for headsets.
 --

@@ -1,4 +1,5 @@
 ---@meta error
+---@search exception failure catch try traceback
 
 -- Errors of Roomtone's functions, as `pcall` and `task.try` catch them: objects that print as one line.
 --

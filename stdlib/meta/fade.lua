@@ -1,4 +1,5 @@
 ---@meta fade
+---@search crossfade ramp dim slowly gradually transition
 
 -- Fades of volumes that run beside the script.
 --

@@ -1,4 +1,5 @@
 ---@meta follow
+---@search crossfade move transfer presence motion walk handover
 
 -- Music that moves with people from room to room.
 --

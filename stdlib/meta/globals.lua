@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic globals
+---@search lua standard library builtin
 
 -- Roomtone's changes to Lua's own library; everything else is as in the Lua 5.4 manual.
 --
@@ -97,7 +98,7 @@ function io.open(path, mode) end
 ---@return file*
 function io.write(...) end
 
----Prints help on a name or a word (`help "stream"`, `help "speaker.play"`, `help "volume"`), a function
+---Prints help on a name or words (`help "stream"`, `help "speaker.play"`, `help "volume fade"`), a function
 ---(`help(speaker.play)`), a module or an object; without an argument the list of modules and topics. Raises `argument`
 ---for a word that no description has.
 ---@param about? any

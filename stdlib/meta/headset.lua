@@ -1,4 +1,5 @@
 ---@meta headset
+---@search headphones earphones earbuds microphone anc hearing bluetooth
 
 -- Headsets: noise cancelling, ambient sound, equalizer, battery, firmware.
 --

@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic hkwhub
+---@search omni harman kardon wifi
 
 -- HK Omni speakers behind a hub: the HKWHub app in local-server mode, or a hub speaker.
 --

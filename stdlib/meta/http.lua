@@ -1,4 +1,5 @@
 ---@meta http
+---@search webhook rest api request download internet curl lamp hue weather
 
 -- Requests to servers: a lamp, a weather service, a home's own programs.
 --

@@ -1,4 +1,5 @@
 ---@meta json
+---@search parse serialize
 
 -- JSON (RFC 8259): values as text, and text as values.
 --

@@ -1,4 +1,5 @@
 ---@meta log
+---@search logging debug trace print
 
 -- Log lines on standard error: a message and fields. The configuration sets the lowest level that is shown.
 --

@@ -1,4 +1,5 @@
 ---@meta party
+---@search everywhere multiroom whole
 
 -- One music in the whole house, for a while.
 --

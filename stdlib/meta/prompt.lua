@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic prompt
+---@search repl console shell interactive typing
 
 -- The prompt, `roomtone repl`: Lua line by line, in which all modules are globals and functions that suspend just work.
 --

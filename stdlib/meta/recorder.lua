@@ -1,4 +1,5 @@
 ---@meta recorder
+---@search record podcast rip ripper tape dvr vcr show download
 
 -- Scheduled recordings of radio shows.
 --

@@ -1,4 +1,5 @@
 ---@meta recordings
+---@search archive library catalogue catalog podcast files mp3
 
 -- The catalogue of this user's recordings, made by any process.
 --

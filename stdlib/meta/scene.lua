@@ -1,4 +1,5 @@
 ---@meta scene
+---@search mood preset remember state snapshot
 
 -- Named states of the house, for the store.
 --

@@ -1,4 +1,5 @@
 ---@meta schedule
+---@search cron crontab timer calendar clock daily weekly sunset sunrise holiday
 
 -- Jobs: functions that run at a time of day, on a date, or at intervals.
 --

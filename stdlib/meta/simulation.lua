@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic simulation
+---@search rehearsal dry-run preview virtual
 
 -- The simulation: a week of a script in less than a second, without hardware and network.
 --

@@ -1,4 +1,5 @@
 ---@meta sleep_timer
+---@search bedtime night nap doze asleep
 
 -- Music that fades out and stops after a time.
 --

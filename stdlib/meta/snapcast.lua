@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic snapcast
+---@search multiroom network raspberry wifi chromecast airplay bluetooth
 
 -- Rooms that play in step through Snapcast: a snapserver, and a snapclient at each amplifier.
 --

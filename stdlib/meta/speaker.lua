@@ -1,4 +1,6 @@
 ---@meta speaker
+---@search room music song track player queue playlist crossfade gapless multiroom sonos airplay
+---@search bluetooth spotify chromecast dlna
 
 -- The house: its speakers, their volumes, playback on them, and their events.
 --

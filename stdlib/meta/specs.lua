@@ -1,5 +1,6 @@
 ---@meta _
 ---@topic specs
+---@search test tests testing unittest busted assert
 
 -- Specs of routines: tests in Lua, in virtual time, so that a night takes milliseconds.
 --

@@ -1,4 +1,5 @@
 ---@meta store
+---@search save persist persistent database variable memory remember settings
 
 -- Values by key that persist between the runs of a script.
 --

@@ -1,4 +1,6 @@
 ---@meta stream
+---@search radio podcast url shoutcast icecast internet station web live livestream hls playlist
+---@search spotify microphone
 
 -- Internet radio: connects, joins what successive connections send into one stream without a gap, and moves the play
 -- position within the buffer.

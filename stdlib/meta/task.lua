@@ -1,4 +1,5 @@
 ---@meta task
+---@search thread coroutine parallel background async wait delay timer process command program
 
 -- Concurrent routines, and time.
 --

@@ -1,4 +1,6 @@
 ---@meta trigger
+---@search mqtt webhook button sensor motion switch remote event doorbell zigbee alexa siri
+---@search homeassistant phone
 
 -- Events from outside of the house's scripts: a doorbell, a motion sensor, a phone, another script.
 --

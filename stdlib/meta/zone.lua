@@ -1,4 +1,5 @@
 ---@meta zone
+---@search multiroom group rooms floor
 
 -- Named sets of speakers with one volume that keeps the balance between them.
 --

@@ -46,13 +46,19 @@ struct ArgumentParser: Sendable {
   private func help(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> Request {
     var words = words
     guard let topic = words.popFirst() else { return .help(nil) }
+    let text = ([topic] + words).joined(separator: " ")
     guard let command = program.command(topic) else {
+      guard ["help", "--help", "-h"].contains(topic) else { return .topic(text, nil) }
       try expectEnd(of: words, after: "\(first) \(topic)")
-      return ["help", "--help", "-h"].contains(topic) ? .help(nil) : .topic(topic, nil)
+      return .help(nil)
     }
     guard !command.actions.isEmpty, let word = words.popFirst() else {
-      try expectEnd(of: words, after: "\(first) \(topic)")
-      return .topic(topic, command)
+      guard let next = words.first, !next.hasPrefix("-"), program.command(next) == nil else {
+        try expectEnd(of: words, after: "\(first) \(topic)")
+        return .topic(topic, command)
+      }
+      // Several words are searched for together.
+      return .topic(text, nil)
     }
     let action = try command.action(word, help: "\(program.name) \(command.name)")
     try expectEnd(of: words, after: "\(first) \(topic) \(word)")
@@ -65,10 +71,12 @@ struct ArgumentParser: Sendable {
       .operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
   }
 
+  /// Returns the command that a word was probably meant to be; nil for none.
+  func meant(by word: String) -> String? { probable(word, among: program.commands.map(\.name) + ["help"]) }
+
   func unknownCommand(_ word: String) -> UsageError {
-    let names = program.commands.map(\.name) + ["help"]
     var message = "no command is called \(quoted(word))"
-    if let meant = probable(word, among: names) {
+    if let meant = meant(by: word) {
       message += "; did you mean '\(meant)'?"
     } else if word.hasSuffix(".lua") || word.contains("/") {
       message += "; a script is run with '\(program.name) run SCRIPT'"
