@@ -7,7 +7,7 @@
 --   announce.say { "Five more minutes", duck = 12 }          -- the music goes on, 12 dB lower
 --
 -- What plays in the rooms pauses, an alarm too, and continues exactly where it was, at its volume; with
--- `duck` in dB it goes on under the announcement. The functions return when the announcement is over. Those
+-- `duck` in dB it continues under the announcement. The functions return when the announcement is over. Those
 -- for the same room wait for each other.
 --
 -- Speech is made by espeak-ng. Under simulation, where no program runs, a sentence lasts as long as it would
@@ -130,6 +130,9 @@ function announce.say(given)
   interrupt(wanted, text, function(session)
     session:play(path or files.path "sounds/bell.mp3", { title = text, loop = not path })
     session:finish(not path and (utf8.len(text) or #text) / LETTERS * SPEED / speed + 1 or nil)
+    if not path then
+      host.mark { kind = "heard", message = text }
+    end
   end)
 end
 

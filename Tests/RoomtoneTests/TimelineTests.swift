@@ -9,6 +9,20 @@ struct TimelineTests {
     try TimelineHarness(code, stations: stations).linesWithoutFailures()
   }
 
+  @Test("an announcement that is spoken to its end has ended, and one that is cut off is stopped")
+  func announcements() throws {
+    let lines = try lines(
+      """
+      local announce, task = require "announce", require "task"
+      announce.say { "Supper is ready", rooms = "Kitchen" }
+      local saying = task.spawn(announce.say, { ("A long story "):rep(20), rooms = "Kitchen" })
+      task.sleep(3)
+      saying:cancel()
+      """)
+    #expect(lines.contains { $0.hasSuffix("■ Supper is ready has ended") }, "\(lines)")
+    #expect(lines.contains { $0.contains("■ A long story") && $0.hasSuffix("is stopped") }, "\(lines)")
+  }
+
   @Test("speakers of a room that do the same are one line, those that differ have one each")
   func rooms() throws {
     let lines = try lines(

@@ -76,8 +76,9 @@ enum LibraryModule {
 
 /// A moment that the library marks on the time line of a simulation.
 public struct ScriptMark: Sendable, Equatable {
-  /// The kinds of marks.
-  public enum Kind: String, Sendable, CaseIterable { case alarm, fallback, announcement }
+  /// The kinds of marks; `heard` has no line: the source called as its message is heard to its end, though the host stops
+  /// it.
+  public enum Kind: String, Sendable, CaseIterable { case alarm, fallback, announcement, heard }
 
   /// The kind.
   public let kind: Kind

@@ -30,6 +30,8 @@ public final class Timeline {
   private var repeating: Set<SessionID> = []
   /// The rooms in which each session was last.
   private var places: [SessionID: String] = [:]
+  /// The titles of sources that were heard to their ends, and are stopped by the host.
+  private var heard: Set<String> = []
   private var origins = TimelineOrigins()
   private var rivals = TimelineRivals()
   var summary = TimelineSummary()
@@ -187,6 +189,7 @@ public final class Timeline {
     case .ended(let session, let source, let reason):
       repeating.remove(session.id)
       guard reason != .replaced else { break }
+      let reason = reason == .stopped && heard.remove(source.title) != nil ? .finished : reason
       add(
         .stop(source: source.title, reason), room: rooms(of: session),
         job: reason == .stopped ? origins.job(playing: session) : nil)
@@ -350,12 +353,15 @@ public final class Timeline {
   }
 
   private func receive(_ mark: ScriptMark) {
-    let kind: TimelineEvent.Mark =
-      switch mark.kind {
-      case .alarm: .alarm
-      case .fallback: .fallback
-      case .announcement: .announcement
-      }
+    let kind: TimelineEvent.Mark
+    switch mark.kind {
+    case .alarm: kind = .alarm
+    case .fallback: kind = .fallback
+    case .announcement: kind = .announcement
+    case .heard:
+      heard.insert(mark.message)
+      return
+    }
     add(.mark(kind, message: mark.message, source: mark.source), room: mark.room)
   }
 
