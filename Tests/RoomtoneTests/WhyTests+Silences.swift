@@ -62,7 +62,7 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen is in session "vip""#,
         #"  00:00:00  joins session "vip": test.lua:4  session(), by test.lua, started 00:00:00"#,
-        #"Kitchen refused a command (3 times): join: "Kitchen" is in "vip", whose priority 500 is above 100"#,
+        #"Kitchen refused a command (3 times): join: "Kitchen" is in "vip" of priority 500, and the request has priority 100"#,
         "  00:00:00  test.lua:1  try(), by test.lua, started 00:00:00",
       ]),
     Case(
@@ -119,8 +119,8 @@ extension WhyTests {
         "require 'alarm'.set { at = '06:45', name = 'wake up', rooms = 'Kitchen', sources = { 'long.wav' }, duration = '1m' } local s = speaker.session { name = 'vip', devices = kitchen, priority = 500 } schedule.at('06:47', { name = 'ask' }, function() why 'wake up' os.exit() end)",
       answer: [
         #"job "wake up": no run is scheduled"#,
-        #"  06:46:00  could not ring: "Kitchen" is in "vip", whose priority 500 is above 200"#,
-        #"  06:45:00  can't ring yet: "Kitchen" is in "vip", whose priority 500 is above 200"#,
+        #"  06:46:00  could not ring: "Kitchen" is in "vip" of priority 500, and the request has priority 200"#,
+        #"  06:45:00  can't ring yet: "Kitchen" is in "vip" of priority 500, and the request has priority 200"#,
         "  06:45:00  runs",
       ]),
     Case(

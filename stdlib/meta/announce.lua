@@ -11,7 +11,7 @@
 --   announce.say { "Five more minutes", duck = 12 }
 --
 -- What plays in the rooms pauses, and continues exactly where it was, at its volume; so does an alarm. With `duck` in dB
--- it goes on under the announcement, in step with rooms that have none, and is at its level again afterwards.
+-- it continues under the announcement, in step with rooms that have none, and is at its level again afterwards.
 -- Announcements of a script for the same speaker wait for each other.
 --
 -- Speech is made by espeak-ng, `apt-get install espeak-ng`. Under simulation no program runs: a sentence lasts as long

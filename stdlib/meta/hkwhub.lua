@@ -25,7 +25,7 @@
 -- knows no mute: a muted speaker is at level 0, and its level is kept by this program while it runs.
 --
 -- When the hub does not answer there is one `error` event, the speakers become unavailable, and the hub is tried again
--- after 1, 2, 4 and up to 30 s; what played goes on from where it was heard. After 30 s without a speaker it stops.
+-- after 1, 2, 4 and up to 30 s; the source continues from the position that was heard. After 30 s without a speaker it stops.
 --
 -- Abilities of the drivers, as `speaker.capabilities()` names them; what is missing raises `speaker.unsupported`:
 --

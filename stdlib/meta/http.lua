@@ -8,7 +8,7 @@
 --   if json.decode(answer.body).rain then print "Take an umbrella" end
 --   http.post("http://192.168.1.7/lamp", { on = true })
 --
--- Other routines go on meanwhile; a request ends with the routine that waits for it. Redirects are followed, ten at most,
+-- Other routines continue meanwhile; a request ends with the routine that waits for it. Redirects are followed, ten at most,
 -- certificates are verified, and a compressed body is decoded. A user and a password in the URL are sent as basic
 -- authentication and never shown. Under `roomtone simulate` the stations file has the answers (`roomtone help simulation`).
 

@@ -31,7 +31,7 @@ function scene.save(name) end
 ---A speaker that is not in the house, or that a session of higher priority keeps, is left out, which is logged. One that
 ---can't be reached receives its volume when it is back, unless the scene has it muted.
 ---
----Raises `scene.unknown` (no scene has the name; the message has the nearest; or its value in the store is none),
+---Raises `scene.unknown` (no scene has the name; the message has the nearest; or its value in the store is not a scene),
 ---`speaker.closed`, `argument`, `task.cannot_suspend`, and the errors of `store.get`.
 ---@async
 ---@param name string

@@ -42,7 +42,7 @@
 -- segments lie beside it) and of the tags in its segments. Of a master list the best version of at most 320 kbit/s is
 -- sent. Segments may be encrypted with AES-128: the key is the file that the list names.
 --
--- The list of a station of HLS is as long as that of the file, and goes on during an outage: what the station sent
+-- The list of a station of HLS is as long as that of the file, and continues during an outage: what the station sent
 -- meanwhile is received behind it, as far as the list goes back. A listener begins three target durations before the end
 -- of the list, or as far as `burst` says.
 --

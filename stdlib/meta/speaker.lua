@@ -310,7 +310,7 @@ function speaker.session(options) end
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
 ---@field name? string Name of the session, shown to people (default: `"interruption"`).
----@field duck? number Plays over what the speakers play, which goes on so many dB lower, 0 to 90 (default: it is suspended, and continues where it was).
+---@field duck? number Plays over the source of the speakers, which continues so many dB lower, 0 to 90 (default: it is suspended, and continues where it was).
 ---@field restore? boolean `false` restores nothing at the end (default: true).
 
 ---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it

@@ -51,7 +51,7 @@ function Device:join(session) end
 
 ---Removes the speaker from its session: it falls silent at once, and the session stops without its last member. No
 ---effect if it is in no session. A speaker that an interruption has leaves the interruption; with a session as argument
----it leaves that one: the interruption goes on, and does not return the speaker there.
+---it leaves that one: the interruption continues, and does not return the speaker there.
 ---
 ---Raises `speaker.unavailable` (removed from the house), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async

@@ -31,7 +31,7 @@ function zone.define(name, devices) end
 
 ---Returns the zone of a name, the same object each time.
 ---
----Raises `zone.unknown` (no zone has the name; the message has the nearest; or its value in the store is none),
+---Raises `zone.unknown` (no zone has the name; the message has the nearest; or its value in the store is not a zone),
 ---`argument`, and the errors of `store.get`.
 ---@param name string
 ---@return zone.Zone

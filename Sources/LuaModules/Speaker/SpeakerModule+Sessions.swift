@@ -41,7 +41,8 @@ extension SpeakerModule {
     let restore = try options.bool("restore") ?? true
     let duck = try options.number("duck", in: House.duckRange)
     if duck != nil, !restore {
-      throw options.problem("restore", "what plays goes on under a sound with 'duck': leave one of them out")
+      throw options.problem(
+        "restore", "with 'duck' the source continues under the sound: leave one of the two out")
     }
     let name = try options.string("name", .name) ?? "interruption"
     let sound = try interruptionSound(options, call)

@@ -180,7 +180,7 @@ public enum StationsFile {
     return try list.enumerated().map { index, value in
       let entry = try given.nested("\(name)[\(index + 1)]", value, fields)
       guard let at = try entry.duration("at") else { throw entry.problem("at", "it is missing: when") }
-      guard at >= last else { throw entry.problem("at", "it is before the one in front of it") }
+      guard at >= last else { throw entry.problem("at", "it is earlier than the one listed before it") }
       last = at
       return try read(entry, at)
     }

@@ -35,7 +35,7 @@ enum ControlCommand {
       var parameters = [(name: "name", value: JSON.string(words[0]))]
       if words.count > 1 { parameters.append(("value", JSON(parsing: words[1].utf8) ?? .string(words[1]))) }
       return try perform("trigger", parameters) { result in
-        result["listeners"]?.int == 0 ? ["nobody listens to \(words[0])"] : []
+        result["listeners"]?.int == 0 ? ["no script listens to the trigger \"\(words[0].onOneLine)\""] : []
       }
     case "why":
       return try perform("why", [("thing", .string(words[0]))]) { result in

@@ -157,7 +157,8 @@ enum NetworkChecks {
     case EAGAIN: return .warn("daemon", "too busy to accept a connection at \(path)", hint: nil)
     case ECONNREFUSED:
       return .warn(
-        "daemon", "nobody listens at \(path): it has ended without a farewell", hint: "start it again")
+        "daemon", "no process listens at \(path): the daemon ended without removing it",
+        hint: "start it again")
     case let number: return .warn("daemon", "\(path): \(SystemError(number).text)", hint: nil)
     }
   }

@@ -15,12 +15,12 @@ extension CommandSpec {
     notes: [
       """
       ADDRESS is \(BoardAddress.forms). A pseudo-terminal gets the symbolic link LINK. The first line that is printed \
-      tells what a configuration says to reach the board: headset { transport = "unix:/run/user/1000/board" }. It has one host at \
+      prints the line of a configuration that reaches the board: headset { transport = "unix:/run/user/1000/board" }. It has one host at \
       a time; another one that has the key replaces a host that does not answer.
       """,
       """
       Without --state all is forgotten at the end. With it, settings and firmware lie in that folder; a board that is \
-      started from it goes on as after a loss of power, in the middle of an update too.
+      started from it continues as after a loss of power, in the middle of an update too.
       """,
       """
       You play the wearer on standard input, a line each: noise on, ambient left 3, preset 2, battery 25, charging on, \
@@ -56,10 +56,10 @@ extension OptionSpec {
     "name", .text, valueName: "NAME", "the accessory's own name (default: Roomtone and the model)")
   static let profile = OptionSpec(
     "profile", .choice(BoardProfile.all.map(\.name)), valueName: "NAME",
-    "what the board is like (default: standard)")
+    "the kind of the board (default: standard)")
   static let fault = OptionSpec(
     "fault", .text, valueName: "FAULTS", isRepeated: true,
-    "what goes wrong (drop=0.05,seed=7); may be given several times")
+    "faults of the link (drop=0.05,seed=7); may be given several times")
   static let readyAfter = OptionSpec(
     "ready-after", .number(0...600_000), valueName: "MS",
     "how long the bootloader takes until it can be used (default: 5000)")

@@ -300,7 +300,7 @@ extension OperandSpec {
   static let specs = OperandSpec(
     name: "SPEC", summary: "a spec, or a folder of specs", isRepeated: true, sources: [.luaFiles])
   static let scriptArguments = OperandSpec(
-    name: "ARGS", summary: "what the script finds in 'arg'", isOptional: true, isRepeated: true,
+    name: "ARGS", summary: "the arguments of the script, in its 'arg'", isOptional: true, isRepeated: true,
     sources: [.files()])
 }
 
@@ -373,7 +373,7 @@ extension OptionSpec {
     "sets the volume of these speakers first, 0 to \(House.maximumVolume)")
 
   static let shuffle = OptionSpec("shuffle", .flag, "plays the files in random order")
-  static let loop = OptionSpec("loop", .flag, "begins again behind the last file, without end")
+  static let loop = OptionSpec("loop", .flag, "begins again after the last file, without end")
 
   // Of the commands that list something.
   static let jsonList = OptionSpec("json", .flag, "prints JSON instead of a table")

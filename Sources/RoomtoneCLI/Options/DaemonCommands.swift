@@ -6,7 +6,7 @@ internal import SpeakerKit
 extension CommandSpec {
   static let serve = CommandSpec(
     name: "serve",
-    summary: "runs all scripts of a folder, until it is told to end",
+    summary: "runs all scripts of a folder, until a signal ends it",
     operands: [.scriptFolder],
     options: [.install, .house, .output, .config, .verbose],
     notes: [
@@ -117,7 +117,7 @@ extension CommandSpec {
     "resume", "resumes what is paused in a room, or everywhere", [ofSession], "kitchen")
   static let stop = verb(
     "stop", "stops what plays in a room, or everywhere",
-    ["What plays in other rooms too goes on there without the room."], "kitchen")
+    ["A source that plays in other rooms too continues there without the room."], "kitchen")
   static let next = verb("next", "plays the next file of the queue", [ofSession], "kitchen")
   static let previous = verb("previous", "plays the previous file of the queue", [ofSession], "kitchen")
   static let now = verb("now", "shows what plays", [throughDaemon], "kitchen")
@@ -166,5 +166,5 @@ extension OptionSpec {
   static let ofRoom = OptionSpec("room", .text, valueName: "ROOM", "the changes of a room or a speaker")
   static let ofKind = OptionSpec("kind", .text, valueName: "KIND", "the changes of one kind: volume")
   static let ofScript = OptionSpec("script", .text, valueName: "NAME", "the script that is meant")
-  static let follow = OptionSpec("follow", short: "f", .flag, "goes on with new lines, until interrupted")
+  static let follow = OptionSpec("follow", short: "f", .flag, "continues with new lines, until interrupted")
 }

@@ -45,7 +45,7 @@ extension CommandSpec {
 extension OperandSpec {
   static let firmwareFile = OperandSpec(name: "FILE", summary: "a firmware file", sources: [.files(["rtfw"])])
   static let image = OperandSpec(
-    name: "IMAGE", summary: "what is to run on the headset: 1 byte to 16 MiB", sources: [.files()])
+    name: "IMAGE", summary: "the program of the headset: 1 byte to 16 MiB", sources: [.files()])
 }
 
 extension OptionSpec {

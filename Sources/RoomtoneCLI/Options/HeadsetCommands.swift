@@ -30,7 +30,7 @@ extension CommandSpec {
     notes: [
       """
       The headset is the one of the configuration, unless --transport says where another is: \
-      \(LinkAddress.forms). Its key is read from a file that nobody else may read; without any the development key of \
+      \(LinkAddress.forms). Its key is read from a file that only its owner may read; without any the development key of \
       the emulated board is used, which protects nothing.
       """,
       """

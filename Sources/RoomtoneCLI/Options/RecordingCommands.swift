@@ -73,7 +73,7 @@ extension CommandSpec {
       With --split the first and the last file, whose titles are cut off, end with '(incomplete)'.
       """,
       """
-      On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file; \
+      On a terminal a line shows time, size, level, lost connections and title. At the end one line names the file; \
       with -q none does, save on standard error when more than 60 s or 5 % is missing, or the end is. The same job can't \
       run twice at a time. Exit status: 0 when it was recorded, with or without gaps, 1 when not, 2 for wrong usage, 129, \
       130 or 143 when SIGHUP, SIGINT or SIGTERM ended it.
@@ -199,12 +199,12 @@ extension OperandSpec {
     name: "ARGS", summary: "what the script finds in 'arg', or what belongs to the command", isOptional: true,
     isRepeated: true, sources: [.files()])
   static let cronJob = OperandSpec(
-    name: "NAME", summary: "what the job is called, as the list shows it",
+    name: "NAME", summary: "the name of the job, as the list shows it",
     sources: [.names(.jobs)])
 }
 
 extension OptionSpec {
   // Of `cron`.
   static let jobName = OptionSpec(
-    "name", .text, valueName: "NAME", "what to call the job; by default after its script or station")
+    "name", .text, valueName: "NAME", "the name of the job (default: that of its script or station)")
 }

@@ -6,7 +6,7 @@ internal import StreamKit
 
 extension OptionSpec {
   static let charset = OptionSpec(
-    "charset", .text, "what titles are written in that are not UTF-8 (default: latin1)")
+    "charset", .text, "the character set of titles that are not UTF-8 (default: latin1)")
   static let userAgent = OptionSpec(
     "user-agent", .text, "the User-Agent of the requests (default: Roomtone)")
   static let user = OptionSpec("user", .text, "the user's name at the server; with --password-file")

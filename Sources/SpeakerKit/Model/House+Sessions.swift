@@ -68,7 +68,7 @@ extension House {
     guard let owner = device.session, owner.priority > priority else { return }
     throw SpeakerError(
       .outranked,
-      "\"\(device.name)\" is in \"\(owner.name)\", whose priority \(owner.priority) is above \(priority)",
+      "\"\(device.name)\" is in \"\(owner.name)\" of priority \(owner.priority), and the request has priority \(priority)",
       hint: "wait until it is free, or ask with a priority of \(owner.priority)",
       facts: [
         .init("device", .string(device.name)), .init("session", .string(owner.name)),
