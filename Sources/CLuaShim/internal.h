@@ -34,6 +34,11 @@ struct shim_state {
   /* Watchdog. */
   shim_watchdog *watchdog;
   uint32_t limit_ms, fatal_ms;
+  char *mark, *mark_text;      /* path and content of the file that tells of a slice that is on its way to the fatal
+                                  limit; NULL for none */
+  bool measures;               /* slices are measured, and long ones reported */
+  uint64_t slice_began;        /* nanoseconds */
+  shim_usage usage;
 
   /* Userdata types. */
   shim_type *types;
@@ -104,6 +109,15 @@ void open_coroutine(lua_State *L);
 void open_require(lua_State *L);
 void open_files(lua_State *L);      /* package.searchpath */
 void open_clock(lua_State *L);      /* os.time, os.date */
+void open_bounded(lua_State *L);    /* table.insert…, string.find, string.rep */
+
+/* The largest source of a script or a module, in bytes. */
+enum { LARGEST_SOURCE = 1 << 20 };
+/* Compile text, a file, or what the function at argument 1 of `load` returns piece by piece. Push the chunk or the error,
+ * and return the status; raise when the running script is to unwind. */
+int load_pieces(lua_State *L, const char *text, size_t size, const char *chunk_name);
+int load_file(lua_State *L, const char *path);
+int load_from_reader(lua_State *L, const char *chunk_name);
 
 /* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
@@ -119,5 +133,14 @@ int push_candidates(lua_State *L, const char *name, const char *path);
 /* Starts a thread that receives no signals. Returns 0, or the error number. */
 int start_thread(pthread_t *thread, void *(*body)(void *), void *argument);
 
+/* Raises script.blocked if the running slice has had its time: for loops in C, in which no hook runs. */
+void check_time(lua_State *L);
+/* Counts a step of such a loop, and looks at the time now and then. */
+static inline void count_step(lua_State *L, unsigned *steps) {
+  if ((++*steps & 1023) == 0) check_time(L);
+}
+
 void watchdog_enter(shim_state *s);
 void watchdog_leave(shim_state *s);
+/* Has the watcher forget a state that closes. */
+void watchdog_forget(shim_state *s);

@@ -96,20 +96,29 @@ static int refuse_binary(lua_State *L, int argument) {
   return 0;
 }
 
-/* Upvalue: Lua's `load`. */
 static int load_text(lua_State *L) {
   bool has_environment = lua_gettop(L) >= 4;
   refuse_binary(L, 3);
   uint64_t since = state_of(L)->unwindings;
-  lua_settop(L, has_environment ? 4 : 3);
-  lua_pushliteral(L, "t");
-  lua_replace(L, 3);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, has_environment ? 4 : 3, LUA_MULTRET);
+  lua_settop(L, 5);
+  size_t size;
+  const char *text = lua_tolstring(L, 1, &size);
+  if (text == NULL) luaL_checktype(L, 1, LUA_TFUNCTION);
+  int status = text != NULL ? load_pieces(L, text, size, luaL_optstring(L, 2, text))
+                            : load_from_reader(L, luaL_optstring(L, 2, "=(load)"));
   /* The error of an interrupted reader function has been turned into a result. */
   if (unwinding_after(state_of(L), since)) return lua_error(L);
-  return lua_gettop(L);
+  if (status != LUA_OK) {
+    present_error(L, status);
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
+  }
+  if (has_environment) {
+    lua_pushvalue(L, 4);
+    if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
+  }
+  return 1;
 }
 
 static int loadfile_answered(lua_State *L, int status, lua_KContext context) {
@@ -123,7 +132,7 @@ static int loadfile_answered(lua_State *L, int status, lua_KContext context) {
   bool has_environment = !lua_isnone(L, 3);
   bool is_refused = is_definition_file(path);
   if (is_refused) push_definition_message(L, path);
-  if (is_refused || luaL_loadfilex(L, path, "t") != LUA_OK) {
+  if (is_refused || load_file(L, path) != LUA_OK) {
     lua_pushnil(L);
     lua_insert(L, -2);
     return 2;
@@ -153,7 +162,7 @@ static int dofile_answered(lua_State *L, int status, lua_KContext context) {
   lua_settop(L, 1);
   const char *path = check_file_argument(L);
   if (is_definition_file(path)) return raise_definition_error(L, path);
-  if (luaL_loadfilex(L, path, "t") != LUA_OK) return lua_error(L);
+  if (load_file(L, path) != LUA_OK) return lua_error(L);
   lua_callk(L, 0, LUA_MULTRET, 0, dofile_ended);
   return dofile_ended(L, LUA_OK, 0);
 }
@@ -187,9 +196,7 @@ static int set_metatable(lua_State *L) {
 void open_protected(lua_State *L) {
   lua_register(L, "pcall", protected_call);
   lua_register(L, "xpcall", protected_call_with_handler);
-  lua_getglobal(L, "load");
-  lua_pushcclosure(L, load_text, 1);
-  lua_setglobal(L, "load");
+  lua_register(L, "load", load_text);
   lua_register(L, "loadfile", loadfile_text);
   lua_register(L, "dofile", dofile_text);
   lua_register(L, "setmetatable", set_metatable);
@@ -197,41 +204,53 @@ void open_protected(lua_State *L) {
 
 /* ---- for the host -------------------------------------------------------------------------------------- */
 
-int shim_call(lua_State *L, int arguments, int results) {
+/* What a call outside of a routine changes, to be put back. Between slices the call is a slice of its own, so that it is
+ * watched. */
+typedef struct entry {
+  shim_routine own;
+  bool is_slice;
+  int depth;
+  lua_State *running;
+} entry;
+
+static void enter(lua_State *L, entry *call) {
   shim_state *s = state_of(L);
-  int depth = s->swift_depth;
-  lua_State *running = s->running;
+  *call = (entry){{0}, s->routine == NULL, s->swift_depth, s->running};
   s->swift_depth = 0;
   s->running = L;
-  /* Between slices the call is a slice of its own, so that it is watched. */
-  shim_routine own = {0};
-  bool is_slice = s->routine == NULL;
-  if (is_slice) {
-    s->routine = &own;
-    s->stack_base = __builtin_frame_address(0);
-    watchdog_enter(s);
-  }
-  int status = lua_pcall(L, arguments, results, 0);
-  if (is_slice) {
+  if (!call->is_slice) return;
+  s->routine = &call->own;
+  s->stack_base = __builtin_frame_address(0);
+  watchdog_enter(s);
+}
+
+static void leave(lua_State *L, entry *call) {
+  shim_state *s = state_of(L);
+  if (call->is_slice) {
     watchdog_leave(s);
     s->routine = NULL;
   }
-  s->running = running;
-  s->swift_depth = depth;
-  if (is_slice && own.unwinding_since != 0) {
-    lua_pushnil(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &own);
-  }
+  s->running = call->running;
+  s->swift_depth = call->depth;
+  if (!call->is_slice || call->own.unwinding_since == 0) return;
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &call->own);
+}
+
+int shim_call(lua_State *L, int arguments, int results) {
+  entry call;
+  enter(L, &call);
+  int status = lua_pcall(L, arguments, results, 0);
+  leave(L, &call);
   if (status == LUA_ERRMEM) present_error(L, status);
   return status;
 }
 
 int shim_load(lua_State *L, const char *text, size_t size, const char *chunk_name) {
-  shim_state *s = state_of(L);
-  int depth = s->swift_depth;
-  s->swift_depth = 0;
-  int status = luaL_loadbufferx(L, text, size, chunk_name, "t");
-  s->swift_depth = depth;
+  entry call;
+  enter(L, &call);
+  int status = load_pieces(L, text, size, chunk_name);
+  leave(L, &call);
   if (status == LUA_ERRMEM) present_error(L, status);
   return status;
 }

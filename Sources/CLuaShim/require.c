@@ -121,14 +121,14 @@ static void find_loader(lua_State *L, const char *name) {
     size_t length;
     const char *text = lua_tolstring(L, -2, &length);
     if (is_definition(text, length)) raise_definition_error(L, lua_tostring(L, -1) + 1);
-    if (luaL_loadbufferx(L, text, length, lua_tostring(L, -1), "t") != LUA_OK)
+    if (load_pieces(L, text, length, lua_tostring(L, -1)) != LUA_OK)
       raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
     lua_pushvalue(L, -2);
     return;
   }
   const char *path = lua_tostring(L, 3);
   if (is_definition_file(path)) raise_definition_error(L, path);
-  if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
+  if (load_file(L, path) != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
   lua_pushstring(L, path);
 }
 
@@ -210,6 +210,7 @@ static int require(lua_State *L) {
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);
   luaL_argcheck(L, strlen(name) == size, 1, "the name contains a zero byte");
+  luaL_argcheck(L, size <= 255, 1, "the name of a module has at most 255 bytes");
   lua_settop(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, name);

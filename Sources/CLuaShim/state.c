@@ -124,6 +124,7 @@ static int open_all(lua_State *L) {
   open_coroutine(L);
   open_require(L);
   open_files(L);
+  open_bounded(L);
   if (state_of(L)->deterministic) {
     open_determinism(L);
   } else {
@@ -163,6 +164,9 @@ shim_state *shim_open(const shim_host *host, const char *name, size_t limit, con
 
 void shim_close(shim_state *s) {
   lua_close(s->main);
+  watchdog_forget(s);
+  free(s->mark);
+  free(s->mark_text);
   free(s->types);
   free(s);
 }

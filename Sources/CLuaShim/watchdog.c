@@ -6,6 +6,8 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,7 +31,10 @@
 #define STOP_SIGNAL SIGURG
 #endif
 
-enum { STEP_MS = 100 };
+enum {
+  STEP_MS = 50,
+  REPORTED_MS = 100, /* the time from which on a slice is reported; its position is read a step before */
+};
 
 struct shim_watchdog {
   pthread_t watcher;
@@ -43,16 +48,26 @@ struct shim_watchdog {
   _Atomic(shim_state *) state;
   atomic_uint limit_ms, fatal_ms;
   atomic_ullong condemned;     /* the slice to stop */
+  atomic_ullong located;       /* the slice whose position is wanted */
+  atomic_bool is_located;      /* it is known */
+  /* The mark of the slice that has run for half of the fatal limit; empty for none. Of the watcher alone. */
+  char mark[PATH_MAX];
 };
 
 static _Thread_local struct shim_watchdog *current;
 
-static void stop_hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  lua_sethook(L, NULL, 0, 0);
+/* Keeps the position of a slice that takes long. */
+static void locate(lua_State *L) {
   shim_state *s = state_of(L);
-  /* Set a moment too late, on a coroutine that runs again in another slice: this one is not to blame. */
-  if (s->routine == NULL || atomic_load(&s->watchdog->condemned) != atomic_load(&s->watchdog->slice)) return;
+  shim_site site;
+  if (s->usage.last_at[0] != 0 || !shim_find_site(L, NULL, &site)) return;
+  snprintf(s->usage.last_at, sizeof s->usage.last_at, "%.*s:%d", (int)site.length, site.file, site.line);
+}
+
+/* Raises script.blocked in the running routine, which unwinds. */
+static void stop(lua_State *L) {
+  shim_state *s = state_of(L);
+  locate(L);
   s->routine->unwinding_since = ++s->unwindings;
   char message[96];
   snprintf(message, sizeof message, "ran for %g s without suspending", s->limit_ms / 1000.0);
@@ -64,14 +79,42 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
   lua_error(L);
 }
 
+static bool is_condemned(const shim_state *s) {
+  return s->routine != NULL && atomic_load(&s->watchdog->condemned) == atomic_load(&s->watchdog->slice);
+}
+
+void check_time(lua_State *L) {
+  shim_state *s = state_of(L);
+  if (s->watchdog != NULL && is_condemned(s)) stop(L);
+}
+
+static void stop_hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  /* Set a moment too late, on a coroutine that runs again in another slice: this one is not to blame. */
+  if (is_condemned(state_of(L))) stop(L);
+}
+
+static void locate_hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  shim_watchdog *w = state_of(L)->watchdog;
+  if (atomic_load(&w->located) != atomic_load(&w->slice)) return;
+  locate(L);
+  atomic_store(&w->is_located, true);
+}
+
 IN_HANDLER static void on_signal(int signal) {
   (void)signal;
   struct shim_watchdog *w = current;
-  if (w == NULL || atomic_load(&w->condemned) != atomic_load(&w->slice)) return;
+  if (w == NULL) return;
+  unsigned long long slice = atomic_load(&w->slice);
+  bool is_over = atomic_load(&w->condemned) == slice;
+  if (!is_over && (atomic_load(&w->located) != slice || atomic_load(&w->is_located))) return;
   shim_state *s = atomic_load(&w->state);
   lua_State *L = s == NULL ? NULL : s->running;
   if (L != NULL) {
-    lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    lua_sethook(L, is_over ? stop_hook : locate_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
   }
 }
 
@@ -131,14 +174,59 @@ static uint64_t time_between(progress from, progress to) {
   return processor > share ? processor : share;
 }
 
+/* Writes the mark of the running slice, which stays when the process ends before the slice does. */
+static void set_mark(shim_watchdog *w) {
+  const shim_state *s = atomic_load(&w->state);
+  if (s == NULL || s->mark == NULL || w->mark[0] != 0) return;
+  int file = open(s->mark, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return;
+  snprintf(w->mark, sizeof w->mark, "%s", s->mark);
+  ssize_t written = write(file, s->mark_text, strlen(s->mark_text));
+  (void)written;
+  close(file);
+}
+
+static void remove_mark(shim_watchdog *w) {
+  if (w->mark[0] != 0) unlink(w->mark);
+  w->mark[0] = 0;
+}
+
+/* The watcher's knowledge of the running slice. */
+typedef struct sight {
+  unsigned long long slice;
+  progress since;
+  uint64_t signalled; /* the moment of the last signal, 0 before the first */
+} sight;
+
+/* Looks at a slice that runs; the lock is held, so that its state is not closed. */
+static void look(shim_watchdog *w, sight *seen) {
+  progress now = measure(w);
+  uint64_t ran = time_between(seen->since, now), passed = now.passed - seen->since.passed;
+  if (ran >= atomic_load(&w->fatal_ms)) end_process(w);
+  if (ran >= atomic_load(&w->fatal_ms) / 2) set_mark(w);
+  if (ran >= atomic_load(&w->limit_ms)) {
+    /* Repeated later: the hook may have met a coroutine that had just ended, and an unwinding script gets some time for
+     * its <close> variables. */
+    if (atomic_load(&w->condemned) == seen->slice && now.passed - seen->signalled < 4 * STEP_MS) return;
+    atomic_store(&w->condemned, seen->slice);
+  } else {
+    const shim_state *s = atomic_load(&w->state);
+    if (s == NULL || !s->measures || passed < REPORTED_MS - STEP_MS) return;
+    if (atomic_load(&w->located) != seen->slice) atomic_store(&w->is_located, false);
+    atomic_store(&w->located, seen->slice);
+    if (atomic_load(&w->is_located)) return;
+  }
+  seen->signalled = now.passed;
+  pthread_kill(atomic_load(&w->runner), STOP_SIGNAL);
+}
+
 static void *watch(void *argument) {
   shim_watchdog *w = argument;
-  unsigned long long seen = 0;
-  progress since = {0, 0};
-  uint64_t warned = 0;
+  sight seen = {0};
   pthread_mutex_lock(&w->lock);
   while (!w->quit) {
     unsigned long long slice = atomic_load(&w->slice);
+    if (slice != seen.slice) remove_mark(w);
     if (slice % 2 == 0) {
       atomic_store(&w->asleep, true);
       while (!w->quit && atomic_load(&w->slice) % 2 == 0 && atomic_load(&w->asleep)) {
@@ -147,23 +235,11 @@ static void *watch(void *argument) {
       atomic_store(&w->asleep, false);
       continue;
     }
-    progress now = measure(w);
-    if (slice != seen) {
-      seen = slice;
-      since = now;
-      warned = 0;
-    }
-    uint64_t ran = time_between(since, now);
-    if (ran >= atomic_load(&w->fatal_ms)) end_process(w);
-    /* Repeated a step later each time: the hook may have met a coroutine that had just ended, and an unwinding
-     * script gets a step for its <close> variables. */
-    if (ran >= atomic_load(&w->limit_ms) && (warned == 0 || now.passed - warned >= 2 * STEP_MS)) {
-      warned = now.passed;
-      atomic_store(&w->condemned, slice);
-      pthread_kill(atomic_load(&w->runner), STOP_SIGNAL);
-    }
+    if (slice != seen.slice) seen = (sight){slice, measure(w), 0};
+    look(w, &seen);
     wait_step(w);
   }
+  remove_mark(w);
   pthread_mutex_unlock(&w->lock);
   return NULL;
 }
@@ -212,9 +288,42 @@ void shim_watch(shim_state *s, shim_watchdog *watchdog, uint32_t milliseconds, u
   s->fatal_ms = fatal;
 }
 
+bool shim_set_mark(shim_state *s, const char *path, const char *text) {
+  if (strlen(path) >= PATH_MAX) return false;
+  s->mark = strdup(path);
+  s->mark_text = strdup(text);
+  if (s->mark != NULL && s->mark_text != NULL) return true;
+  free(s->mark);
+  free(s->mark_text);
+  s->mark = s->mark_text = NULL;
+  return false;
+}
+
+void watchdog_forget(shim_state *s) {
+  if (s->watchdog == NULL) return;
+  /* The watcher reads the state of a running slice with the lock held. */
+  pthread_mutex_lock(&s->watchdog->lock);
+  shim_state *running = s;
+  atomic_compare_exchange_strong(&s->watchdog->state, &running, NULL);
+  pthread_mutex_unlock(&s->watchdog->lock);
+}
+
+void shim_measure(shim_state *s) { s->measures = s->watchdog != NULL; }
+const shim_usage *shim_usage_of(const shim_state *s) { return &s->usage; }
+
+static uint64_t nanoseconds(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void watchdog_enter(shim_state *s) {
   shim_watchdog *w = s->watchdog;
   if (w == NULL) return;
+  if (s->measures) {
+    s->slice_began = nanoseconds();
+    s->usage.last_at[0] = 0;
+  }
   if (current != w) {
     /* The first slice on this thread, which may have been made with every signal blocked. */
     sigset_t stop;
@@ -236,10 +345,23 @@ void watchdog_enter(shim_state *s) {
   }
 }
 
+/* Counts the slice that has just ended, and reports one that took long. */
+static void count_slice(shim_state *s) {
+  shim_usage *usage = &s->usage;
+  usage->last = nanoseconds() - s->slice_began;
+  usage->busy += usage->last;
+  if (usage->last > usage->longest) {
+    usage->longest = usage->last;
+    memcpy(usage->longest_at, usage->last_at, sizeof usage->longest_at);
+  }
+  if (usage->last >= REPORTED_MS * 1000000ULL && s->owner != NULL) s->host.held(s->owner);
+}
+
 void watchdog_leave(shim_state *s) {
   shim_watchdog *w = s->watchdog;
   if (w == NULL) return;
   atomic_fetch_add(&w->slice, 1);
   /* A hook that came too late for its slice must not stop the next one. */
   if (lua_gethook(s->running) != NULL) lua_sethook(s->running, NULL, 0, 0);
+  if (s->measures) count_slice(s);
 }

@@ -74,6 +74,10 @@ let shimHost = shim_host(
     guard let L, let owner, let thread else { return }
     let name = Unmanaged<LuaState>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.routineName(thread) }
     Stack(L: L).push(name)
+  },
+  held: { owner in
+    guard let owner else { return }
+    Unmanaged<LuaState>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.reportHold() }
   }
 )
 

@@ -29,6 +29,9 @@ public final class LuaState {
   /// The release of Lua, as `5.4.4`.
   package static var libraryVersion: String { String(String(cString: lua_release_name()).dropFirst(4)) }
 
+  /// The most bytes of the source of a script or a module.
+  public static let largestSource = 1 << 20
+
   /// The script's name in messages.
   public let name: String
   /// The loop whose thread runs the state.
@@ -39,6 +42,9 @@ public final class LuaState {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a warning of Lua's (`warn`, a finalizer that failed).
   public var onWarning: (String) -> Void = { _ in }
+  /// Receives the time of a slice that held the loop for 100 ms or longer, and the `file:line` where it was meanwhile, nil
+  /// when that is not known; after `measureTime`. Must not use the state.
+  public var onHold: (_ time: Duration, _ location: String?) -> Void = { _, _ in }
   /// Receives each error that a function of the host raises: the function's name in the definitions of the Lua API, and
   /// the error's code; nil in a run that compares neither.
   public var onRaise: ((_ function: String, _ code: String) -> Void)?

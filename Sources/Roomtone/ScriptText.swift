@@ -66,8 +66,8 @@ public struct ScriptText: Sendable {
         throw ScriptTextError(.missing, "can't read the \(kind) \(path): \(SystemError(errno).text)")
       }
       bytes += buffer[..<count]
-      guard bytes.count <= 16 << 20 else {
-        throw ScriptTextError(.missing, "\(path) is larger than 16 MB: no \(kind)")
+      guard bytes.count <= LuaState.largestSource else {
+        throw ScriptTextError(.missing, "\(path) is larger than 1 MB: no \(kind) is")
       }
     }
     return ScriptText(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)

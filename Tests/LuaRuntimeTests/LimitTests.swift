@@ -1,5 +1,7 @@
 import EventLoop
+import Glibc
 import LuaRuntime
+import TestSupport
 import Testing
 
 @Suite("Memory limit")
@@ -64,6 +66,11 @@ struct MemoryTests {
   }
 }
 
+/// A table that says of itself that it has no end.
+private let endlessTable = """
+  setmetatable({}, {__len = function() return math.maxinteger - 1 end, __index = type, __newindex = type})
+  """
+
 @Suite("Time limit")
 struct TimeLimitTests {
   static func harness() throws -> ScriptHarness {
@@ -105,6 +112,115 @@ struct TimeLimitTests {
     let error = try #require(try harness.failure(code))
     #expect(error.code == "script.blocked", "\(error)")
     #expect(error.description.hasPrefix("test.lua:1: ran for 0.2 s without suspending"))
+  }
+
+  @Test(
+    "a call of Lua's library that has no end gets script.blocked too",
+    arguments: [
+      "table.move({}, 1, math.maxinteger - 1, 2)", "table.move({}, 1, math.maxinteger - 1, 1, {})",
+      "table.insert(\(endlessTable), 1, 'x')", "table.remove(\(endlessTable), 1)",
+      "table.concat(\(endlessTable), nil, 1, math.maxinteger - 1)",
+      "table.sort(setmetatable({}, {__len = function() return 2^31 - 2 | 0 end, __index = type, __newindex = type}))",
+      "string.rep('', math.maxinteger) while true do end",
+      "(('a'):rep(2^22)):find(('a'):rep(2^21) .. 'b', 1, true) while true do end",
+    ])
+  func endlessLibrary(code: String) throws {
+    let harness = try Self.harness()
+    let start = ContinuousClock.now
+    let error = try #require(try harness.failure("pcall(function() \(code) end) while true do end"))
+    #expect(error.code == "script.blocked", "\(error)")
+    #expect(error.description.hasPrefix("test.lua:1: ran for 0.2 s"), "\(error)")
+    #expect(ContinuousClock.now - start < .seconds(9))
+  }
+
+  /// A text whose compilation takes seconds: each name is looked for in all functions around it.
+  private static let slowSource = """
+    local open, close = {}, {}
+    for level = 1, 80 do
+      local names = {}
+      for i = 1, 180 do names[i] = "v" .. level .. "_" .. i end
+      open[level] = "local " .. table.concat(names, ",") .. " local function f() "
+      close[level] = " end "
+    end
+    local slow = table.concat(open) .. ("x=x "):rep(150000) .. table.concat(close)
+    """
+
+  @Test("the compilation of a text counts as time of the script, and is stopped in the middle")
+  func compilation() throws {
+    let harness = try Self.harness()
+    let error = try #require(try harness.failure("\(Self.slowSource) print(load(slow))"))
+    #expect(error.code == "script.blocked", "\(error)")
+
+  }
+
+  @Test("a source of more than 1 MB is refused, also by load, a module, a reader")
+  func largeSource() throws {
+    let harness = try ScriptHarness()
+    let large = Array(repeating: UInt8(ascii: "\n"), count: LuaState.largestSource + 1)
+    let error = #expect(throws: LuaError.self) { try harness.state.load(large, chunkName: "@large.lua") }
+    #expect(error?.description == "large.lua is larger than 1 MB: no source is (script.syntax)")
+    _ = try harness.state.load(Array(large.dropLast()), chunkName: "@large.lua")
+    let lines = try harness.printed(
+      """
+      print(load(("\\n"):rep(2^20 + 1)))
+      print(load(("\\n"):rep(2^20)) ~= nil)
+      local line = ("\\n"):rep(2^16)
+      print(load(function() return line end))
+      print(pcall(require, ("m"):rep(256)))
+      """)
+    #expect(
+      lines == [
+        "nil\tthe text is larger than 1 MB: no source is", "true",
+        "nil\tthe text is larger than 1 MB: no source is",
+        "false\tbad argument #1 to 'require' (the name of a module has at most 255 bytes)",
+      ])
+  }
+
+  @Test("a mark is there while code runs on its way to the fatal limit, and gone when it suspends in time")
+  func mark() throws {
+    var limits = LuaLimits()
+    limits.uninterruptible = .seconds(6)
+    let folder = try TemporaryFolder()
+    let harness = try ScriptHarness(virtual: false, limits: limits, watched: true)
+    let mark = folder.file("mark")
+    harness.state.setMark(path: mark, text: "the script")
+    var content = ""
+    harness.state.register(
+      "host",
+      [
+        LuaFunction("hold") { _ in
+          while access(mark, F_OK) != 0 {}
+          content = String(decoding: try readBytes(mark), as: UTF8.self)
+          return .none
+        }
+      ], global: true)
+    _ = try harness.run("host.hold()")
+    #expect(content == "the script")
+    while access(mark, F_OK) == 0 { usleep(1000) }
+  }
+
+  @Test("a slice that holds the loop for 100 ms or longer is reported with its line, and counted")
+  func holds() throws {
+    let harness = try ScriptHarness(watched: true)
+    var holds: [(time: Duration, location: String?)] = []
+    harness.state.onHold = { holds.append(($0, $1)) }
+    harness.state.measureTime()
+    try harness.run("local x = 1")
+    #expect(holds.isEmpty && harness.state.usage.longestHold < .milliseconds(100))
+    try harness.run(
+      """
+      local function busy(time)
+        local start = os.clock()
+        repeat until os.clock() - start > time
+      end
+      busy(0.4)
+      host.sleep(1)
+      """)
+    #expect(holds.map(\.location) == ["test.lua:3"])
+    #expect(holds.allSatisfy { $0.time >= .milliseconds(400) })
+    let usage = harness.state.usage
+    #expect(usage.longestHold == holds.first?.time && usage.longestHoldLocation == "test.lua:3")
+    #expect(usage.busy >= usage.longestHold)
   }
 
   @Test("its <close> variables run, and an endless one of those ends too")

@@ -81,7 +81,6 @@ void open_determinism(lua_State *L) {
   lua_register(L, "next", steady_next);
   lua_register(L, "tostring", steady_tostring);
   replace(L, "string", "format", steady_format);
-  replace(L, "table", "sort", steady_sort);
   luaL_getmetatable(L, LUA_FILEHANDLE);
   lua_pushcfunction(L, file_tostring);
   lua_setfield(L, -2, "__tostring");

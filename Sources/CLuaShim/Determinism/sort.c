@@ -8,8 +8,9 @@
 
 enum { ELEMENTS = 1, LESS = 2, LARGE_PART = 100 };
 
-/* True if the value at `a` comes before the one at `b`. */
+/* True if the value at `a` comes before the one at `b`. Stops a script whose time is over. */
 static bool comes_before(lua_State *L, int a, int b) {
+  check_time(L);
   if (lua_isnil(L, LESS)) return lua_compare(L, a, b, LUA_OPLT);
   a = lua_absindex(L, a), b = lua_absindex(L, b);
   lua_pushvalue(L, LESS);

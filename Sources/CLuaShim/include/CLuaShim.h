@@ -26,6 +26,8 @@ typedef struct shim_host {
   void (*warn)(void *owner, const char *text);
   /* Pushes the name of the routine that runs in `routine`, a text. `owner` as above. */
   void (*push_routine_name)(lua_State *L, void *owner, lua_State *routine);
+  /* Reports that the slice that has just ended took long, see `shim_usage`. Must not touch Lua. `owner` as above. */
+  void (*held)(void *owner);
 } shim_host;
 
 /* Lua's macros, for Swift. */
@@ -148,6 +150,21 @@ shim_watchdog *shim_watchdog_start(void);
 void shim_watchdog_stop(shim_watchdog *watchdog);
 /* Starts to watch `state`: `milliseconds` without suspending raise script.blocked, `fatal` end the process. */
 void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t milliseconds, uint32_t fatal);
+
+/* Has the watchdog write `text` into the file at `path` when a slice of `state` has run for half of its fatal time, and
+ * remove the file when the slice ends: it stays when the process ends first. False for a path that is too long, or without
+ * memory. */
+bool shim_set_mark(shim_state *state, const char *path, const char *text);
+
+/* Measured times of the slices of a state, in nanoseconds, and the position of long ones in a script, `file:line`, or an
+ * empty text. */
+typedef struct shim_usage {
+  uint64_t busy, last, longest;
+  char last_at[96], longest_at[96];
+} shim_usage;
+/* Starts to measure the slices of a watched state. */
+void shim_measure(shim_state *state);
+const shim_usage *shim_usage_of(const shim_state *state);
 
 /* ---- modules ----------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,46 @@
+internal import CLuaShim
+
+/// The time that a state's code has held the loop.
+public struct LuaUsage: Sendable, Equatable {
+  /// The time in which its code ran, and nothing else on the loop could.
+  public var busy = Duration.zero
+  /// The longest time without suspending.
+  public var longestHold = Duration.zero
+  /// The `file:line` during the longest hold; nil when that was short, or is not known.
+  public var longestHoldLocation: String?
+
+  /// No time.
+  public init() {}
+}
+
+extension LuaState {
+  /// Starts to measure the time of the code, for `usage` and `onHold`; in a state with a watchdog only.
+  public func measureTime() { shim_measure(shim) }
+
+  /// The time that the code has held the loop since `measureTime`.
+  public var usage: LuaUsage {
+    var usage = LuaUsage()
+    guard !isClosed, let raw = shim_usage_of(shim) else { return usage }
+    usage.busy = .nanoseconds(Int64(clamping: raw.pointee.busy))
+    usage.longestHold = .nanoseconds(Int64(clamping: raw.pointee.longest))
+    usage.longestHoldLocation = Self.location(raw.pointee.longest_at)
+    return usage
+  }
+
+  /// Reports the slice that has just ended.
+  func reportHold() {
+    guard let raw = shim_usage_of(shim) else { return }
+    onHold(.nanoseconds(Int64(clamping: raw.pointee.last)), Self.location(raw.pointee.last_at))
+  }
+
+  private static func location<Text>(_ text: Text) -> String? {
+    let bytes = withUnsafeBytes(of: text) { $0.prefix { $0 != 0 }.map { $0 } }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Has the watchdog write `text` into the file at `path` when the code has run for half of the time after which it ends
+  /// the process. The file is removed when the code suspends or ends: it stays when the process ends before that.
+  /// - Returns: `false` for a path that is too long.
+  @discardableResult
+  public func setMark(path: String, text: String) -> Bool { shim_set_mark(shim, path, text) }
+}
