@@ -13,7 +13,24 @@ public func clockText(_ seconds: Int) -> String {
   return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(seconds % 60))"
 }
 
+/// The most bytes of a name. A longer text is refused before it is compared with names.
+public let longestName = 255
+
 extension String {
+  /// The most bytes of a text that answers, errors and the journal repeat.
+  public static let longestExcerpt = 200
+
+  /// The text as answers and errors repeat it: its first 200 bytes, and `…` for the rest.
+  public var excerpt: String { cut(to: Self.longestExcerpt) }
+
+  /// Returns the first bytes of the text, without a part of a letter, and `…` for the rest.
+  public func cut(to limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var end = utf8.index(utf8.startIndex, offsetBy: limit)
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return self[..<end] + "…"
+  }
+
   /// The text with characters that move it on a screen escaped as in Lua, `\n`, `\x1b` and `\u{202e}`: names
   /// of files, titles of stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.
   public var onOneLine: String {

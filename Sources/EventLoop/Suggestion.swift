@@ -1,6 +1,7 @@
 /// Returns the sentence for an unknown name: `no option is called 'volum'; did you mean 'volume'?`, or the list of the
 /// known names if none is near.
 public func unknown(_ kind: String, _ name: String, among known: [String]) -> String {
+  let name = name.excerpt
   if let nearest = nearest(name, among: known) {
     return "no \(kind) is called '\(name)'; did you mean '\(nearest)'?"
   }

@@ -31,15 +31,31 @@ extension LuaCall {
   /// Returns a string in UTF-8.
   /// - Parameter kind: limits its length.
   public func string(_ number: Int, _ kind: TextKind = .text) throws -> String {
+    // Before the host copies it.
+    if let count = stack.bytes(Int32(number))?.count, let problem = kind.problem(withLength: count) {
+      throw self.problem(number, problem)
+    }
     guard case .string(let text) = value(number) else { throw mismatch(number, "string") }
     if let problem = kind.problem(with: text) { throw self.problem(number, problem) }
     return text
   }
 
-  /// Returns a string of any length, for display only; bytes that are no UTF-8 are replaced.
-  public func shownText(_ number: Int) throws -> String {
-    guard let text = stack.string(Int32(number)) else { throw mismatch(number, "string") }
-    return text
+  /// The bytes of a string; 0 for an argument of another type.
+  public func length(_ number: Int) -> Int { stack.bytes(Int32(number))?.count ?? 0 }
+
+  /// `true` for a string.
+  public func isText(_ number: Int) -> Bool { lua_type(stack.L, Int32(number)) == LUA_TSTRING }
+
+  /// Returns a string, for display only; bytes that are no UTF-8 are replaced.
+  /// - Parameter limit: the bytes beyond which the text is cut, with their number at its end.
+  public func shownText(_ number: Int, atMost limit: Int = .max) throws -> String {
+    guard let bytes = stack.bytes(Int32(number)) else { throw mismatch(number, "string") }
+    return Self.text(bytes, atMost: limit)
+  }
+
+  private static func text(_ bytes: UnsafeBufferPointer<UInt8>, atMost limit: Int) -> String {
+    guard bytes.count > limit else { return String(decoding: bytes, as: UTF8.self) }
+    return String(decoding: bytes[..<limit], as: UTF8.self) + "… (\(bytes.count - limit) bytes more)"
   }
 
   /// Returns the bytes of a string.
@@ -70,9 +86,14 @@ extension LuaCall {
   /// Returns the argument, of any type.
   public func value(_ number: Int) -> LuaValue { stack.value(Int32(number), in: state) }
 
-  /// Returns the arguments from `number` on.
+  /// Returns the arguments from `number` on, to be passed on: long texts by reference, as a script may give one text a
+  /// thousand times.
   public func values(from number: Int) -> [LuaValue] {
-    number > count ? [] : (number...count).map { value($0) }
+    number > count
+      ? []
+      : (number...count).map {
+        length($0) > 4096 ? .reference(stack.reference(Int32($0), in: state)) : value($0)
+      }
   }
 
   /// Returns an object of a Swift class.
@@ -116,15 +137,21 @@ extension LuaCall {
   }
 
   /// Returns the fields of a table as text, sorted by name: for logs.
-  public func fields(_ number: Int) throws -> [(String, String)] {
-    try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }
+  /// - Parameter limit: the bytes beyond which a text is cut, with their number at its end.
+  public func fields(_ number: Int, atMost limit: Int = .max) throws -> [(String, String)] {
+    func text(_ value: LuaValue) -> String {
+      var text = state.text(value)
+      guard text.utf8.count > limit else { return text }
+      return text.withUTF8 { Self.text($0, atMost: limit) }
+    }
+    return try entries(number).map { (text($0.key), text($0.value)) }.sorted { $0.0 < $1.0 }
   }
 
   /// Returns the keys and values of a table, at most 1000, in no particular order.
   public func entries(_ number: Int) throws -> [(key: LuaValue, value: LuaValue)] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     guard let entries = stack.entries(Int32(number), limit: 1000, in: state) else {
-      throw problem(number, "at most 1000 fields expected")
+      throw problem(number, "at most 1000 fields with 16 MiB of texts expected")
     }
     return entries
   }
@@ -134,7 +161,7 @@ extension LuaCall {
   public func list(_ number: Int, limit: Int = 100_000) throws -> [LuaValue] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     return try state.list(at: Int32(number), on: stack, limit: limit)
-      ?? { throw problem(number, "at most \(limit) elements expected") }()
+      ?? { throw problem(number, "at most \(limit) elements with 64 MiB of texts expected") }()
   }
 
   /// Returns the error for an argument that the function itself refuses.
@@ -150,7 +177,11 @@ extension LuaCall {
   /// Returns the error for an argument of another type, or none. A string that is no UTF-8 counts as another
   /// type.
   public func mismatch(_ number: Int, _ expected: String) -> any Error {
-    if case .bytes(let bytes) = value(number) { return problem(number, TextKind.problem(withBytes: bytes)) }
+    if let bytes = stack.bytes(Int32(number)), bytes.count <= TextKind.text.limit,
+      String(validating: bytes, as: UTF8.self) == nil
+    {
+      return problem(number, TextKind.problem(withBytes: bytes))
+    }
     return problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
   }
 
@@ -160,10 +191,13 @@ extension LuaCall {
 extension LuaState {
   func list(at index: Int32, on stack: Stack, limit: Int) -> [LuaValue]? {
     var values: [LuaValue] = []
+    var bytes = 0
     while true {
       defer { stack.pop() }
       if lua_rawgeti(stack.L, index, lua_Integer(values.count + 1)) == LUA_TNIL { return values }
-      guard values.count < limit else { return nil }
+      // One text may be there many times, and the host would copy it as often.
+      bytes += stack.bytes(-1)?.count ?? 0
+      guard values.count < limit, bytes <= 64 << 20 else { return nil }
       values.append(stack.value(-1, in: self))
     }
   }

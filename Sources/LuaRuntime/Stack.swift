@@ -120,14 +120,16 @@ extension Stack {
   }
 
   /// Returns the entries of the table at `index`, in no particular order.
-  /// - Returns: nil when there are more than `limit`.
+  /// - Returns: nil when there are more than `limit`, or more than 16 MiB of texts, which the host copies.
   func entries(_ index: Int32, limit: Int, in state: LuaState) -> [(key: LuaValue, value: LuaValue)]? {
     guard reserve(4) else { return nil }
     let table = lua_absindex(L, index)
     var entries: [(key: LuaValue, value: LuaValue)] = []
+    var size = 0
     lua_pushnil(L)
     while lua_next(L, table) != 0 {
-      guard entries.count < limit else {
+      size += (bytes(-2)?.count ?? 0) + (bytes(-1)?.count ?? 0)
+      guard entries.count < limit, size <= 16 << 20 else {
         pop(2)
         return nil
       }

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// The use of a text from a script. The host keeps the text, where Lua's memory limit does not count it, so
 /// each kind has a greatest length; and a text that the system reads up to a zero byte can't have one.
 public enum TextKind: Sendable {
@@ -16,7 +18,7 @@ public enum TextKind: Sendable {
   /// The most bytes of UTF-8. Source for paths and commands: PATH_MAX and MAX_ARG_STRLEN of Linux.
   var limit: Int {
     switch self {
-    case .name: 255
+    case .name: longestName
     case .header, .url: 8192
     case .path: 4095
     case .command: 131_071
@@ -28,9 +30,13 @@ public enum TextKind: Sendable {
 
   /// Returns the problem of a text of this kind, nil for none.
   func problem(with text: String) -> String? {
-    let count = text.utf8.count
-    if count > limit { return "at most \(limit) bytes expected, got \(count)" }
+    if let problem = problem(withLength: text.utf8.count) { return problem }
     return refusesZero && text.utf8.contains(0) ? "contains a zero byte" : nil
+  }
+
+  /// Returns the problem of a text of so many bytes, nil for none.
+  func problem(withLength count: Int) -> String? {
+    count > limit ? "at most \(limit) bytes expected, got \(count)" : nil
   }
 
   /// Returns the problem of bytes that are no UTF-8.

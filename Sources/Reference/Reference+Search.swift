@@ -48,6 +48,7 @@ extension Reference {
   /// Returns the entry of a name: of a module, a topic, a function (`speaker.play`, `Session:pause`,
   /// `speaker.Session.pause`), a class (`speaker.Session`, `Session`), a value, an alias or a code.
   public func entry(_ name: String) -> ReferenceEntry? {
+    guard name.utf8.count <= longestName else { return nil }
     if let module = module(name) { return .module(module) }
     if let topic = topic(name) { return .topic(topic) }
     if let function = function(name) ?? method(named: name) { return .function(function) }
@@ -93,7 +94,7 @@ extension Reference {
   ///   out where there are better ones.
   func find(_ text: String) -> (entries: [ReferenceEntry], match: Match) {
     let wanted = text.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
-    guard !wanted.isEmpty, text.utf8.count <= Self.longestSearch else { return ([], .whole) }
+    guard !wanted.isEmpty, text.utf8.count <= longestName else { return ([], .whole) }
     let name = Array(wanted.joined(separator: [UInt8(ascii: "_")]))
     var found: [(match: Match, score: Int, entry: ReferenceEntry)] = []
     for item in searchItems {
@@ -113,9 +114,6 @@ extension Reference {
       .sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }.map(\.element.entry)
     return (entries, best)
   }
-
-  /// The most bytes of a text that is searched for.
-  private static let longestSearch = 255
 
   /// An entry as a search sees it.
   private struct SearchItem {

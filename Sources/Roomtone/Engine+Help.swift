@@ -14,10 +14,11 @@ extension Engine {
   private func page(_ call: LuaCall) throws -> [String] {
     let width = min(80, columns())
     if call.isNil(1) { return reference.overview(width: width) }
-    if case .string(let name) = call.value(1) {
+    if call.isText(1) {
+      let name = try call.string(1, .name)
       if let page = reference.page(about: name, width: width) { return page }
       throw LuaError(
-        code: "argument", message: "no help has anything on '\(name.onOneLine)'",
+        code: "argument", message: "no help has anything on '\(name.excerpt.onOneLine)'",
         hint: reference.suggestion(for: name).map { "did you mean '\($0)'?" } ?? "help() lists the modules")
     }
     switch call.definition(of: 1, where: { reference.entry($0) != nil }) {

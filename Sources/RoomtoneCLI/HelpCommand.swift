@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 internal import Reference
 internal import Roomtone
@@ -24,7 +25,7 @@ enum HelpCommand {
     let end =
       meant.map { "; did you mean '\($0)'?" } ?? "; try a word for what you want to do, such as 'radio'"
     return UsageError(
-      .command, "no command is called \(quoted(name)), and no help has anything on it\(end)",
+      .command, "no command is called \(quoted(name.excerpt)), and no help has anything on it\(end)",
       help: ProgramSpec.roomtone.name)
   }
 

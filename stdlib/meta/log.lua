@@ -12,6 +12,7 @@
 --
 -- `print` is for results and writes to standard output.
 
+---A message, or a field, of more than 64 KiB is cut, and the number of the bytes that are left out is at its end.
 ---@class loglib
 local log = {}
 

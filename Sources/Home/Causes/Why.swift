@@ -39,6 +39,10 @@ public struct Why {
   /// headset.
   /// - Throws: `why.unknown` with the nearest name.
   public func answer(_ thing: String) throws -> [String] {
+    guard thing.utf8.count <= longestName else {
+      throw WhyError(
+        .unknown, "a name has at most \(longestName) bytes, and \"\(thing.excerpt.onOneLine)\" has more")
+    }
     let scriptName = thing.hasSuffix(".lua") ? thing : thing + ".lua"
     if let house, let speakers = exact(thing, in: house) { return answer(speakers) }
     if let job = jobs.first(where: { $0.name == thing }) { return answer(job, thing) }

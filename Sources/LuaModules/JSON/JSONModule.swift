@@ -55,11 +55,12 @@ final class JSONModule {
 
   /// `decode(text)`
   private func decode(_ call: LuaCall) throws -> LuaReturn {
-    let text = try call.bytes(1)
-    guard text.count <= Self.largestText else {
+    let count = call.length(1)
+    guard count <= Self.largestText else {
       throw LuaError(
-        code: "json.too_large", message: "json.decode: the text has \(text.count) bytes, of at most 4 MiB")
+        code: "json.too_large", message: "json.decode: the text has \(count) bytes, of at most 4 MiB")
     }
+    let text = try call.bytes(1)
     do throws(JSONSyntaxError) {
       return call.return(LuaValue(try JSON.parse(text), null: nullClass(null)))
     } catch {

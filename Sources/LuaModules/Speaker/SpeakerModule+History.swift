@@ -61,7 +61,7 @@ extension SpeakerModule {
     LuaFunction("why", arity: 1) { [unowned self] call in
       let name: String
       switch call.value(1) {
-      case .string(let text): name = text
+      case .string: name = try call.string(1, .name)
       case let value where !call.isNil(1):
         // Objects print as `speaker "Kitchen" (…)`.
         let text = script.state.text(value)

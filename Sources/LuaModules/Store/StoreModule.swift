@@ -69,10 +69,9 @@ struct StoreModule {
   }
 
   private func key(_ call: LuaCall) throws -> String {
-    switch call.value(1) {
-    case .string(let key) where key.utf8.count <= Self.longestKey: return key
-    case .string: throw call.problem(1, "at most \(Self.longestKey) bytes expected")
-    default: throw call.mismatch(1, "string")
+    guard call.length(1) <= Self.longestKey else {
+      throw call.problem(1, "at most \(Self.longestKey) bytes expected")
     }
+    return try call.string(1)
   }
 }

@@ -30,11 +30,13 @@ struct AttachedPlayback {
       request, "files", "station", "rooms", "volume", "shuffle", "loop", "charset", "user_agent", "user",
       "password_file", "certificate_file")
     (self.request, self.engine) = (request, engine)
-    (files, station) = (try parameters.texts("files"), try parameters.text("station"))
+    let longest = ControlParameters.longestAddress
+    files = try parameters.texts("files", atMost: longest)
+    station = try parameters.text("station", atMost: longest)
     guard files.isEmpty == (station != nil) else {
       throw RPCError(.invalidParameters, "play: either \"files\" or \"station\" is given")
     }
-    (rooms, volume) = (try parameters.texts("rooms"), try parameters.int("volume"))
+    (rooms, volume) = (try parameters.texts("rooms", atMost: longestName), try parameters.int("volume"))
     if let volume, !House.volumeRange.contains(volume) {
       throw RPCError(.invalidParameters, "play: the parameter \"volume\" is 0 to \(House.maximumVolume)")
     }
@@ -46,10 +48,10 @@ struct AttachedPlayback {
       }
       settings.charset = charset
     }
-    settings.userAgent = try parameters.text("user_agent")
-    settings.user = try parameters.text("user")
-    settings.password = try parameters.text("password_file").map { .file($0) }
-    settings.certificateFile = try parameters.text("certificate_file")
+    settings.userAgent = try parameters.text("user_agent", atMost: longest)
+    settings.user = try parameters.text("user", atMost: longest)
+    settings.password = try parameters.text("password_file", atMost: longest).map { .file($0) }
+    settings.certificateFile = try parameters.text("certificate_file", atMost: longest)
     self.settings = settings
   }
 

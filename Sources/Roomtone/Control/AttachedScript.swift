@@ -43,19 +43,20 @@ final class AttachedScript {
   init(_ request: ControlRequest, engine: Engine, onEnd: @escaping (AttachedScript) -> Void) throws {
     let parameters = try ControlParameters(
       request, "name", "code", "is_file", "folder", "arguments", "seconds")
-    let path = try parameters.requiredText("name")
+    let path = try parameters.requiredText("name", atMost: ControlParameters.longestAddress)
     (self.engine, self.request, self.onEnd) = (engine, request, onEnd)
     name = "run " + (path.split(separator: "/").last.map(String.init) ?? path)
     let isFile = try parameters.flag("is_file")
-    let arguments = try parameters.texts("arguments")
+    let arguments = try parameters.texts("arguments", atMost: ControlSession.longestRequest)
     script = try engine.makeScript(
-      path, isFile: isFile, workingFolder: try parameters.text("folder"))
+      path, isFile: isFile,
+      workingFolder: try parameters.text("folder", atMost: ControlParameters.longestAddress))
     script.endsPlayback = true
     script.setArguments(arguments)
     let seconds = try parameters.seconds("seconds")
     let main: LuaReference
     do {
-      let code = Array(try parameters.requiredText("code").utf8)
+      let code = Array(try parameters.requiredText("code", atMost: ControlSession.longestRequest).utf8)
       main = try script.state.load(code, chunkName: isFile ? "@\(path)" : path == "-" ? "=stdin" : "=\(path)")
     } catch {
       let script = script

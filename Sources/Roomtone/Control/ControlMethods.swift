@@ -231,7 +231,7 @@ final class ControlMethods {
 
   private func evaluate(_ request: ControlRequest) throws -> JSON? {
     let parameters = try ControlParameters(request, "code", "script", "follow", "live")
-    let code = try parameters.requiredText("code")
+    let code = try parameters.requiredText("code", atMost: ControlSession.longestRequest)
     let name = try parameters.text("script")
     let script = try name.map { try running(try daemon.host($0)) } ?? daemon.prompt.ready()
     do {

@@ -25,11 +25,19 @@ struct ControlParameters {
   }
 
   /// A text; nil when it is absent.
-  func text(_ name: String) throws -> String? { try typed(name, "a text") { $0.text } }
+  /// - Parameter limit: the most bytes, by default those of a name.
+  func text(_ name: String, atMost limit: Int = longestName) throws -> String? {
+    let text = try typed(name, "a text") { $0.text }
+    if let count = text?.utf8.count, count > limit {
+      throw RPCError(
+        .invalidParameters, "\(method): the parameter \"\(name)\" has at most \(limit) bytes, got \(count)")
+    }
+    return text
+  }
 
   /// A text that must be there.
-  func requiredText(_ name: String) throws -> String {
-    guard let text = try text(name) else {
+  func requiredText(_ name: String, atMost limit: Int = longestName) throws -> String {
+    guard let text = try text(name, atMost: limit) else {
       throw RPCError(.invalidParameters, "\(method): the parameter \"\(name)\" is missing")
     }
     return text
@@ -38,8 +46,22 @@ struct ControlParameters {
   /// A Boolean, false when it is absent.
   func flag(_ name: String) throws -> Bool { try typed(name, "true or false") { $0.bool } ?? false }
 
+  /// The most bytes of a path or a URL.
+  static let longestAddress = 8192
+
   /// A list of texts, empty when it is absent.
-  func texts(_ name: String) throws -> [String] {
+  /// - Parameter limit: the most bytes of each.
+  func texts(_ name: String, atMost limit: Int) throws -> [String] {
+    let texts = try untested(name)
+    if let count = texts.lazy.map(\.utf8.count).first(where: { $0 > limit }) {
+      throw RPCError(
+        .invalidParameters,
+        "\(method): each text of the parameter \"\(name)\" has at most \(limit) bytes, got \(count)")
+    }
+    return texts
+  }
+
+  private func untested(_ name: String) throws -> [String] {
     try typed(name, "a list of texts") { json in
       guard let elements = json.elements else { return nil }
       let texts = elements.compactMap(\.text)

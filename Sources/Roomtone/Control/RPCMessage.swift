@@ -120,6 +120,9 @@ enum RPCLine {
     var id: JSON?
     switch json["id"] {
     case nil: break
+    case .string(let text)? where text.utf8.count > longestName:
+      return .invalid(
+        id: .null, RPCError(.invalidRequest, "'id' has at most \(longestName) bytes, got \(text.utf8.count)"))
     case .null?, .number?, .decimal?, .exact?, .string?: id = json["id"]
     case .bool?, .array?, .object?:
       return .invalid(id: .null, RPCError(.invalidRequest, "'id' is a number, a text or null"))

@@ -52,6 +52,7 @@ enum NameSearch {
     _ text: String, kind: String, in elements: [Element], id: (Element) -> String,
     name: (Element) -> String
   ) throws(SpeakerError) -> Element? {
+    try check(text, kind)
     if let exact = elements.first(where: { id($0) == text || name($0) == text }) { return exact }
     let wanted = text.lowercased()
     guard !wanted.isEmpty else { return nil }
@@ -62,12 +63,21 @@ enum NameSearch {
     throw ambiguous(text, "\(kind)s", candidates.map(name))
   }
 
+  /// Refuses a text that is longer than any name, before it is compared.
+  static func check(_ text: String, _ kind: String) throws(SpeakerError) {
+    let count = text.utf8.count
+    guard count > longestName else { return }
+    throw SpeakerError(
+      .unknown, "the name of a \(kind) has at most \(longestName) bytes, and \"\(text.excerpt)\" has \(count)"
+    )
+  }
+
   /// Returns the error for a name that several elements match.
   static func ambiguous(_ text: String, _ plural: String, _ names: [String]) -> SpeakerError {
     SpeakerError(
-      .unknown, "\"\(text)\" could be several \(plural)",
+      .unknown, "\"\(text.excerpt)\" could be several \(plural)",
       hint: "write more of the name: " + names.map { "\"\($0)\"" }.joined(separator: ", "),
-      facts: [.init("name", .string(text)), .init("candidates", .strings(names))])
+      facts: [.init("name", .string(text.excerpt)), .init("candidates", .strings(names))])
   }
 
   /// Returns the error for a name that no element matches.
@@ -78,8 +88,9 @@ enum NameSearch {
         "the house has no \(plural ?? kind + "s")"
       } else { "there are " + names.map { "\"\($0)\"" }.joined(separator: ", ") }
     return SpeakerError(
-      .unknown, "no \(kind) is called \"\(text)\"", hint: hint,
-      facts: [.init("name", .string(text))] + (nearest.map { [.init("suggestion", .string($0))] } ?? []))
+      .unknown, "no \(kind) is called \"\(text.excerpt)\"", hint: hint,
+      facts: [.init("name", .string(text.excerpt))]
+        + (nearest.map { [.init("suggestion", .string($0))] } ?? []))
   }
 
   /// Returns the name at the least edit distance, nil when more than half of it would have to change.

@@ -25,6 +25,7 @@ extension House {
   /// - Throws: `speaker.unknown` when no name matches (the hint suggests the nearest name), or several do
   ///   (the hint lists them).
   public func speakers(in place: String) throws(SpeakerError) -> [Device] {
+    try NameSearch.check(place, "room or speaker")
     let groups = groups
     let wanted = place.lowercased()
     let stages: [(isWhole: Bool, matches: (String) -> Bool)] = [
