@@ -57,6 +57,69 @@ import Testing
     return filter
   }
 
+  @Test("of each text the first 200 bytes are kept, in memory and on disk")
+  func longTexts() throws {
+    let folder = try TemporaryFolder()
+    let harness = Harness(folder.file("history.db"))
+    let long = String(repeating: "v", count: 64 << 10)
+    let cause = Cause(.trigger, long, detail: long, at: harness.loop.wallNow)
+    harness.log.record(
+      .trigger, of: .trigger, "bell", from: .text(long), to: .text(long), detail: long, cause: cause)
+    #expect(harness.log.recent.first?.detail == long.excerpt)
+    #expect(harness.log.recent.first?.size ?? .max < 2000)
+    harness.pass(.seconds(1))
+    harness.close()
+    let later = Harness(folder.file("history.db"), at: 1_000_100)
+    let kept = try #require(later.log.history(filter()).first)
+    #expect(kept.detail == long.excerpt && kept.to == .text(long.excerpt))
+    #expect(kept.cause?.detail == long.excerpt)
+    later.close()
+  }
+
+  @Test("changes with long texts are limited by their bytes in memory")
+  func bytes() {
+    let harness = Harness()
+    let long = String(repeating: "v", count: 200)
+    var cause: Cause?
+    for _ in 0..<Cause.deepest {
+      cause = Cause(.trigger, long, detail: long, at: harness.loop.wallNow, parent: cause)
+    }
+    for number in 0..<10_000 {
+      harness.log.record(.trigger, of: .trigger, "\(number)", detail: long, cause: cause)
+    }
+    let recent = harness.log.recent
+    #expect(recent.reduce(0) { $0 + $1.size } <= ChangeRing.mostBytes)
+    #expect(recent.count < ChangeRing.capacity && recent.count > 100)
+    #expect(recent.last?.name == "9999")
+    #expect(recent.map(\.number) == Array((10_001 - recent.count)...10_000))
+    harness.close()
+  }
+
+  @Test("a file with too many bytes loses its oldest changes")
+  func fileBytes() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("history.db")
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+    let archive = ChangeArchive(path: path, loop: loop, mostBytes: 1 << 20)
+    let log = ChangeLog(loop: loop, archive: archive)
+    let long = String(repeating: "v", count: 200)
+    for number in 0..<4000 {
+      log.record(.trigger, of: .trigger, "\(number)", to: .text(long), detail: long, cause: nil)
+      guard number % 500 == 499 else { continue }
+      var isOver = false
+      loop.after(.seconds(1)) { isOver = true }
+      _ = loop.run(until: { isOver && loop.heldBy.isEmpty })
+    }
+    let kept = archive.changes(filter { $0.limit = 10_000 }, before: 10_000, limit: 10_000)
+    #expect(kept.last?.name == "3999")
+    #expect((500..<3000).contains(kept.count), "\(kept.count)")
+    #expect(kept.map { Int($0.name) ?? 0 } == Array((4000 - kept.count)..<4000))
+    #expect(try readBytes(path).count < 2 << 20)
+    log.close()
+    _ = loop.run(until: { loop.heldBy.isEmpty })
+    loop.close()
+  }
+
   @Test("keeps the latest changes, the oldest first, in a ring")
   func ring() {
     let harness = Harness()

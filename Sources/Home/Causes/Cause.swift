@@ -46,6 +46,8 @@ public final class Cause: Sendable, Equatable {
   /// `true` if causes between this one and its parent were left out.
   public let isShortened: Bool
   private let depth: Int
+  /// The bytes of the chain, about.
+  let size: Int
 
   /// A cause; of a parent whose chain is as long as it may be, the beginning alone stays.
   public init(
@@ -53,10 +55,15 @@ public final class Cause: Sendable, Equatable {
     at: WallTime, parent: Cause? = nil
   ) {
     (self.kind, self.name, self.detail, self.script, self.line, self.at) =
-      (kind, name, detail, script, line, at)
+      (kind, name.cut(to: longestName), detail?.excerpt, script?.cut(to: longestName), line, at)
     isShortened = (parent?.depth ?? 0) >= Self.deepest
     self.parent = isShortened ? parent?.first : parent
     depth = isShortened ? 2 : (parent?.depth ?? 0) + 1
+    size = Self.size(self.name, self.detail, self.script, self.parent)
+  }
+
+  private static func size(_ name: String, _ detail: String?, _ script: String?, _ parent: Cause?) -> Int {
+    128 + name.utf8.count + (detail?.utf8.count ?? 0) + (script?.utf8.count ?? 0) + (parent?.size ?? 0)
   }
 
   /// A cause that was kept, as it was.
@@ -68,6 +75,7 @@ public final class Cause: Sendable, Equatable {
       (kind, name, detail, script, line, at)
     (self.parent, self.isShortened) = (parent, isShortened)
     depth = (parent?.depth ?? 0) + 1
+    size = Self.size(name, detail, script, parent)
   }
 
   /// The cause of the commands that are given now, also by the tasks that they start; nil for none. Routines of scripts

@@ -58,6 +58,17 @@ public struct Change: Sendable {
     case decimal(Double)
     case text(String)
     case time(WallTime)
+
+    /// The value with the beginning of a long text.
+    var excerpt: Value { if case .text(let text) = self { .text(text.excerpt) } else { self } }
+  }
+
+  /// The bytes of the texts of the change and its causes, and of their other parts about.
+  var size: Int {
+    var size =
+      256 + name.utf8.count + (detail?.utf8.count ?? 0) + speakers.reduce(0) { $0 + 16 + $1.utf8.count }
+    for case .text(let text) in [from, to] { size += text.utf8.count }
+    return size + (cause?.size ?? 0)
   }
 
   /// The number of the change in its process, from 1 on.

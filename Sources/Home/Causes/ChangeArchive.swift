@@ -10,6 +10,10 @@ public final class ChangeArchive {
   public static let longest = Duration.seconds(30 * 86_400)
   /// The most changes that are kept.
   public static let capacity = 100_000
+  /// The most bytes of the changes in the file, about.
+  public static let usualBytes = 64 << 20
+  /// The most changes that wait to be written; of more the oldest are dropped, as those of a file that is full.
+  private static let mostWaiting = 20_000
 
   /// Receives a line for the log, once for each kind of failure in a row.
   var onFailure: (String) -> Void = { _ in }
@@ -17,6 +21,7 @@ public final class ChangeArchive {
   private let loop: EventLoop
   private let path: String
   private let room: DiskRoom
+  private let mostBytes: Int
   /// The identity of this process in the file.
   private let run: Int64
   private var waiting: [Change] = []
@@ -42,9 +47,13 @@ public final class ChangeArchive {
   ]
 
   /// An archive in the file at `path`, which is made with the first change.
-  /// - Parameter minimumFree: the free space of the disk, in bytes, that no new change may use.
-  public init(path: String, minimumFree: Int = 0, loop: EventLoop) {
-    (self.path, self.loop) = (path, loop)
+  /// - Parameters:
+  ///   - minimumFree: the free space of the disk, in bytes, that no new change may use.
+  ///   - mostBytes: the bytes of the changes in the file from which on the oldest are removed.
+  public init(
+    path: String, minimumFree: Int = 0, loop: EventLoop, mostBytes: Int = ChangeArchive.usualBytes
+  ) {
+    (self.path, self.loop, self.mostBytes) = (path, loop, mostBytes)
     room = DiskRoom(at: path, minimumFree: minimumFree)
     run = loop.wallNow.nanoseconds
   }
@@ -52,19 +61,21 @@ public final class ChangeArchive {
   /// Keeps changes; those with a number that it has already take their place.
   func keep(_ changes: [Change]) {
     waiting += changes
+    if waiting.count > Self.mostWaiting { waiting.removeFirst(waiting.count - Self.mostWaiting) }
     write()
   }
 
   private func write() {
     guard !isWriting, !waiting.isEmpty else { return }
-    let (batch, path, room, run, now) = (waiting, path, room, run, loop.wallNow)
+    let (batch, path, room, run, now, mostBytes) = (waiting, path, room, run, loop.wallNow, mostBytes)
     waiting = []
     isWriting = true
     let (loop, hold) = (loop, loop.hold("the archive of changes"))
     let done = Completion { [weak self] failure in self?.written(failure) }
     do throws(LoopError) {
       try startDetachedThread("no thread for the archive of changes") {
-        let failure = room.lack() ?? Self.write(batch, run, to: path, at: now)
+        let failure =
+          room.lack() ?? Self.write(batch, run, to: path, at: now, mostBytes: mostBytes)
         loop.post { done.body(failure) }
         hold.release()
       }
@@ -89,7 +100,9 @@ public final class ChangeArchive {
 
   /// Writes a batch, on its thread.
   /// - Returns: the failure; nil for none.
-  private static func write(_ batch: [Change], _ run: Int64, to path: String, at now: WallTime) -> String? {
+  private static func write(
+    _ batch: [Change], _ run: Int64, to path: String, at now: WallTime, mostBytes: Int
+  ) -> String? {
     do {
       let database = try Database.openOrRenew(path: path, migrations: migrations).database
       try database.transaction {
@@ -109,9 +122,23 @@ public final class ChangeArchive {
           "DELETE FROM change WHERE at < ?", [.int(now.advanced(by: .zero - longest).nanoseconds)])
         try database.execute(
           "DELETE FROM change WHERE rowid <= (SELECT max(rowid) FROM change) - ?", [.int(Int64(capacity))])
+        try removeOldest(in: database, mostBytes)
       }
       return nil
     } catch { return "\(error)" }
+  }
+
+  /// Removes the oldest eighth of the changes, again and again, until what is left takes less than the most bytes.
+  private static func removeOldest(in database: Database, _ mostBytes: Int) throws {
+    func number(_ text: String) throws -> Int64 { try database.query(text).first?.int(0) ?? 0 }
+    let page = try number("PRAGMA page_size")
+    while try (number("PRAGMA page_count") - number("PRAGMA freelist_count")) * page > Int64(mostBytes),
+      try number("SELECT count(*) FROM change") > 1
+    {
+      try database.execute(
+        "DELETE FROM change WHERE rowid <= (SELECT max(rowid) - (max(rowid) - min(rowid)) * 7 / 8 - 1 FROM change)"
+      )
+    }
   }
 
   /// Returns the latest changes that a filter selects, the oldest first.

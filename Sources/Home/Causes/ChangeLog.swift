@@ -2,7 +2,8 @@ public import EventLoop
 
 /// The changes of the house with their causes: the latest in memory, all of some time in a file. Confined to the loop.
 ///
-/// Memory: a ring of `capacity` changes, each of which is some 300 bytes with its causes, a kilobyte at most.
+/// Of each text the first 200 bytes are kept, of a name 255. Memory: a ring of `capacity` changes, which holds fewer where
+/// their texts are long.
 public final class ChangeLog {
   /// The most changes in memory.
   public static var capacity: Int { ChangeRing.capacity }
@@ -72,6 +73,7 @@ public final class ChangeLog {
     speakers: @autoclosure () -> [String] = [], from: Change.Value = .none, to: Change.Value = .none,
     detail: String? = nil, cause: Cause?, after earlier: Int? = nil
   ) -> Int {
+    let (name, from, to, detail) = (name.cut(to: longestName), from.excerpt, to.excerpt, detail?.excerpt)
     let (now, earlier) = (loop.wallNow, earlier ?? (kind == .refused ? ring.refusal(name) : nil))
     if let cause, let earlier, ring.extend(earlier, name, to: to, detail: detail, cause: cause, at: now) {
       if archive != nil { save(earlier) }
