@@ -61,12 +61,13 @@ public struct Configuration: Sendable {
   ///
   /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `recordings`
   /// and `stations`, each with one table as its argument.
+  /// - Parameter mark: the mark of the file, for processes that it ends; nil for none.
   /// - Throws: `LuaError`: what is wrong with file and line.
-  public init(text: [UInt8], path: String) throws {
+  public init(text: [UInt8], path: String, mark: HoldMark? = nil) throws {
     self.init()
     var read = self
     try DeclarationFile.run(
-      text, path: path, kind: "configuration",
+      text, path: path, kind: "configuration", mark: mark,
       Self.sections.map { section in
         LuaFunction(section.name) { call in
           try section.read(&read, call)

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import LuaRuntime
+internal import Scheduling
 
 /// A file of Lua that says what is: it has a few functions to say it with, and nothing else.
 enum DeclarationFile {
@@ -10,12 +11,17 @@ enum DeclarationFile {
 
   /// Runs a file.
   /// - Parameters:
+  ///   - mark: records a process that ended with the file, which is then refused until it changes; nil for none.
   ///   - functions: its own functions.
   ///   - standard: names of standard functions and libraries that it has besides.
   /// - Throws: `LuaError`: what is wrong with file and line.
   static func run(
-    _ text: [UInt8], path: String, kind: String, standard: [String] = [], _ functions: [LuaFunction]
+    _ text: [UInt8], path: String, kind: String, mark: HoldMark? = nil, standard: [String] = [],
+    _ functions: [LuaFunction]
   ) throws {
+    if let refusal = mark?.refusal({ "\(ProcessZone().local($0))" }, hint: "change the file") {
+      throw refusal
+    }
     let loop = EventLoop(name: kind)
     defer { loop.close() }
     var limits = LuaLimits()
@@ -23,6 +29,7 @@ enum DeclarationFile {
     // With a seed: the same file says the same every time.
     let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog(), seed: 0)
     defer { state.close() }
+    if let mark { state.setMark(path: mark.path, text: mark.file) }
     let names = functions.map(\.name)
     state.setGlobals(functions, standard: standard) { name in
       LuaError(code: "argument", message: unknown("section", name, among: names))

@@ -14,10 +14,18 @@ enum EngineSetup {
     var configuration = Configuration()
     if let path = file ?? userFile() {
       let text = try ScriptText(path: path, kind: "configuration")
-      configuration = try Configuration(text: text.bytes, path: path)
+      configuration = try Configuration(text: text.bytes, path: path, mark: mark(ofConfiguration: path))
     }
     if let output { configuration.useOutput(output) }
     return configuration
+  }
+
+  /// Returns the mark of a configuration that a process ends with; nil without a folder for it.
+  private static func mark(ofConfiguration path: String) -> HoldMark? {
+    guard let folder = UserFolders.state, (try? LinuxFiles.makeFolders(folder, mode: 0o700)) != nil else {
+      return nil
+    }
+    return HoldMark(path: "\(folder)/held.configuration", file: UserFolders.absolute(path))
   }
 
   /// Returns the path of the user's own configuration; nil when there is none.

@@ -98,7 +98,7 @@ final class ControlMethods {
   }
 
   private func load(_ host: ScriptHost, _ request: ControlRequest) -> JSON? {
-    host.load()
+    host.load(anyway: true)
     let loop = daemon.engine.loop
     daemon.whenSettled { [unowned daemon] in
       // In the turns before, the main routine runs up to its first suspension.

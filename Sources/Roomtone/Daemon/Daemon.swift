@@ -132,7 +132,8 @@ public final class Daemon {
       let path = folder.path
       guard try FileCall({ try LinuxFiles.names(in: path) }).wait() != nil else { throw folder.silence }
     }
-    for name in try folder.scripts() { add(name, folder).load() }
+    makeMarkFolder()
+    for name in try folder.scripts() { add(name, folder).load(anyway: false) }
     if let interval = options.notifier.watchdogInterval { keepWatch(every: interval) }
     updateStatus()
     whenSettled { [unowned self] in options.notifier.send(.ready, .status(status)) }
@@ -255,15 +256,22 @@ public final class Daemon {
     }
     for name in names {
       guard let host = hosts[name], !host.isRemoved else {
-        add(name, folder).load()
+        add(name, folder).load(anyway: changes.scripts.contains(name))
         continue
       }
-      let isWanted =
-        changes.isAll || changes.scripts.contains(name)
-        || changes.libraries.contains { host.depends(onLibrary: $0) }
-      if isWanted { host.load() }
+      let hasChanged =
+        changes.scripts.contains(name) || changes.libraries.contains { host.depends(onLibrary: $0) }
+      if changes.isAll || hasChanged { host.load(anyway: hasChanged) }
     }
     updateStatus()
+  }
+
+  /// Makes the folder for the marks of scripts that the daemon ends with.
+  private func makeMarkFolder() {
+    guard let folder = engine.options.stateFolder else { return }
+    do { try HoldMark.makeFolder(in: folder) } catch {
+      log.add(.warn, "a script that ends the daemon will do so again after a restart: \(error.text)")
+    }
   }
 
   private func add(_ name: String, _ folder: ScriptFolder) -> ScriptHost {

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Home
 internal import LuaModules
 internal import LuaRuntime
+internal import Scheduling
 
 /// One script of the daemon: reads its file, runs its versions one after the other, ends what each started. Confined to
 /// the loop.
@@ -20,6 +21,8 @@ final class ScriptHost {
   private(set) var lastError: (error: LuaError, at: WallTime)?
   private var versions: [ScriptMachine.Generation: (script: Script, main: LuaReference)] = [:]
   private var generation = 0
+  /// The mark of a version that the daemon ended with; nil without a folder for it.
+  private let mark: HoldMark?
   private let engine: Engine
   private let log: DaemonLog
   private let evaluations: Evaluations
@@ -33,6 +36,7 @@ final class ScriptHost {
   ) {
     (self.name, self.path, self.engine, self.log) = (name, path, engine, log)
     (self.evaluations, self.onChange) = (evaluations, onChange)
+    mark = engine.options.stateFolder.map { HoldMark(script: name, file: path, in: $0) }
   }
 
   /// The name of the file, by which the script is known in the changes of the house.
@@ -60,15 +64,23 @@ final class ScriptHost {
 
   /// Reads the file anew and starts it in place of the version that runs. A file on a remote mount is read when that
   /// has answered.
-  func load() {
+  /// - Parameter anyway: `true` if it is started also when the daemon has ended with it before, as after a change.
+  func load(anyway: Bool) {
     guard !isRemoved else { return }
     generation += 1
+    if anyway { mark?.remove() } else if let refusal { return refuse(refusal) }
     guard RemoteMount.of(path) != nil else { return load(generation) }
     engine.loop.start { [self, generation] in
       let hasAnswered = (try? await MusicFiles.awaitAnswer(of: [path], on: engine.loop)) != nil
       guard !isRemoved, generation == self.generation else { return }
       if hasAnswered { load(generation) } else { refuse(LuaError(ScriptText.unanswered(path))) }
     }
+  }
+
+  /// The error in place of a start, when the daemon has ended with the script.
+  private var refusal: LuaError? {
+    let zone = engine.options.zone
+    return mark?.refusal({ "\(zone.local($0))" }, hint: "change it, or run: roomtone ctl restart \(name)")
   }
 
   private func load(_ generation: Int) {
@@ -96,6 +108,7 @@ final class ScriptHost {
     let script = try engine.makeScript(path, isFile: true)
     script.starter = Cause.current
     script.setArguments([])
+    if let mark { script.state.setMark(path: mark.path, text: mark.file) }
     connect(script, generation)
     do {
       return (script, try script.state.load(text.bytes, chunkName: text.chunkName))

@@ -16,6 +16,10 @@ extension CommandSpec {
       requires, changes; one that does not compile runs on as it was, and is 'stale' until it does.
       """,
       """
+      A script that ends the daemon by a call that nothing can interrupt is 'failed' at the next start, until its file \
+      changes or 'roomtone ctl restart NAME' starts it.
+      """,
+      """
       SIGHUP reads all scripts again, SIGTERM and SIGINT end tidily. 'roomtone ctl' talks to the daemon; 'volume', \
       'stop' and the like act through it, and so do 'run', 'play', 'repl', 'devices', 'groups' and 'status'.
       """,

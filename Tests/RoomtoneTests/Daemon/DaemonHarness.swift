@@ -14,12 +14,15 @@ final class DaemonHarness {
 
   /// - Parameters:
   ///   - stations: the text of the stations file.
+  ///   - state: the folder of the state; nil for none.
   ///   - scripts: the texts by names of files.
   init(
-    wall: Bool = false, socket: Bool = false, stations: String? = nil, _ scripts: [(String, String)]
+    wall: Bool = false, socket: Bool = false, stations: String? = nil, state: String? = nil,
+    _ scripts: [(String, String)]
   ) throws {
     var base = try EngineHarness(wall: wall)
     base.stations = stations
+    base.stateFolder = state
     base.store = base.folder.file("store.db")
     self.base = base
     folder = try TemporaryFolder()
