@@ -195,7 +195,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 func nanoseconds(of clock: clockid_t) -> Int64 {
   var time = timespec()
   clock_gettime(clock, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  return .nanoseconds(seconds: Int64(time.tv_sec), rest: Int64(time.tv_nsec))
 }
 
 extension EventLoop {

@@ -77,6 +77,11 @@ extension Duration {
 }
 
 extension Int64 {
+  /// Returns the nanoseconds of a clock, clamped to the range of the type: one that is set beyond April 2262 stands still
+  /// there, and nothing that is due later comes.
+  static func nanoseconds(seconds: Int64, rest: Int64) -> Int64 {
+    WallTime(seconds: seconds).nanoseconds.addingHeld(rest)
+  }
   /// Returns the sum, clamped to the range of the type: a time beyond it is "never", not a crash.
   func addingHeld(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)

@@ -205,7 +205,7 @@ final class ScriptRun {
   /// Virtual time stands still while anything is ready: a script that always is keeps every timer from its time, the
   /// limit's and that of the last grace too.
   private func countTurn() {
-    guard headway.isLostByTurn(at: loop.now) else { return }
+    guard headway.isLostByTurn(at: loop.now, runs: engine.jobRuns) else { return }
     guard case .running(let running, _) = phase else {
       return scripts.forEach { $0.giveUp() }
     }
@@ -236,21 +236,26 @@ struct Headway {
   /// The turns that a second of virtual time accounts for: some three times those of a script whose simulation takes
   /// as long as the house itself would.
   private static let turnsPerSecond = 200_000.0
+  /// The turns that a run of a job stands for: many in one moment come of runs that bring each other.
+  private static let turnsPerRun = 100.0
   private let longestStandstill: Double
   private var excess = 0.0
+  private var runs = 0
   private var last = Instant.start
 
   /// - Parameter longestStandstill: turns in one moment that are accepted.
   init(longestStandstill: Int) { self.longestStandstill = Double(longestStandstill) }
 
   /// Counts a turn; true, and the count begins anew, when there are too many.
-  mutating func isLostByTurn(at now: Instant) -> Bool {
+  /// - Parameter runs: the runs of jobs so far.
+  mutating func isLostByTurn(at now: Instant, runs: Int) -> Bool {
     if now != last {
       let seconds = last.duration(to: now).inSeconds
       excess = max(0, excess - seconds * Self.turnsPerSecond)
       last = now
     }
-    excess += 1
+    excess += 1 + Double(runs - self.runs) * Self.turnsPerRun
+    self.runs = runs
     guard excess > longestStandstill else { return false }
     excess = 0
     return true

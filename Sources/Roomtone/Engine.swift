@@ -116,6 +116,8 @@ public final class Engine {
   private let store: ScriptStore
   private let requests: RequestService
   private var scripts = 0
+  /// The runs of jobs that have begun.
+  fileprivate(set) var jobRuns = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
   /// - Throws: `LuaError` when the system gives no thread.
@@ -209,6 +211,7 @@ public final class Engine {
     weak var engine: Engine?
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func receive(_ job: Job, _ event: JobEvent) {
+      if case .started = event { engine?.jobRuns += 1 }
       engine?.changes.receive(event, of: job)
       engine?.onJob(job, event)
       guard let (level, text) = Self.line(event, of: job) else { return }

@@ -1,5 +1,6 @@
-import EventLoop
 import Testing
+
+@testable import EventLoop
 
 @Suite("Durations and numbers") struct DurationTests {
   @Test("seconds go there and back, cut to nanoseconds") func seconds() {
@@ -9,6 +10,14 @@ import Testing
     #expect(Duration.nanoseconds(1_500_000_000).inSeconds == 1.5)
     #expect(WallTime(inSeconds: 2.25) == WallTime(nanoseconds: 2_250_000_000))
     #expect(WallTime(nanoseconds: 2_250_000_000).inSeconds == 2.25)
+  }
+
+  @Test("a clock that is set beyond April 2262 stands still at the last moment that there is")
+  func lateClock() {
+    #expect(Int64.nanoseconds(seconds: 9_223_372_036, rest: 854_775_807) == .max)
+    #expect(Int64.nanoseconds(seconds: 9_223_372_036, rest: 999_999_999) == .max)
+    #expect(Int64.nanoseconds(seconds: 32_503_680_000, rest: 5) == .max)
+    #expect(Int64.nanoseconds(seconds: 1, rest: 5) == 1_000_000_005)
   }
 
   @Test("milliseconds are whole ones") func milliseconds() {

@@ -66,6 +66,7 @@ extension HLSFollower {
   mutating func accept(
     _ media: HLSMedia, of version: StreamAddress, at base: StreamAddress, since: Instant, at now: Instant
   ) -> [Action] {
+    versions?.succeeded()
     var (fetch, held) = (HLSList.Fetch.none, HLSMedia?.none)
     if case .following(let list) = phase { (fetch, held) = (list.fetch, list.media) }
     let isBehind = position.isOlder(media, of: version, came: now)

@@ -6,8 +6,13 @@ struct HLSVersions: Sendable {
   /// The time for which a version that has failed is left.
   static let leaveTime = Duration.seconds(60)
 
+  /// The most versions that are tried one after the other without a list that comes.
+  static let mostTried = 20
+
   private var candidates: [StreamAddress]
   private var index = 0
+  /// The versions that have failed one after the other.
+  private var failures = 0
   /// The versions that have failed, and until when they are left.
   private var left: [StreamAddress: Instant] = [:]
 
@@ -26,7 +31,7 @@ struct HLSVersions: Sendable {
   /// - Parameter addresses: one at least.
   mutating func replace(by addresses: [StreamAddress], at now: Instant) {
     precondition(!addresses.isEmpty, "a programme has a version")
-    candidates = addresses
+    (candidates, failures) = (addresses, 0)
     if candidates.allSatisfy({ isLeft($0, at: now) }) { left = [:] }
     index = candidates.firstIndex { !isLeft($0, at: now) } ?? 0
   }
@@ -40,19 +45,24 @@ struct HLSVersions: Sendable {
     left[address] = now.advanced(by: Self.leaveTime)
   }
 
+  /// The list of the current version has come.
+  mutating func succeeded() { failures = 0 }
+
   /// Moves from the current version, which has failed, to the next one down, or to the best of the others.
-  /// - Returns: false without another version.
+  /// - Returns: false without another version, and when as many have failed as are tried.
   mutating func leave(at now: Instant) -> Bool {
     guard candidates.count > 1 else { return false }
     avoid(current, at: now)
-    guard let other = other(at: now) else { return false }
+    failures += 1
+    guard failures < Self.mostTried, let other = other(at: now) else { return false }
     index = other
     return true
   }
 
   /// True if there is a version to which `leave` moves.
   func canLeave(at now: Instant) -> Bool {
-    candidates.indices.contains { $0 != index && !isLeft(candidates[$0], at: now) }
+    failures + 1 < Self.mostTried
+      && candidates.indices.contains { $0 != index && !isLeft(candidates[$0], at: now) }
   }
 
   private func other(at now: Instant) -> Int? {

@@ -64,6 +64,32 @@ import Testing
     #expect(follower.deadline == at(1.5))
   }
 
+  @Test("of a list of many versions without a list 20 are tried, then the connection has failed")
+  func deadVersions() {
+    var follower = HLSFollower(rateLimit: 320_000)
+    var master = HLSMaster()
+    master.variants = (0..<20_000).map { .init(reference: "v\($0)", bitRate: 64_000, kind: .audio) }
+    for connection in 0..<2 {
+      let now = at(Double(connection))
+      var actions = words(follower.open(.master(master), at: url, at: now))
+      var loads = 0
+      while actions.first?.hasPrefix("load") == true {
+        loads += 1
+        actions = words(follower.loadFailed(error, .content, at: now))
+      }
+      #expect(loads == 20)
+      #expect(actions == ["fail stream.network"])
+      follower.close(received: 0)
+    }
+    // A list that comes is the beginning of a new count.
+    var actions = words(follower.open(.master(master), at: url, at: at(2)))
+    for _ in 0..<10 { actions = words(follower.loadFailed(error, .content, at: at(2))) }
+    #expect(actions == ["load /v50"])
+    _ = follower.loaded(list(0..<6), at: url, at: at(3))
+    for _ in 0..<15 { actions = words(follower.loadFailed(error, .content, at: at(3))) }
+    #expect(actions.first?.hasPrefix("load") == true || actions.isEmpty)
+  }
+
   @Test("after an outage it continues with the segment under way; what the list has lost is a gap")
   func outage() {
     var follower = HLSFollower(rateLimit: 320_000)
