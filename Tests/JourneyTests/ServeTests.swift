@@ -84,6 +84,23 @@ import Testing
     #expect(access(home.path("runtime/roomtone/control.sock"), F_OK) != 0)
   }
 
+  @Test("ctl top shows the script that takes the most time, with its line")
+  func top() throws {
+    let (home, process) = try Self.serve([
+      ("busy.lua", "require 'schedule'.every('1s', function()\nfor i = 1, 1e8 do end\nend)"),
+      ("calm.lua", "require 'task'.sleep '1h'"),
+    ])
+    try process.expectError("busy: warn: busy.lua:2: it held all other scripts for ")
+    let lines = try home.run("ctl", "top").output.split(separator: "\n").map(String.init)
+    #expect(lines.first?.split(separator: " ") == ["SCRIPT", "TIME", "LONGEST", "AT", "MEMORY", "EVENTS"])
+    #expect(lines.dropFirst().map { $0.prefix(4) } == ["busy", "calm"])
+    #expect(lines[1].contains("busy.lua:2") && lines[1].contains(" MB"))
+    let top = try JSON(parsing: home.run("ctl", "top", "--json").output.utf8)
+    #expect(top?.elements?.first?["longest_hold_at"]?.text == "busy.lua:2")
+    process.send(SIGTERM)
+    _ = try process.finish()
+  }
+
   @Test("a second daemon names the first; one that was killed is replaced")
   func single() throws {
     let (home, process) = try Self.serve([("a.lua", "print 'on'")])

@@ -44,6 +44,8 @@ public final class Script {
   public var onExit: (Int32) -> Void = { _ in }
   /// Errors that no script code caught.
   public private(set) var failures = 0
+  /// The calls of its listeners, jobs and other callbacks so far, and that of its main routine.
+  public private(set) var calls = 0
   /// The exit status that `os.exit` asked for.
   public private(set) var requestedExit: Int32?
   /// True if more calls waited than may: the script ends as soon as the loop comes to it.
@@ -152,6 +154,7 @@ public final class Script {
       report(flood)
       return nil
     }
+    calls += 1
     let routine = state.start(
       function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend,
       context: cause ?? state.running?.context ?? LuaRoutine.current?.context ?? beginning)

@@ -77,6 +77,7 @@ final class AttachedScript {
     script.state.onPrint = { [weak self] in self?.send("print", text: "text", $0) }
     script.state.onWarning = { [weak self] in self?.log(.warn, $0, []) }
     script.onLog = { [weak self] in self?.log($0, $1, $2) }
+    script.state.reportHolds { [weak self] in self?.log(.warn, $0, []) }
     script.onFailure = { [weak self] error in
       self?.send("failure", text: "report", error.report)
       if error.code == "script.flooded" { self?.stop() }

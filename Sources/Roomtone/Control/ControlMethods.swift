@@ -17,7 +17,7 @@ final class ControlMethods {
   private var methods: [String: Method] {
     [
       "why": why, "history": history,
-      "status": status, "scripts": scripts, "restart": restart, "reload": reload, "jobs": jobs,
+      "status": status, "scripts": scripts, "top": top, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
       "devices": listing { $0.devices.map { HouseReport.device($0) } },
       "groups": listing { $0.groups.map { HouseReport.group($0) } },
@@ -68,8 +68,27 @@ final class ControlMethods {
   }
 
   private func scripts(_ request: ControlRequest) throws -> JSON? {
+    let report = DaemonReport(daemon)
+    return try list(daemon.scripts, request) { report.script($0) }
+  }
+
+  /// Returns a list as a whole, or with the parameter `from` the page that begins there.
+  private func list<Element>(
+    _ elements: [Element], _ request: ControlRequest, _ element: (Element) -> JSON
+  ) throws -> JSON {
+    guard let first = try ControlParameters(request, "from").int("from") else {
+      return .array(elements.map(element))
+    }
+    guard (0...elements.count).contains(first) else {
+      throw RPCError(
+        .invalidParameters, "\(request.method): the parameter \"from\" is 0 to \(elements.count)")
+    }
+    return AnswerPage(elements, from: first, element).json
+  }
+
+  private func top(_ request: ControlRequest) throws -> JSON? {
     _ = try ControlParameters(request)
-    return .array(daemon.scripts.map { DaemonReport(daemon).script($0) })
+    return DaemonReport(daemon).top
   }
 
   private func restart(_ request: ControlRequest) throws -> JSON? {
@@ -118,9 +137,8 @@ final class ControlMethods {
   // MARK: Jobs and triggers
 
   private func jobs(_ request: ControlRequest) throws -> JSON? {
-    _ = try ControlParameters(request)
     let report = DaemonReport(daemon)
-    return .array(daemon.engine.scheduledJobs.map { report.job($0) })
+    return try list(daemon.engine.scheduledJobs, request) { report.job($0) }
   }
 
   private func runNow(_ request: ControlRequest) throws -> JSON? {
@@ -213,11 +231,12 @@ final class ControlMethods {
     }
     let text = ChangeText(zone: engine.options.zone, now: engine.loop.wallNow)
     let found = { (filter: ChangeFilter) -> JSON in
-      .array(
-        engine.changes.history(filter).map { change in
-          guard case .object(let members) = change.json else { return .null }
-          return .object(members + [("text", .string(text.line(change)))])
-        })
+      // The newest that fit.
+      let page = AnswerPage(engine.changes.history(filter).reversed()) { change in
+        guard case .object(let members) = change.json else { return .null }
+        return .object(members + [("text", .string(text.line(change)))])
+      }
+      return .array(page.elements.reversed())
     }
     guard let room = try parameters.text("room") else { return found(filter) }
     later(request) { [unowned self] in

@@ -9,6 +9,8 @@ internal import SpeakerKit
 
 /// The daemon, its scripts and its jobs as JSON. Times are seconds since 1970.
 struct DaemonReport {
+  /// The most bytes of an error in a list.
+  private static let longestError = 2000
   private let daemon: Daemon
 
   init(_ daemon: Daemon) { self.daemon = daemon }
@@ -16,6 +18,7 @@ struct DaemonReport {
   var status: JSON {
     let engine = daemon.engine
     let house = engine.house.open
+    let scripts = AnswerPage(daemon.scripts) { script($0) }
     let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
     return .object([
       ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
@@ -27,7 +30,8 @@ struct DaemonReport {
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
       ("groups", .number(house?.groups.count ?? 0)),
       ("playing", .array(playing.map(RoomReport.playing))),
-      ("scripts", .array(daemon.scripts.map(script))),
+      ("scripts", .array(scripts.elements)),
+      ("scripts_left_out", .number(scripts.next.map { daemon.scripts.count - $0 } ?? 0)),
       ("attached", .array(daemon.attached.map { .string($0.name) })),
       ("jobs", .number(engine.scheduledJobs.count)),
     ])
@@ -36,17 +40,43 @@ struct DaemonReport {
   func script(_ host: ScriptHost) -> JSON {
     let script = host.script
     let jobs = script.map { script in daemon.engine.jobCount(of: script.number) } ?? 0
-    return .object([
-      ("name", .string(host.name)), ("path", .string(host.path)), ("state", .string(host.machine.name)),
-      ("error", .optional(host.machine.error?.description)),
-      ("started", host.started.map { .decimal($0.inSeconds) } ?? .null), ("starts", .number(host.starts)),
-      ("failures", .number(script?.failures ?? 0)),
-      ("last_error", .optional(host.lastError?.error.description)),
-      ("last_error_at", host.lastError.map { .decimal($0.at.inSeconds) } ?? .null),
-      ("routines", .number(script?.state.routineCount ?? 0)), ("jobs", .number(jobs)),
-      ("subscriptions", .number(script?.listeners.count ?? 0)),
-      ("memory", .number(script?.state.memory.now ?? 0)),
-    ])
+    return .object(
+      [
+        ("name", .string(host.name)), ("path", .string(host.path)), ("state", .string(host.machine.name)),
+        ("error", .optional(host.machine.error?.description.cut(to: Self.longestError))),
+        ("started", host.started.map { .decimal($0.inSeconds) } ?? .null), ("starts", .number(host.starts)),
+        ("failures", .number(script?.failures ?? 0)),
+        ("last_error", .optional(host.lastError?.error.description.cut(to: Self.longestError))),
+        ("last_error_at", host.lastError.map { .decimal($0.at.inSeconds) } ?? .null),
+        ("routines", .number(script?.state.routineCount ?? 0)), ("jobs", .number(jobs)),
+        ("subscriptions", .number(script?.listeners.count ?? 0)),
+      ] + Self.usage(script))
+  }
+
+  /// The time that the code of a script has taken, its memory and its calls, since its version started.
+  private static func usage(_ script: Script?) -> [(name: String, value: JSON)] {
+    let usage = script?.state.usage ?? LuaUsage()
+    return [
+      ("memory", .number(script?.state.memory.now ?? 0)), ("busy", .decimal(usage.busy.inSeconds)),
+      ("longest_hold", .decimal(usage.longestHold.inSeconds)),
+      ("longest_hold_at", .optional(usage.longestHoldLocation)), ("events", .number(script?.calls ?? 0)),
+    ]
+  }
+
+  /// All scripts that run, those of clients too, the one whose code has taken the most time first.
+  var top: JSON {
+    let own = daemon.scripts.compactMap { host in host.script.map { (host.name, $0, host.started) } }
+    let others = daemon.attached.map { ($0.name, $0.script, WallTime?.none) }
+    let prompt = daemon.prompt.current.map { [(daemon.prompt.name, $0, WallTime?.none)] } ?? []
+    let all = (own + others + prompt).enumerated().sorted {
+      ($1.element.1.state.usage.busy, $0.offset) < ($0.element.1.state.usage.busy, $1.offset)
+    }
+    return .array(
+      all.map(\.element).map { name, script, started in
+        .object(
+          [("name", .string(name)), ("started", started.map { .decimal($0.inSeconds) } ?? .null)]
+            + Self.usage(script))
+      })
   }
 
   func job(_ job: Job) -> JSON {

@@ -12,6 +12,8 @@ final class EvaluationScript {
   private let log: DaemonLog
   private let evaluations: Evaluations
   private var script: Script?
+  /// The script; nil before its first use.
+  var current: Script? { script }
   private var ending: [Task<Void, Never>] = []
 
   init(engine: Engine, log: DaemonLog, _ evaluations: Evaluations) {
@@ -86,6 +88,7 @@ final class Evaluations {
   func connect(_ script: Script, as name: String) {
     script.onLog = { [log] in log.add(.init($0), $1, fields: $2, script: name) }
     script.state.onWarning = { [log] in log.add(.warn, $0, script: name) }
+    script.state.reportHolds { [log] in log.add(.warn, $0, script: name) }
     script.state.onPrint = { [unowned self, unowned state = script.state] line in
       if let running = state.running, open[ObjectIdentifier(running)] != nil {
         collect(line, of: ObjectIdentifier(running))
@@ -214,6 +217,17 @@ final class Evaluations {
       open[id] = nil
       evaluation.finish(.failure(LuaError.cancelled))
     }
+  }
+}
+
+extension LuaState {
+  /// Measures the time of the code, and passes on a line for the log when it has held all other scripts.
+  func reportHolds(_ report: @escaping (String) -> Void) {
+    var holds = HoldLog()
+    onHold = { [unowned self] time, location in
+      if let line = holds.line(time, at: location, now: loop.now) { report(line) }
+    }
+    measureTime()
   }
 }
 

@@ -16,16 +16,28 @@ enum ControlCommand {
       (isJSON ? [result.lines] : shown(result)).forEach(Terminal.print)
       return 0
     }
+    /// Prints a list, page by page.
+    func list(_ method: String, _ shown: (JSON) -> [String]) throws -> Int32 {
+      var (items, next) = ([JSON](), Int?.some(0))
+      while let first = next {
+        let page = try client.call(method, [("from", .number(first))])
+        items += page["items"]?.elements ?? []
+        next = page["next"]?.int
+      }
+      (isJSON ? [JSON.array(items).lines] : shown(.array(items))).forEach(Terminal.print)
+      return 0
+    }
     func room(_ index: Int) -> [(name: String, value: JSON)] {
       words.indices.contains(index) ? [("room", .string(words[index]))] : []
     }
     switch arguments.action?.name {
-    case "scripts": return try perform("scripts") { ControlText.scripts($0).lines }
+    case "scripts": return try list("scripts") { ControlText.scripts($0).lines }
+    case "top": return try perform("top") { ControlText.top($0).lines }
     case "restart": return try perform("restart", [("name", .string(words[0]))]) { _ in [] }
     case "reload":
       let name = words.first.map { [(name: "name", value: JSON.string($0))] } ?? []
       return try perform("reload", name) { _ in [] }
-    case "jobs": return try perform("jobs") { ControlText.jobs($0).lines }
+    case "jobs": return try list("jobs") { ControlText.jobs($0).lines }
     case "run-now": return try perform("run_now", [("job", .string(words[0]))]) { _ in [] }
     case "skip":
       return try perform("skip", [("job", .string(words[0]))]) { result in

@@ -27,7 +27,9 @@ enum ControlText {
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
     table.add(["Jobs", "\(status["jobs"]?.int ?? 0)"])
     let scripts = status["scripts"] ?? .array([])
+    let leftOut = status["scripts_left_out"]?.int ?? 0
     return table.lines + (scripts.elements?.isEmpty == false ? [""] + self.scripts(scripts).lines : [])
+      + (leftOut > 0 ? ["and \(leftOut) more: roomtone ctl scripts"] : [])
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {
@@ -41,6 +43,27 @@ enum ControlText {
     }
     return table
   }
+
+  /// Returns the table of the time that the code of the scripts has taken.
+  static func top(_ scripts: JSON) -> TextTable {
+    var table = TextTable(["SCRIPT", "TIME", "LONGEST", "AT", "MEMORY", "EVENTS"])
+    for script in scripts.elements ?? [] {
+      table.add([
+        script["name"]?.text ?? "", span(script["busy"]), span(script["longest_hold"]),
+        script["longest_hold_at"]?.text ?? noTime,
+        "\(decimal(Double(script["memory"]?.int ?? 0) / 1e6)) MB", "\(script["events"]?.int ?? 0)",
+      ])
+    }
+    return table
+  }
+
+  /// Returns a time in seconds or milliseconds: `1.3 s`, `12.5 ms`.
+  private static func span(_ json: JSON?) -> String {
+    let seconds = json?.seconds ?? 0
+    return seconds >= 1 ? "\(decimal(seconds)) s" : "\(decimal(seconds * 1000)) ms"
+  }
+
+  private static func decimal(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
 
   static func jobs(_ jobs: JSON) -> TextTable {
     var table = TextTable(["NEXT", "JOB", "SCRIPT", "SCHEDULE", "LAST", "RUNS", "FAILURES"])

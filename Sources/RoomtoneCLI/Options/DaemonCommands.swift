@@ -43,6 +43,15 @@ extension CommandSpec {
       ActionSpec(name: "status", summary: "shows what runs and what plays", options: [.jsonList]),
       ActionSpec(name: "scripts", summary: "lists the scripts", options: [.jsonList]),
       ActionSpec(
+        name: "top", summary: "lists the scripts by the time that their code takes", options: [.jsonList],
+        notes: [
+          """
+          TIME is that in which the code of the script ran since its start, and nothing else could. LONGEST is the \
+          longest time without suspending, with the line: a script that holds the others for 100 ms or longer is in \
+          the log, too. EVENTS counts the calls of its listeners and jobs.
+          """
+        ]),
+      ActionSpec(
         name: "restart", summary: "starts a script anew", operands: [.scriptName], options: [.jsonList]),
       ActionSpec(
         name: "reload", summary: "reads a script, or all of the folder, again",
