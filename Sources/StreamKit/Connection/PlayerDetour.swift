@@ -89,7 +89,7 @@ extension StationReceiver {
       let buffer = tee.buffer, let standby,
       let (head, bytes) = standby.listen({ [unowned self] in receiveDetour($0, nil) })
     else { return }
-    detour = PlayerDetour(of: buffer, sound, head, lossTime: lastArrival)
+    detour = PlayerDetour(of: buffer, sound, head, lossTime: lastDue)
     // A copy tells how much has come, and so how much is missing.
     var length = StreamTime.zero
     if var trial = detour {
@@ -97,7 +97,7 @@ extension StationReceiver {
         trial.receive(bytes, options.encoding) { frame, _, _ in length = length + frame.duration }
       }
     }
-    let gap = max(0, seconds - lastArrival - length.seconds)
+    let gap = max(0, seconds - lastDue - length.seconds)
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
     bytes.withUnsafeBytes { receiveDetour($0, .gap(seconds: gap)) }
   }
