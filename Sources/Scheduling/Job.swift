@@ -185,7 +185,8 @@ public final class Job {
     }
     var start = loop.wallNow
     if case .wall(let last) = previous { start = max(last, start) }
-    let moment = recurrence.next(after: start, in: zone)
+    // At the end of time, in 2262, the next moment is the same one.
+    let moment = recurrence.next(after: start, in: zone).flatMap { $0 > start ? $0 : nil }
     timer?.cancel()
     due = moment.map { .wall($0) }
     timer = moment.map { loop.at($0.advanced(by: .zero - early)) { self.fire() } }
