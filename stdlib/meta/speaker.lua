@@ -32,7 +32,7 @@ speaker.UNGROUPED = "harman"
 ---@class speaker.OpenOptions
 ---@field driver? "house"|"snapcast"|"hkwhub" Name of the driver, for a script that requires it (default: that of the configuration).
 ---@field license? string Licence key of the driver; no driver of today requires one.
----@field add_all? boolean `true` joins every speaker to the default session (default: true).
+---@field add_all? boolean `true` joins every speaker to the default session (default: true). `false` holds for this script in a house of several, whichever opened it: before it plays there, speakers that no script has joined leave.
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
 ---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.

@@ -17,11 +17,11 @@ struct SessionFunctions {
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
     [
       SessionFunctions(name: "play", arity: 2) { [unowned module] session, call, first in
-        module.note(playingOn: session)
+        try module.prepare(toPlayOn: session)
         return try play(session, call, first, module.script)
       },
       SessionFunctions(name: "play_stream", arity: 2) { [unowned module] session, call, first in
-        module.note(playingOn: session)
+        try module.prepare(toPlayOn: session)
         return try module.playStream(session, call, first)
       },
       SessionFunctions(name: "pause", arity: 0) { session, _, _ in
@@ -162,14 +162,18 @@ struct SessionFunctions {
       let seed = shuffles ? call.randomBits() : nil
       return try call.suspend {
         try session.requireMembers()
-        let files = try await MusicFiles.find(paths, on: script.loop)
-        guard let queue = FileQueue(files, loops: loops, seed: seed) else { return [] }
-        try await session.play(queue, start: start, priority: priority)
+        try await session.opening {
+          let files = try await MusicFiles.find(paths, on: script.loop)
+          guard let queue = FileQueue(files, loops: loops, seed: seed) else { return }
+          try await session.play(queue, start: start, priority: priority)
+        }
         return []
       }
     }
     return try call.suspend {
-      try await session.play(paths[0], title: title, start: start, loops: loops, priority: priority)
+      try await session.opening {
+        try await session.play(paths[0], title: title, start: start, loops: loops, priority: priority)
+      }
       return []
     }
   }

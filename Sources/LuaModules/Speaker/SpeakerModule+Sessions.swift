@@ -202,8 +202,10 @@ extension SpeakerModule {
     try session.requireMembers()
     return try call.suspend {
       try streams.keep(stream)
-      try await stream.playable.play(
-        on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
+      try await session.opening {
+        try await stream.playable.play(
+          on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
+      }
       return []
     }
   }

@@ -65,10 +65,16 @@ final class SpeakerModule {
   private struct Played { weak var session: Session? }
   private var played: [Played] = []
 
-  /// Notes that the script plays on a session.
-  func note(playingOn session: Session) {
+  /// `false` if the script has opened the house with `add_all = false`.
+  private var addsAll = true
+
+  /// Notes that the script plays on a session, and gives the default one the members that the script expects of the
+  /// opening of the house: whichever script opened it.
+  func prepare(toPlayOn session: Session) throws {
     played.removeAll { $0.session == nil || $0.session === session }
     played.append(Played(session: session))
+    guard let house = door.open, session === house.session else { return }
+    if addsAll { house.restoreOpenMembers() } else { try house.withdrawOpenMembersToPlay() }
   }
 
   private init(
@@ -125,7 +131,7 @@ final class SpeakerModule {
   private func houseFunctions() -> [LuaFunction] {
     let door = door
     return [
-      LuaFunction("open", arity: 1) { call in
+      LuaFunction("open", arity: 1) { [unowned self] call in
         let options = try call.options(1, ["driver", "license", "add_all", "wait"])
         if let driver = try options.string("driver", .name), driver != door.driverName {
           throw SpeakerError(
@@ -137,8 +143,10 @@ final class SpeakerModule {
         let addAll = try options.bool("add_all") ?? true
         let wait =
           if case .bool(false)? = options["wait"] { Duration.zero } else { try options.duration("wait") }
+        addsAll = addAll
         return try call.suspend {
           try await door.open(addAll: addAll, wait: wait)
+          if !addAll { door.open?.withdrawOpenMembers() }
           return []
         }
       },

@@ -16,6 +16,8 @@ public final class Device {
   public internal(set) var leavesGroup: String?
   /// Number of the speaker's last move to another session, counted over the whole house.
   var lastMove = 0
+  /// Membership in the default session that comes from the opening of the house.
+  var openMembership = OpenMembership.none
   /// Value of `isPlaying` that was reported last.
   var reportedPlaying = false
   /// Number of fades of its level so far, and of commands that have set it; a newer one replaces an older fade.
@@ -148,7 +150,7 @@ public final class Device {
   /// none. When it was the last member, the session stops with `no_devices`.
   /// - Throws: `speaker.closed`.
   public func leave() async throws {
-    try openHouse().move(self, to: nil)
+    try openHouse().leave([self])
   }
 
   /// Removes the speaker from `session`, also where an interruption has borrowed it from there: it does not return then.

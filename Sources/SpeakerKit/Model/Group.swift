@@ -30,8 +30,7 @@ public struct Group {
   /// Removes the group's speakers from their sessions.
   /// - Throws: `speaker.closed`.
   public func leave() async throws {
-    let house = try openHouse()
-    for device in devices { house.move(device, to: nil) }
+    try openHouse().leave(devices)
   }
 
   /// Sets the group's available speakers to one level; unmutes them.

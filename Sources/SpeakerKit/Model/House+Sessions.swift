@@ -122,7 +122,18 @@ extension House {
     for device in devices where device.session !== session {
       try check(device, mayGoTo: session.priority)
     }
-    for device in devices { move(device, to: session) }
+    for device in devices {
+      device.openMembership = .none
+      move(device, to: session)
+    }
+  }
+
+  /// Removes speakers from their sessions.
+  func leave(_ devices: [Device]) {
+    for device in devices {
+      device.openMembership = .none
+      move(device, to: nil)
+    }
   }
 }
 

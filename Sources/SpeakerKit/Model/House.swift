@@ -95,7 +95,10 @@ public final class House {
     phase = .open
     devices = found.map { Device($0, house: self) }
     for device in devices { events.emit(.device(device, .added)) }
-    if addAll { for device in devices { move(device, to: session) } }
+    for device in devices {
+      if addAll { move(device, to: session) }
+      device.openMembership = addAll ? .member(since: device.lastMove) : .withdrawn(since: device.lastMove)
+    }
   }
 
   /// Closes the house and its sessions. No event is delivered after the call; outputs are finished and

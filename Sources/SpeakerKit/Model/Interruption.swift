@@ -66,6 +66,7 @@ extension House {
 
   /// Removes a speaker from a session, or keeps it from returning there.
   func remove(_ device: Device, from session: Session) {
+    device.openMembership = .none
     if device.session === session { move(device, to: nil) }
     for interruption in interruptions { interruption.keep(device, from: session) }
   }
@@ -250,6 +251,12 @@ final class Interruption {
     for index in loans.indices where loans[index].device === device && loans[index].from === session {
       loans[index].from = nil
     }
+  }
+
+  /// Returns the number of the move that made a speaker a member of the session from which the interruption borrowed it;
+  /// nil if it has not borrowed it there.
+  func move(of device: Device, from session: Session) -> Int? {
+    loans.first { $0.device === device && $0.from === session }?.before
   }
 
   /// Returns `true` if the interruption has set the level of a speaker that it has.

@@ -49,6 +49,8 @@ public final class Session {
   var isFadedOut = false
   /// Timer of the end of `gainFade`, while the session plays.
   var gainTimer: LoopTimer?
+  /// Number of plays that are opening their sources.
+  private(set) var pendingPlays = 0
   /// Number of suspensions in effect.
   var suspensions = 0
   /// Time that the session has played.
@@ -153,6 +155,13 @@ public final class Session {
     loop.assertOnLoop()
     _ = try openHouse()
     try await play(SourceRequest(sound, name: source.path), as: source, priority: priority)
+  }
+
+  /// Counts `body`, which finds a source and plays it, as a play that is opening.
+  public func opening(_ body: () async throws -> Void) async throws {
+    pendingPlays += 1
+    defer { pendingPlays -= 1 }
+    try await body()
   }
 
   /// Checks that the session can play, as `play` does before it opens a source.

@@ -1,0 +1,89 @@
+import EventLoop
+import Home
+import JSONText
+import SpeakerKit
+import TestSupport
+import Testing
+
+@testable import Roomtone
+
+@Suite("Scripts that share the house of a daemon") struct DaemonHouseTests {
+  /// Opens the house without members, and plays in the kitchen alone.
+  private static let hello = """
+    local speaker, task = require "speaker", require "task"
+    speaker.open { add_all = false }
+    print(#speaker.active_devices())
+    speaker.device "Kitchen":join()
+    speaker.play_stream "http://a.example/hello.mp3"
+    task.sleep "2s"
+    print(#speaker.active_devices(), speaker.device "Kitchen".is_playing, speaker.device "Bathroom".is_playing)
+    """
+
+  @Test(
+    "a script that opens it with add_all = false plays in its own speakers alone, whoever has opened it before",
+    arguments: ["the daemon", "a.lua", "z.lua"])
+  func openedBefore(_ opener: String) throws {
+    let scripts =
+      [("hello.lua", Self.hello)] + (opener == "the daemon" ? [] : [(opener, "require 'speaker'.devices()")])
+    let harness = try DaemonHarness(scripts)
+    if opener == "the daemon" {
+      let door = harness.daemon.engine.house
+      harness.loop.start { try? await door.open(addAll: true, wait: .zero) }
+      harness.pass(.seconds(1))
+      #expect(door.open?.activeDevices.count == 6)
+    }
+    try harness.begin()
+    harness.pass(.seconds(10))
+    #expect(harness.printed == ["hello: 0", "hello: 1\ttrue\tfalse"])
+  }
+
+  @Test("what another script plays in all rooms goes on until that script plays in its own")
+  func playsOn() throws {
+    let harness = try DaemonHarness([
+      (
+        "all.lua",
+        """
+        local speaker, trigger = require "speaker", require "trigger"
+        local function play(event)
+          speaker.play_stream "http://a.example/all.mp3"
+          print(#speaker.active_devices(), speaker.device "Bathroom".is_playing)
+        end
+        play()
+        trigger.on("again", play)
+        """
+      ),
+      (
+        "hello.lua",
+        """
+        local speaker, trigger = require "speaker", require "trigger"
+        speaker.open { add_all = false }
+        trigger.on("look", function() print(#speaker.active_devices(), speaker.is_playing()) end)
+        trigger.on("empty", function() print(select(2, pcall(speaker.play_stream, "http://a.example/b.mp3")).code) end)
+        trigger.on("kitchen", function()
+          speaker.device "Kitchen":join()
+          speaker.play_stream "http://a.example/b.mp3"
+          print(#speaker.active_devices(), speaker.device "Kitchen".is_playing)
+        end)
+        trigger.on("end", function()
+          speaker.stop()
+          speaker.device "Kitchen":leave()
+          speaker.device "Bathroom":leave()
+        end)
+        """
+      ),
+    ])
+    try harness.begin()
+    for name in ["look", "empty", "look", "kitchen", "end", "again"] {
+      harness.pass(.seconds(10))
+      _ = try harness.call("trigger", [("name", .string(name))])
+    }
+    harness.pass(.seconds(10))
+    #expect(
+      harness.printed == [
+        "all: 6\ttrue", "hello: 6\ttrue", "hello: speaker.no_active_device", "hello: 6\ttrue",
+        "hello: 1\ttrue",
+        // Those that a script has moved stay as they are.
+        "all: 4\tfalse",
+      ])
+  }
+}
