@@ -44,10 +44,10 @@ struct shim_state {
   shim_type *types;
   int type_count;
 
-  void *mounts_answer;                                   /* box */
-  void *require_wait, *require_loaded, *require_missing; /* boxes */
-  dev_t script_device;                                   /* the script's own file, which no module is */
-  ino_t script_file;                                     /* 0 for none */
+  void *mounts_answer;                                                     /* box */
+  void *require_library, *require_wait, *require_loaded, *require_missing; /* boxes */
+  dev_t script_device;                                                     /* the script's own file, no module */
+  ino_t script_file;                                                       /* 0 for none */
 
   /* Determinism: every block has a header, which numbers those of objects in order of creation. */
   bool deterministic;

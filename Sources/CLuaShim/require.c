@@ -99,13 +99,26 @@ static void search(lua_State *L, const char *name) {
   lua_replace(L, 3);
 }
 
-/* Pushes the loader and its second argument, or raises. */
+/* Pushes the loader and its second argument, or raises. A module of the library precedes a file of its name. */
 static void find_loader(lua_State *L, const char *name) {
   lua_getglobal(L, "package");
   if (lua_getfield(L, -1, "preload") == LUA_TTABLE && lua_getfield(L, -1, name) == LUA_TFUNCTION) {
     lua_replace(L, -3);
     lua_pop(L, 1);
     lua_pushliteral(L, ":preload:");
+    return;
+  }
+  lua_settop(L, 2);
+  shim_push_function(L, state_of(L)->require_library);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 2); /* the text of a module of the library and the name of its chunk, or nil */
+  if (!lua_isnil(L, 3)) {
+    size_t length;
+    const char *text = lua_tolstring(L, -2, &length);
+    if (is_definition(text, length)) raise_definition_error(L, lua_tostring(L, -1) + 1);
+    if (load_pieces(L, text, length, lua_tostring(L, -1)) != LUA_OK)
+      raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
+    lua_pushvalue(L, -2);
     return;
   }
   lua_settop(L, 2);
@@ -117,14 +130,7 @@ static void find_loader(lua_State *L, const char *name) {
     shim_push_function(L, state_of(L)->require_missing);
     lua_pushstring(L, name);
     lua_pushvalue(L, -3);
-    lua_call(L, 2, 2); /* raises unless the module is inside the program: its text, the name of its chunk */
-    size_t length;
-    const char *text = lua_tolstring(L, -2, &length);
-    if (is_definition(text, length)) raise_definition_error(L, lua_tostring(L, -1) + 1);
-    if (load_pieces(L, text, length, lua_tostring(L, -1)) != LUA_OK)
-      raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
-    lua_pushvalue(L, -2);
-    return;
+    lua_call(L, 2, 0); /* raises */
   }
   const char *path = lua_tostring(L, 3);
   if (is_definition_file(path)) raise_definition_error(L, path);
@@ -249,7 +255,8 @@ static int load_module(lua_State *L, const char *name) {
   return module_ended(L, lua_pcallk(L, 2, 1, handler, 0, module_ended), 0);
 }
 
-void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing) {
+void shim_set_require(lua_State *L, void *library, void *wait, void *loaded, void *missing) {
+  state_of(L)->require_library = library;
   state_of(L)->require_missing = missing;
   state_of(L)->require_wait = wait;
   state_of(L)->require_loaded = loaded;

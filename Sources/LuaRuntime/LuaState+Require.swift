@@ -20,17 +20,20 @@ extension LuaState {
       }
       return .none
     }
+    let library = LuaFunction("require") { call in
+      guard let (text, chunkName) = call.state.libraryModule(try call.shownText(1)) else {
+        return call.return(.nil, .nil)
+      }
+      return call.return(.bytes(text), .string(chunkName))
+    }
     let missing = LuaFunction("require") { call in
       let name = try call.shownText(1)
-      if let (text, chunkName) = call.state.embeddedModule(name) {
-        return call.return(.bytes(text), .string(chunkName))
-      }
       // The script itself is a file of that name, and no module.
       let near = nearest(name, among: call.state.knownModules.filter { $0 != name })
       throw LuaError(
         code: "script.module", message: try call.shownText(2), hint: near.map { "did you mean '\($0)'?" })
     }
-    shim_set_require(main.L, box(wait), box(loaded), box(missing))
+    shim_set_require(main.L, box(library), box(wait), box(loaded), box(missing))
   }
 
   /// Returns the hint for Lua's message about a global that is nil, where a module has its name; nil for any other.
@@ -39,8 +42,13 @@ extension LuaState {
       let end = message[start...].firstIndex(of: "'")
     else { return nil }
     let name = String(message[start..<end])
-    guard loadedModules.contains(name) || embeddedModules.contains(name) else { return nil }
+    guard hasModule(name) else { return nil }
     return "local \(name) = require \"\(name)\""
+  }
+
+  /// Returns `true` if the host or the library has a module, or one is loaded, so that `require` finds no file.
+  public func hasModule(_ name: String) -> Bool {
+    libraryModules.contains(name) || loadedModules.contains(name)
   }
 
   private var loadedModules: Set<String> {
@@ -56,7 +64,7 @@ extension LuaState {
   /// The names of modules that are loaded, and of files that could be.
   private var knownModules: [String] {
     let stack = main
-    var names = loadedModules.union(embeddedModules)
+    var names = loadedModules.union(libraryModules)
     stack.pushGlobals()
     stack.push("package")
     lua_rawget(stack.L, -2)

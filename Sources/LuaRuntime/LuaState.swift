@@ -81,10 +81,10 @@ public final class LuaState {
   /// The continuation of the function that suspends, for the routine.
   var pendingContinuation: LuaContinuation?
   var moduleWaiters: [String: [LuaContinuation]] = [:]
-  /// The names of the modules inside the program, for suggestions.
-  public var embeddedModules: [String] = []
-  /// Returns the text of a module inside the program, and its chunk's name; called when no file is found.
-  public var embeddedModule: (String) -> (text: [UInt8], chunkName: String)? = { _ in nil }
+  /// The names of the library's modules, for suggestions.
+  public var libraryModules: [String] = []
+  /// Returns the text of a module of the library, and its chunk's name; called before files are searched.
+  public var libraryModule: (String) -> (text: [UInt8], chunkName: String)? = { _ in nil }
 
   /// Opens a state with the standard library for scripts.
   /// - Parameters:

@@ -277,8 +277,8 @@ public final class Engine {
     let folders = [folder ?? workingFolder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(
       folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] }, script: isFile ? path : nil)
-    state.embeddedModules = StandardLibrary.modules
-    state.embeddedModule = StandardLibrary.module
+    state.libraryModules = StandardLibrary.modules
+    state.libraryModule = { [folder = options.standardLibrary] in StandardLibrary.module($0, in: folder) }
     return script
   }
 

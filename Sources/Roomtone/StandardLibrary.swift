@@ -14,9 +14,14 @@ public enum StandardLibrary {
     entries.first { $0.path == path }.map { Array(UnsafeBufferPointer(start: $0.bytes, count: $0.size)) }
   }
 
-  /// The text of a module, `roomtone.misuse`, and its name in messages.
-  static func module(_ name: String) -> (text: [UInt8], chunkName: String)? {
+  /// Returns the text of a module, `roomtone.misuse`, and its name in messages; nil if the library has none of that name.
+  /// - Parameter folder: the folder whose modules precede those inside the program.
+  static func module(_ name: String, in folder: String?) -> (text: [UInt8], chunkName: String)? {
+    guard modules.contains(name) else { return nil }
     let path = String(name.map { $0 == "." ? "/" : $0 }) + ".lua"
+    if let folder, let text = try? WholeFile.read("\(folder)/\(path)", atMost: 1 << 20) {
+      return (text, "@\(folder)/\(path)")
+    }
     return file(path).map { ($0, "@stdlib/\(path)") }
   }
 

@@ -116,14 +116,18 @@ enum CheckCommand {
 private struct FolderModules: ModuleSource {
   /// The folder, with a slash at its end; nil for text that comes from no file.
   private let folder: String?
+  /// The path of the script itself, which is no module.
+  private let script: String
 
   init(beside text: ScriptText) {
+    script = text.name
     folder = text.isFile ? text.name.lastIndex(of: "/").map { String(text.name[...$0]) } ?? "" : nil
   }
 
   func text(of module: String) -> [UInt8]? {
     guard let folder, !module.isEmpty, !module.utf8.contains(0) else { return nil }
     let path = folder + String(module.map { $0 == "." ? "/" : $0 }) + ".lua"
+    guard path != script else { return nil }
     return try? WholeFile.read(path, atMost: 2 << 20)
   }
 

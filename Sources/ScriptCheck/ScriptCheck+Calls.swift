@@ -112,7 +112,14 @@ extension ScriptCheck {
 
   private func checkRequire(_ arguments: [LuaExpressionID]) {
     guard let first = arguments.first, case .string(let name) = tree[first].kind else { return }
-    guard file(name) == nil, reference.module(name) == nil, !checker.modules.isInternal(name) else { return }
+    if isOfLibrary(name) {
+      guard checker.modules.text(of: name) != nil else { return }
+      return complain(
+        .module, at: tree[first].offset,
+        "the module '\(name)' is the library's, not the file beside the script; rename that file to require it"
+      )
+    }
+    guard file(name) == nil else { return }
     guard !checker.modules.names.contains(name) else {
       return complain(.module, at: tree[first].offset, "the file of the module '\(name)' can't be read")
     }

@@ -1,4 +1,5 @@
 internal import LuaSyntax
+internal import Reference
 
 /// A module beside the script: the fields of the table that it returns.
 struct ScriptFile {
@@ -72,12 +73,18 @@ struct ScriptFile {
 }
 
 extension ScriptCheck {
-  /// Returns the module beside the script; nil if there is none.
+  /// Returns the module beside the script; nil if there is none, and for a name of the library's.
   func file(_ module: String) -> ScriptFile? {
+    if isOfLibrary(module) { return nil }
     if let known = files[module] { return known }
     let file = checker.modules.text(of: module).map { ScriptFile($0) }
     files[module] = .some(file)
     return file
+  }
+
+  /// `true` for a module of the library, which precedes a file of that name.
+  func isOfLibrary(_ module: String) -> Bool {
+    reference.module(module) != nil || checker.modules.isInternal(module)
   }
 
   /// Returns the globals of the modules that the script requires, and of those that these require.

@@ -185,7 +185,7 @@ struct LibraryTests {
     #expect(outcome.lines == ["on"] && outcome.status == 1)
   }
 
-  @Test("require finds modules beside the script before those of the standard library")
+  @Test("require finds modules of the library and beside the script")
   func require() throws {
     let harness = try EngineHarness()
     _ = try harness.folder.write(
@@ -202,12 +202,26 @@ struct LibraryTests {
     #expect(lines[2] == "script.module\ttrue" && lines[3] == "true\ttrue")
   }
 
-  @Test("a module of the script's own hides one of the standard library")
-  func hides() throws {
-    let harness = try EngineHarness()
-    #expect(mkdir(harness.folder.file("meta"), 0o755) == 0)
-    _ = try harness.folder.write(Array("return 'mine'".utf8), to: "meta/log.lua")
-    #expect(try harness.printed("print((require 'meta.log'))") == ["mine"])
+  @Test("no file beside the script hides a module of the library", arguments: [true, false])
+  func hides(_ hasFolder: Bool) throws {
+    var harness = try EngineHarness()
+    if !hasFolder { harness.standardLibrary = nil }
+    #expect(
+      mkdir(harness.folder.file("roomtone"), 0o755) == 0 && mkdir(harness.folder.file("zone"), 0o755) == 0)
+    for file in ["party.lua", "speaker.lua", "roomtone/options.lua", "zone/init.lua", "_party.lua"] {
+      _ = try harness.folder.write(Array("print 'mine' return { mine = true }".utf8), to: file)
+    }
+    let lines = try harness.printed(
+      """
+      for _, name in ipairs { "party", "speaker", "roomtone.options", "zone", "alarm" } do
+        print(name, rawget(require(name), "mine"))
+      end
+      print(require("_party").mine)
+      """)
+    #expect(
+      lines == [
+        "party\tnil", "speaker\tnil", "roomtone.options\tnil", "zone\tnil", "alarm\tnil", "mine", "true",
+      ])
   }
 
   @Test("Lua's own library: text only, no finalizers, and debug that only looks")

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("is found without any file, behind the modules of the script") func modules() throws {
+  @Test("is found without any file") func modules() throws {
     var harness = try EngineHarness()
     harness.standardLibrary = nil
     let lines = try harness.printed(

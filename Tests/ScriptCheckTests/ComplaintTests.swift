@@ -231,6 +231,21 @@ struct ComplaintCase: CustomTestStringConvertible {
     #expect(complaints("require \"mien\"").first?.contains("did you mean 'mine'") == true)
   }
 
+  @Test("a file beside the script called as a module of the library is not what require finds")
+  func namesake() {
+    let texts = ["party": "return { ring = 1 }", "speaker": "return {}", "_party": "return { ring = 1 }"]
+    let found = findings(
+      "local p, s = require \"party\", require \"speaker\"\nprint(p.ring, s.stop, require(\"_party\").ring)",
+      modules: texts)
+    let words =
+      "is the library's, not the file beside the script; rename that file to require it (check.module)"
+    #expect(
+      found == [
+        "1:22: the module 'party' \(words)", "1:39: the module 'speaker' \(words)",
+        "2:9: the module 'party' has no field or function 'ring'; known: start (check.name)",
+      ])
+  }
+
   @Test("globals of required modules are known, also of those that these require")
   func foreignGlobals() {
     let texts = [

@@ -23,9 +23,10 @@
 ---@type table<integer, string>
 arg = {}
 
----Loads a module once: from the script's folder, else from Roomtone's library, so that a file beside the script may take
----the place of the library's. The script itself is no module: in a `party.lua`, `require "party"` is the library's. The
----module may suspend while it loads; another routine that requires it waits.
+---Loads a module once: from Roomtone's library, else from the script's folder. A name of the library's is the library's,
+---also beside a script called `party.lua`; a module of your own has another name, such as `_party.lua` in the daemon's
+---folder, where other files are scripts. The script itself is no module. The module may suspend while it loads; another
+---routine that requires it waits.
 ---
 ---Raises `script.module` (not found, or it requires itself), `script.syntax`, and the errors of the module; a failed
 ---load can be repeated.

@@ -187,10 +187,11 @@ void shim_layer_files(lua_State *L, void *resolve);
  * text. */
 void shim_replace_output(lua_State *L, void *write);
 
-/* Sets the host's functions for `require`: `wait` is entered with a module's name while another routine loads it,
- * `loaded` when that has ended, `missing` with the name and the paths tried for a module that is not found, to
+/* Sets the host's functions for `require`: `library` is entered with a module's name before files are searched, and
+ * returns its text and the name of its chunk, or nil; `wait` is entered with the name while another routine loads the
+ * module, `loaded` when that has ended, `missing` with the name and the paths tried for a module that is not found, to
  * raise. */
-void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing);
+void shim_set_require(lua_State *L, void *library, void *wait, void *loaded, void *missing);
 
 /* Sets the script's own file, by its device and number, which `require` does not find; 0, 0 for none. */
 void shim_set_script_file(lua_State *L, unsigned long long device, unsigned long long file);

@@ -85,7 +85,11 @@ final class ScriptHost {
 
   private func load(_ generation: Int) {
     do {
-      versions[generation] = try read(generation)
+      let version = try read(generation)
+      versions[generation] = version
+      if generation == 1, version.script.state.hasModule(name) {
+        log.add(.info, "\(fileName): require \"\(name)\" finds the library's module, not this script")
+      }
       perform(machine.loaded(generation))
     } catch { refuse(LuaError(error)) }
   }

@@ -38,6 +38,24 @@ import Testing
     #expect(try harness.call("run_now", [("job", "b/job")])["runs"]?.int == 1)
   }
 
+  @Test("a script called as a module of the library does not hide it, which is logged when it is loaded")
+  func namesake() throws {
+    let harness = try DaemonHarness([
+      ("party.lua", "print 'the party' return { start = 'mine' }"),
+      ("guest.lua", "print(type(require 'party'.start), require '_party')"), ("_party.lua", "return 'own'"),
+    ])
+    try harness.begin()
+    #expect(harness.printed.sorted() == ["guest: function\town", "party: the party"])
+    let notes = harness.daemon.log.kept.filter { $0.message.contains("library") }
+    #expect(
+      notes.map { "\($0.level) \($0.message)" } == [
+        "info party.lua: require \"party\" finds the library's module, not this script"
+      ])
+    _ = try harness.call("reload")
+    #expect(harness.daemon.log.kept.count { $0.message.contains("library's module") } == 1)
+    #expect(harness.printed.count { $0.hasPrefix("party: ") } == 2)
+  }
+
   @Test("a script whose main routine raises is failed, what it started is ended, and a restart starts it")
   func failed() throws {
     let harness = try DaemonHarness([
