@@ -5,6 +5,7 @@ internal import JSONText
 internal import LuaSyntax
 internal import Reference
 internal import Roomtone
+internal import Scheduling
 internal import ScriptCheck
 internal import SpeakerKit
 
@@ -19,11 +20,11 @@ enum CheckCommand {
     let ownHouse = try names(of: arguments.has(.config) ? configuration : Configuration(), state: nil)
     let reference = StandardLibrary.reference()
     let findings = texts.flatMap { text in
-      ScriptChecker(
+      var checker = ScriptChecker(
         reference: reference, house: text.name.hasSuffix("_spec.lua") ? ownHouse : house,
-        modules: FolderModules(beside: text)
-      )
-      .check(text.bytes, name: text.name).map { (text.shownName, $0) }
+        modules: FolderModules(beside: text))
+      checker.now = ProcessZone().local(Timestamp.now)
+      return checker.check(text.bytes, name: text.name).map { (text.shownName, $0) }
     }
     if arguments.has(.jsonFindings) {
       Terminal.print(JSON.array(findings.map(object)).lines)
@@ -52,6 +53,7 @@ enum CheckCommand {
     let house = (try? names(of: configuration)) ?? HouseNames()
     var checker = ScriptChecker(reference: StandardLibrary.reference(), house: house, modules: modules)
     checker.hasModuleGlobals = atPrompt
+    checker.now = ProcessZone().local(Timestamp.now)
     return checker.check(text.bytes, name: text.name).filter { !isReportedByRun($0) }
       .map { line(text.shownName, $0) }
   }
@@ -132,6 +134,14 @@ private struct FolderModules: ModuleSource {
   }
 
   func isInternal(_ module: String) -> Bool { StandardLibrary.hasModule(module) }
+
+  func hasFile(_ path: String) -> Bool? {
+    guard let folder, !path.utf8.contains(0) else { return nil }
+    if path.hasPrefix("~/") {
+      return getenv("HOME").map { access(String(cString: $0) + path.dropFirst(), F_OK) == 0 }
+    }
+    return access(path, F_OK) == 0 || !path.hasPrefix("/") && access(folder + path, F_OK) == 0
+  }
 
   var names: [String] {
     guard let folder, let names = try? LinuxFiles.names(in: folder.isEmpty ? "." : folder) else { return [] }

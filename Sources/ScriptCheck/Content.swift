@@ -4,7 +4,7 @@ internal import Scheduling
 
 /// The meaning of a text in a call.
 enum Content: Equatable {
-  case duration, time, date, cron, days, zone, speaker, group, target, station, source, preset
+  case duration, time, date, cron, days, zone, speaker, group, target, station, source, preset, file
 
   /// The meaning by the type alone.
   init?(type: ReferenceType) {
@@ -28,6 +28,7 @@ enum Content: Equatable {
       ("stream.new", "url"):
       self = .station
     case ("eq.apply", "name"): self = .preset
+    case ("speaker.play", "path"), ("speaker.Session:play", "path"): self = .file
     default: self.init(type: parameter.type)
     }
   }
@@ -41,6 +42,7 @@ enum Content: Equatable {
     case ("stream.Stream:record", "until"): self = .date
     case ("recorder.schedule", "url"), ("recorder.schedule", "fallbacks"): self = .station
     case ("alarm.set", "sources"): self = .source
+    case ("announce.play", "[1]"): self = .file
     default: self.init(type: option.type)
     }
   }
@@ -80,7 +82,9 @@ extension ScriptCheck {
       return house.groups.flatMap { house.complaint(text, "group", among: $0) }.map { (.house, $0) }
     case .target: return targetComplaint(text)
     case .station: return stationComplaint(text)
-    case .source: return text.contains(".") || text.contains("/") ? nil : stationComplaint(text)
+    case .source:
+      return text.contains(".") || text.contains("/") ? fileComplaint(text) : stationComplaint(text)
+    case .file: return fileComplaint(text)
     case .preset: return presetComplaint(text)
     }
   }
@@ -95,7 +99,8 @@ extension ScriptCheck {
   }
 
   private func timeComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
-    refusal { () throws(ScheduleError) in
+    if let date = try? LocalDateTime(parsing: text) { return pastComplaint(date) }
+    return refusal { () throws(ScheduleError) in
       if SunTime.isMeant(by: text) {
         _ = try SunTime(parsing: text)
       } else if text.utf8.prefix(5).last == UInt8(ascii: "-") {
@@ -104,6 +109,20 @@ extension ScriptCheck {
         _ = try TimeOfDay(parsing: text)
       }
     }
+  }
+
+  /// Returns the complaint about a file that is nowhere, and that the script does not name another time: it may make it.
+  private func fileComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
+    guard !isSpec, texts[text, default: 0] <= 1, !text.contains("://"), !text.isEmpty,
+      checker.modules.hasFile(text) == false
+    else { return nil }
+    return (.file, "there is no file \(quoted(text)), in the working folder or beside the script")
+  }
+
+  /// Returns the complaint about a date that has passed.
+  private func pastComplaint(_ date: LocalDateTime) -> (ScriptFinding.Code, String)? {
+    guard let now = checker.now, !isSpec, date < now else { return nil }
+    return (.time, "\(date) has passed; it is \(now) now")
   }
 
   private func targetComplaint(_ text: String) -> (ScriptFinding.Code, String)? {

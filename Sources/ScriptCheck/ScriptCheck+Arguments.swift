@@ -24,6 +24,14 @@ extension ScriptCheck {
     let types = reference.alternatives(of: expected.type)
     let names = Set(types.map(\.text))
     if !names.isDisjoint(with: ["any", "...", "T"]) { return }
+    switch tree[id].kind {
+    case .parentheses(let inner): return check(inner, expected)
+    case .binary(.or, let left, let right):
+      // Either may be the value: the last operand of a chain, and the second one of `a and b or c`.
+      if case .binary(.and, _, let second) = tree[left].kind { check(second, expected) }
+      return check(right, expected)
+    default: break
+    }
     let value = value(of: id)
     let offset = tree[id].offset
     if let (function, _) = callee(of: id), function.returns.isEmpty, !expected.isOptional,
@@ -267,20 +275,32 @@ extension ReferenceParameter {
 }
 
 extension String {
-  /// The first range of numbers in a description: `-6 (left) to 6 (right)`, `0 to 1000`.
+  /// The first range of numbers in a description: `-6 (left) to 6 (right)`, `0 to 1000`, `10 to 100,000`.
   var range: ClosedRange<Double>? {
-    let words = split(separator: " ").map(String.init)
+    let words = split(separator: " ")
     for (index, word) in words.enumerated() where word == "to" && index > 0 && index + 1 < words.count {
       var before = index - 1
       if words[before].hasSuffix(")") {
         while before > 0, !words[before].hasPrefix("(") { before -= 1 }
         before = Swift.max(0, before - 1)
       }
-      let last = String(words[index + 1].prefix { "-.0123456789".contains($0) })
-      let upper = Double(last.hasSuffix(".") ? String(last.dropLast()) : last)
-      guard let lower = Double(words[before]), let upper, lower < upper else { continue }
+      guard let lower = words[before].documentedNumber, let upper = words[index + 1].documentedNumber,
+        lower < upper
+      else { continue }
       return lower...upper
     }
     return nil
+  }
+}
+
+extension Substring {
+  /// The number at the beginning of a word of a description, whose thousands are separated by commas: of `100,000.`
+  /// 100000; nil for a word without one.
+  fileprivate var documentedNumber: Double? {
+    var digits = String(prefix { "-.,0123456789".contains($0) })
+    while let last = digits.last, last == "." || last == "," { digits.removeLast() }
+    let groups = digits.split(separator: ",", omittingEmptySubsequences: false)
+    guard groups.dropFirst().allSatisfy({ $0.prefix { $0 != "." }.utf8.count == 3 }) else { return nil }
+    return Double(groups.joined())
   }
 }

@@ -144,7 +144,11 @@ extension ScriptCheck {
   }
 
   /// Returns the calls in a function, without those of functions inside of it.
-  private func directCalls(of function: LuaFunctionID) -> [LuaExpressionID] {
+  private func directCalls(of function: LuaFunctionID) -> [LuaExpressionID] { calls(in: tree[function].body) }
+
+  /// Returns the calls in statements, without those of functions inside of them; those in arguments come behind their
+  /// call.
+  func calls(in body: [LuaStatement]) -> [LuaExpressionID] {
     var calls: [LuaExpressionID] = []
     func visit(_ id: LuaExpressionID) {
       switch tree[id].kind {
@@ -159,7 +163,7 @@ extension ScriptCheck {
         tree.blocks(of: statement).forEach { visit($0) }
       }
     }
-    visit(tree[function].body)
+    visit(body)
     return calls
   }
 }

@@ -191,5 +191,6 @@ extension ScriptCheck {
         content: Content(parameter: parameter, of: function), owner: function.name)
       check(argument, expectation)
     }
+    checkJSON(function, arguments)
   }
 }

@@ -221,6 +221,7 @@ extension ScriptCheck {
     }
     guard case .call(let callee, let arguments) = tree[id].kind else { return [] }
     switch value(of: callee) {
+    case .script(let function): return [returned(by: function)]
     case .libraryFunction("require"):
       guard arguments.count == 1, case .text(let name?) = value(of: arguments[0]) else { return [] }
       return [module(name)]
@@ -230,6 +231,24 @@ extension ScriptCheck {
     case .libraryFunction("math.floor"), .libraryFunction("os.time"): return [.number(nil, isInteger: false)]
     default: return []
     }
+  }
+
+  /// Returns the common knowledge about the first results of a function of the script; a result that is missing on some
+  /// path is left out.
+  private func returned(by function: LuaFunctionID) -> ScriptValue {
+    if let known = returnedValues[function] { return known }
+    guard returning.insert(function).inserted else { return .unknown }
+    defer { returning.remove(function) }
+    var common: ScriptValue?
+    for result in tree.results(of: tree[function].body) {
+      // A parameter's value is that of one call.
+      let value = value(of: result).general
+      guard value != .null else { continue }
+      common = common.map { $0.merged(with: value) } ?? value
+    }
+    let value = common?.present ?? .unknown
+    if returning.count == 1 { returnedValues[function] = value }
+    return value
   }
 
   /// Returns the value of a module.
@@ -253,6 +272,16 @@ extension ScriptCheck {
     let events = reference.events(of: owner)
     eventsByOwner[owner] = events
     return events
+  }
+}
+
+extension LuaTree {
+  /// The first results of the `return` statements in a block, without those of the functions in it.
+  fileprivate func results(of body: [LuaStatement]) -> [LuaExpressionID] {
+    body.flatMap { statement in
+      if case .return(let values) = statement.kind { return Array(values.prefix(1)) }
+      return blocks(of: statement).flatMap { results(of: $0) }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import LuaSyntax
 public import Reference
+public import Scheduling
 
 /// Finds mistakes in scripts before they run: names that the reference does not have, wrong arguments, wrong times,
 /// names that the house does not have.
@@ -15,6 +16,8 @@ public struct ScriptChecker {
   public let modules: any ModuleSource
   /// `true` if the modules are globals, as at the prompt.
   public var hasModuleGlobals = false
+  /// The local time at which scripts begin; nil if it is not known, so that no date has passed.
+  public var now: LocalDateTime?
 
   /// Creates a checker.
   public init(reference: Reference, house: HouseNames, modules: any ModuleSource) {
@@ -36,7 +39,7 @@ public struct ScriptChecker {
       ]
     }
     if let first = tree.comments.first, text[first].starts(with: "---@meta".utf8) { return [] }
-    let check = ScriptCheck(tree, self, isSpec: name.hasSuffix("_spec.lua"))
+    let check = ScriptCheck(tree, self, lines, isSpec: name.hasSuffix("_spec.lua"))
     check.run()
     let ignored = Self.ignoredLines(text, tree, lines)
     var seen: Set<Int> = []
@@ -66,6 +69,8 @@ public protocol ModuleSource: Sendable {
   func text(of module: String) -> [UInt8]?
   /// Returns `true` if the library has a module that the reference does not describe.
   func isInternal(_ module: String) -> Bool
+  /// Returns `true` if a script finds a file at a path of its own; nil if that is not known.
+  func hasFile(_ path: String) -> Bool?
   /// Returns the names of the modules in the script's folder.
   var names: [String] { get }
 }
@@ -79,6 +84,7 @@ final class ScriptCheck {
   }
 
   let tree: LuaTree
+  let lines: LuaLines
   let checker: ScriptChecker
   let isSpec: Bool
   var house: HouseNames
@@ -103,8 +109,22 @@ final class ScriptCheck {
   private(set) lazy var foreignGlobals = globalsOfModules()
   /// Names that the script itself gives to speakers, groups, zones and presets.
   var ownNames: [String] = []
+  /// Numbers of uses of each variable as the object of a field or a method.
+  private(set) lazy var objectUses: [LuaVariableID: Int] = tree.expressionIDs.reduce(into: [:]) { uses, id in
+    switch tree[id].kind {
+    case .index(let object, _), .method(let object, _, _, _):
+      if case .local(let variable) = tree[object].kind { uses[variable, default: 0] += 1 }
+    default: break
+    }
+  }
+  /// Numbers of occurrences of each text.
+  private(set) lazy var texts: [String: Int] = tree.expressionIDs.reduce(into: [:]) { uses, id in
+    if case .string(let text) = tree[id].kind { uses[text, default: 0] += 1 }
+  }
   /// Values of parameters of callbacks.
   var parameters: [LuaVariableID: ScriptValue] = [:]
+  /// Nesting of calls of `expect` where the walk is.
+  var expectations = 0
   /// Functions that are called where nothing may suspend, with the reason.
   var unsuspendable: [LuaFunctionID: String] = [:]
 
@@ -113,6 +133,15 @@ final class ScriptCheck {
   var values: [LuaExpressionID: ScriptValue] = [:]
   var variableValues: [LuaVariableID: ScriptValue] = [:]
   var evaluating: Set<LuaVariableID> = []
+  var returning: Set<LuaFunctionID> = []
+  var returnedValues: [LuaFunctionID: ScriptValue] = [:]
+  /// Functions of the script by whether they certainly do not suspend.
+  var busyScripts: [LuaFunctionID: Bool] = [:]
+  /// The variables that hold further results of each call.
+  private(set) lazy var furtherResults: [LuaExpressionID: [LuaVariableID]] = origins.reduce(into: [:]) {
+    further, entry in
+    for case .result(let call, 1...) in entry.value { further[call, default: []].append(entry.key) }
+  }
   /// Nesting of evaluations: values depend on others, over any number of variables.
   var depth = 0
   static let greatestDepth = 500
@@ -139,8 +168,8 @@ final class ScriptCheck {
     case unknown
   }
 
-  init(_ tree: LuaTree, _ checker: ScriptChecker, isSpec: Bool) {
-    (self.tree, self.checker) = (tree, checker)
+  init(_ tree: LuaTree, _ checker: ScriptChecker, _ lines: LuaLines, isSpec: Bool) {
+    (self.tree, self.checker, self.lines) = (tree, checker, lines)
     self.isSpec = isSpec || Self.describesTests(tree)
     house = checker.house
   }
@@ -196,6 +225,7 @@ final class ScriptCheck {
     variableValues = [:]
     walk(tree[LuaFunctionID.main].body)
     checkSuspension()
+    checkJobNames()
   }
 
   /// `true` for a configuration and for files of stations and triggers, which have globals of their own: of functions

@@ -20,6 +20,12 @@ public struct ScriptFinding: Sendable, Equatable {
     case arguments = "check.arguments"
     /// A value of a wrong type, or one outside of its range.
     case value = "check.value"
+    /// A result that may be nil and is used without a test.
+    case missing = "check.nil"
+    /// A second job of a name.
+    case job = "check.job"
+    /// A file that is not there.
+    case file = "check.file"
     /// A text that is no time, no duration, no line of cron, no day or no time zone.
     case time = "check.time"
     /// A speaker, a group, a station or a preset that does not exist.
@@ -28,7 +34,7 @@ public struct ScriptFinding: Sendable, Equatable {
     case assignment = "check.assignment"
     /// A look-up whose result is dropped.
     case unused = "check.unused"
-    /// A call that suspends, in a function that can't.
+    /// A call that suspends, in a function that can't, or an endless loop without one.
     case suspension = "check.suspension"
     /// Statements that are never reached.
     case unreachable = "check.unreachable"

@@ -1,3 +1,5 @@
+internal import Reference
+internal import Scheduling
 internal import ScriptCheck
 internal import Testing
 
@@ -95,6 +97,37 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase("for d in speaker.devices() do print(d) end", "2:10", .value, "ipairs"),
     ComplaintCase("task.spawn(task.sleep \"5s\")", "2:12", .value, "returns nothing"),
     ComplaintCase("task.try(speaker.set_eq, \"rock\", 3)", "2:18", .arguments, "1 argument, got 2"),
+    ComplaintCase("speaker.play_stream(arg[1] or \"mornin\")", "2:31", .house, "\"morning\""),
+    ComplaintCase("stream.new(\"morning\"):set_buffer_blocks(100001)", "2:41", .value, "10 to 100000"),
+    ComplaintCase("stream.new(\"morning\", { buffer_blocks = 9 })", "2:41", .value, "10 to 100000"),
+    ComplaintCase("stream.new(\"morning\"):set_max_bit_rate(7)", "2:40", .value, "8 to 10000"),
+    ComplaintCase("print(stream.effect.lowpass(20001))", "2:29", .value, "10 to 20000"),
+    ComplaintCase(
+      "print(speaker.device(\"Kitchen\").group ~= \"Bedroom\")", "2:42", .value, "compare its '.name'"),
+    ComplaintCase("print(\"at \" .. speaker.device \"Kitchen\")", "2:16", .value, "got a speaker.Device"),
+    ComplaintCase(
+      "local x <close> = speaker.device \"Kitchen\" print(x)", "2:19", .value, "can't be closed"),
+    ComplaintCase("local x <close> = { 1 } print(x)", "2:19", .value, "a table without a metatable"),
+    ComplaintCase(
+      "store.set(\"x\", { at = 1, fn = function() end })", "2:31", .value, "JSON can't hold a function"),
+    ComplaintCase("store.set(\"x\", { 1, y = 2 })", "2:18", .value, "items and named fields"),
+    ComplaintCase("store.set(\"x\", speaker.device \"Kitchen\")", "2:16", .value, "a speaker.Device"),
+    ComplaintCase("require(\"trigger\").fire(\"x\", { max = math.huge })", "2:38", .value, "infinite"),
+    // Results that may be nil.
+    ComplaintCase("print(speaker.find(arg[1]).name)", "2:28", .missing, "'speaker.find' may return nil"),
+    ComplaintCase("local e = speaker.wait(\"ended\", \"5m\")\nprint(e.reason)", "3:9", .missing, "test"),
+    ComplaintCase("require(\"trigger\").wait(\"x\", 5).value()", "2:33", .missing, "trigger.wait"),
+    // Jobs.
+    ComplaintCase(
+      "local function f() end schedule.at(\"06:00\", { name = \"a\" }, f)\n"
+        + "schedule.every(\"1h\", { name = \"a\" }, f)", "3:31", .job, "at line 2"),
+    // Fields of tables without a class.
+    ComplaintCase("print(headset.connect():ambient().top)", "2:35", .name, "known: left, max, right"),
+    // Loops.
+    ComplaintCase(
+      "while true do if speaker.is_playing() then print \"x\" end end", "2:1", .suspension, "task.sleep"),
+    ComplaintCase(
+      "local function f() print(1) end repeat f() until false", "2:33", .suspension, "never ends"),
     // Times.
     ComplaintCase("schedule.at(\"24:00\", function() end)", "2:13", .time, "time of day"),
     ComplaintCase("schedule.at(\"sunst-20m\", function() end)", "2:13", .time, "sunset"),
@@ -161,7 +194,7 @@ struct ComplaintCase: CustomTestStringConvertible {
   @Test("every kind of complaint has a case")
   func complete() {
     let missing = Set(ScriptFinding.Code.allCases).subtracting(Self.cases.map(\.code))
-    #expect(missing == [.limit])
+    #expect(missing == [.limit, .file])
   }
 
   @Test("a text that is too large has one complaint")
@@ -173,7 +206,23 @@ struct ComplaintCase: CustomTestStringConvertible {
   /// Correct scripts that resemble mistakes.
   static let correct = [
     "local x\nif speaker.is_open() then x = speaker.device \"Kitchen\" else x = 5 end\nx:anything()",
-    "local d = speaker.find \"Attic\"\nif d then d:join() end",
+    "local d = speaker.find \"Attic\"\nif d then d:join() end", "speaker.find(\"Kitchen\"):join()",
+    "local e, why = speaker.wait(\"ended\", \"5m\")\nif why == \"timeout\" then return end\nprint(e.reason)",
+    "local e = assert(speaker.wait(\"ended\", \"5m\"))\nprint(e.reason)",
+    "print(speaker.wait(\"ended\").reason)",
+    "local e = speaker.wait(\"ended\", \"5m\")\nassert(e)\nprint(e.reason)",
+    "while true do local f = arg[1] f() end", "while true do error \"x\" end",
+    "while true do coroutine.yield() end", "repeat print(1) until arg[1]",
+    "local job = schedule.at(\"06:00\", { name = \"a\" }, print)\njob:cancel()\n"
+      + "schedule.at(\"07:00\", { name = \"a\" }, print)",
+    "if arg[1] then schedule.at(\"06:00\", { name = \"a\" }, print)\n"
+      + "else schedule.at(\"07:00\", { name = \"a\" }, print) end",
+    "local x <close> = nil print(x)", "local f <close> = io.open \"x\" print(f)",
+    "local x <close> = setmetatable({}, { __close = print }) print(x)",
+    "print(speaker.device(\"Kitchen\").group.name == \"Kitchen\", \"x\" .. speaker.volume())",
+    "stream.new(\"morning\", { buffer_blocks = 1200, max_bit_rate = 320 })",
+    "print(stream.effect.lowpass(5000))",
+    "store.set(\"x\", { { 1, 2 }, { a = 1, b = { 3 } } })", "schedule.at(\"2001-01-01 10:00\", print)",
     "print(pcall(speaker.device, \"Attic\"))",
     "local ok = pcall(function() speaker.device(\"Attic\"):join() end) print(ok)",
     "print(task.try(function() return speaker.device \"Attic\" end))",
@@ -208,7 +257,7 @@ struct ComplaintCase: CustomTestStringConvertible {
     "table.sort({}, function(a, b) task.spawn(function() task.sleep(1) end) return a < b end)",
     "local d = speaker.device \"Kitchen\"\nd = d.group or d\nd:anything()",
     "stream.new(\"morning\"):audiovault { url = \"http://127.0.0.1/x.xml\", delay = -5 }",
-    "store.set(\"x\", { 1, 2, y = true })\nlog.info(\"x\", { any = 1, field = 2 })",
+    "store.set(\"x\", { a = { 1, 2 }, y = true })\nlog.info(\"x\", { any = 1, field = 2 })",
   ]
 
   @Test("what is correct, or may be, has no complaint", arguments: correct)
@@ -261,6 +310,39 @@ struct ComplaintCase: CustomTestStringConvertible {
         == ["1:18: undefined global 'greed'; did you mean 'greet'? (check.global)"])
   }
 
+  @Test(
+    "a file that is nowhere has a complaint, unless the script names it another time or it may be anywhere")
+  func files() {
+    let head = "local speaker, alarm, task = require \"speaker\", require \"alarm\", require \"task\"\n"
+    func complaints(_ script: String, _ files: Set<String>?) -> [String] {
+      var modules = Modules()
+      modules.files = files
+      return ScriptChecker(reference: reference, house: house, modules: modules)
+        .check(Array((head + script).utf8), name: "script.lua").map(\.message)
+    }
+    let play = "speaker.play \"gong.wav\""
+    #expect(complaints(play, ["gong.wav"]) == [] && complaints(play, nil) == [])
+    let words = "there is no file \"gong.wav\", in the working folder or beside the script"
+    #expect(complaints(play, []) == [words])
+    let wake = "alarm.set { at = \"06:45\", rooms = \"Kitchen\", sources = { \"morning\", \"gong.wav\" } }"
+    #expect(complaints(wake, []) == [words])
+    #expect(complaints("task.exec { \"espeak-ng\", \"-w\", \"gong.wav\" } \(play)", []) == [])
+    #expect(complaints("speaker.play(arg[1])", []) == [])
+  }
+
+  @Test("a date that has passed has a complaint where the time is known")
+  func past() throws {
+    var checker = ScriptChecker(reference: reference, house: house, modules: Modules())
+    checker.now = try LocalDateTime(parsing: "2026-06-01 12:00")
+    func complaints(_ date: String, name: String = "script.lua") -> [String] {
+      let text = "require(\"schedule\").at(\"\(date)\", function() end)"
+      return checker.check(Array(text.utf8), name: name).map(\.message)
+    }
+    #expect(complaints("2026-06-01 11:59") == ["2026-06-01 11:59 has passed; it is 2026-06-01 12:00 now"])
+    #expect(complaints("2026-06-01 12:01") == [] && complaints("11:59") == [])
+    #expect(complaints("2026-06-01 11:59", name: "a_spec.lua") == [])
+  }
+
   @Test("a module that can't be read is no misspelt one")
   func unreadable() {
     let checker = ScriptChecker(reference: reference, house: house, modules: UnreadableModules())
@@ -300,5 +382,6 @@ struct ComplaintCase: CustomTestStringConvertible {
 private struct UnreadableModules: ModuleSource {
   func text(of module: String) -> [UInt8]? { nil }
   func isInternal(_ module: String) -> Bool { false }
+  func hasFile(_ path: String) -> Bool? { nil }
   let names = ["secret"]
 }

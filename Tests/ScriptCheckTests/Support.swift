@@ -17,9 +17,12 @@ let house = HouseNames(
 /// Modules by their names.
 struct Modules: ModuleSource {
   var texts: [String: String] = [:]
+  /// The files that scripts find; nil if they are not known.
+  var files: Set<String>?
 
   func text(of module: String) -> [UInt8]? { texts[module].map { Array($0.utf8) } }
   func isInternal(_ module: String) -> Bool { StandardLibrary.hasModule(module) }
+  func hasFile(_ path: String) -> Bool? { files.map { $0.contains(path) } }
   var names: [String] { texts.keys.sorted() }
 }
 
