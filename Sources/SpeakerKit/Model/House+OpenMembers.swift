@@ -14,7 +14,8 @@ extension House {
   private var defaultMembers: [(device: Device, since: Int)] {
     devices.compactMap { device in
       if device.session === session { return (device, device.lastMove) }
-      return interruptions.lazy.compactMap { $0.move(of: device, from: self.session) }.first.map { (device, $0) }
+      let since = interruptions.lazy.compactMap { $0.move(of: device, from: self.session) }.first
+      return since.map { (device, $0) }
     }
   }
 
