@@ -32,6 +32,40 @@ import Testing
       ], "\(outcome)")
   }
 
+  @Test("are not warned of what a script does for a trigger of its own; of another script's they are")
+  func triggers() throws {
+    let home = try Home()
+    let script = try home.script(
+      evening + "\nrequire 'trigger'.on('bell', function() speaker.device 'Kitchen':set_volume(35) end)")
+    try home.script("trigger('bell', { at = '2026-01-05T18:00' })", as: "bell.lua")
+    let own = try home.run("simulate", script, "--triggers", "bell.lua", "--for", "1d")
+    #expect(own.lines.last?.hasSuffix("1 run, 0 failures, 0 warnings") == true, "\(own)")
+    try home.script(
+      "require 'trigger'.on('bell', function() require 'speaker'.device 'Kitchen':set_volume(1) end)",
+      as: "b.lua")
+    let other = try home.run("simulate", script, "--with", "b.lua", "--triggers", "bell.lua", "--for", "1d")
+    #expect(other.lines.last?.hasSuffix("1 warning") == true, "\(other)")
+  }
+
+  @Test("play in their own speakers if they open the house with add_all = false, in any order")
+  func addAll() throws {
+    let home = try Home()
+    try home.script("require 'speaker'.open()", as: "other.lua")
+    try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.open { add_all = false }
+      speaker.device "Kitchen":join()
+      speaker.play_stream "http://a.test/a.mp3"
+      task.sleep "5s"
+      """, as: "hello.lua")
+    for (first, second) in [("hello.lua", "other.lua"), ("other.lua", "hello.lua")] {
+      let outcome = try home.run("simulate", first, "--with", second, "--for", "1m")
+      let begun = outcome.lines.filter { $0.contains("▶") }.map { $0.split(separator: " ")[1] }
+      #expect(begun == ["Kitchen"], "\(outcome)")
+    }
+  }
+
   @Test("end one by one: a failure or an exit of one leaves the others, and is the status")
   func ends() throws {
     let home = try Home()

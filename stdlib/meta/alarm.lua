@@ -16,7 +16,8 @@
 -- At its time an alarm interrupts what its rooms play, and rises to its volume. A station counts as sounding when
 -- `sustain` seconds of sound above -60 dBFS have been heard; one that can't be reached or falls silent is replaced by
 -- the next source, the last one by a chime that is built in. Meanwhile the volume rises as before. The alarm ends after
--- its duration, or when a person pauses or stops its session or makes a speaker leave it. Then its rooms play as before,
+-- its duration, or when a person pauses or stops its session or makes a speaker leave it. A volume that somebody sets
+-- meanwhile stays; one below that of the alarm is logged. Then its rooms play as before,
 -- at their volumes, save those that somebody has changed meanwhile.
 --
 -- Of two alarms that meet in a room the one of higher priority rings, of equal ones the later; the other one rings when

@@ -24,13 +24,15 @@ local ringing = checks.module "roomtone.ringing"
 
 -- Seconds between attempts to ring in rooms that a higher priority has, or that can't be reached.
 local RETRY = 5
+-- Seconds in which the volume of a speaker may be behind that of the alarm.
+local SETTLING = 2
 local BLOCKED = {
   ["speaker.outranked"] = true, ["speaker.no_active_device"] = true, ["speaker.no_stream"] = true,
 }
 
--- Returns the volume that the alarm has risen to.
-local function level(own)
-  local risen = own.fade > 0 and (os.time() - own.ring.began) / own.fade or 1
+-- Returns the volume that the alarm has risen to, or had risen to some seconds ago.
+local function level(own, ago)
+  local risen = own.fade > 0 and (os.time() - (ago or 0) - own.ring.began) / own.fade or 1
   return math.max(1, math.floor(own.volume * math.min(risen, 1) + 0.5))
 end
 
@@ -76,10 +78,33 @@ local function follow(own, session, event)
     return
   elseif device.session == session and (reason == "joined" or reason == "available") then
     own.late[device.id] = own.late[device.id] or reason == "available"
+    own.joined[device.id] = task.now()
     rise(own, device)
   elseif reason == "left" and device.session == nil and speaker.find(device.id) then
     own.dismissed()
   end
+end
+
+-- Reports a volume that somebody sets below that of the alarm, once for each room and volume: it stays so. A
+-- speaker that has just joined may be on its way.
+local function watch_volume(own, session, event)
+  local device, now = event.device, event.muted and 0 or event.volume
+  if device.session ~= session or not rooms.contains(own.rooms, device)
+    or task.now() - (own.joined[device.id] or own.joined.all) < SETTLING
+    or now > 0 and now + 1 >= level(own, SETTLING)
+  then
+    return
+  end
+  local room = device.group and device.group.name or device.name
+  local key = room .. now
+  if own.told[key] then
+    return
+  end
+  own.told[key] = true
+  local words = now > 0 and ("at volume %d"):format(now) or "silent"
+  host.note(own.name, ("is %s in %s, as somebody has set, not at %d"):format(words, room, level(own)))
+  log.warn("an alarm is quieter than it would be: somebody has set the volume",
+    { alarm = own.name, room = room, volume = now, wanted = level(own) })
 end
 
 -- Plays one source after the other.
@@ -103,7 +128,7 @@ end
 
 -- Rings on a session until the end of the pause.
 local function play(own, session)
-  own.has_sounded = true
+  own.has_sounded, own.told, own.joined = true, {}, { all = task.now() }
   local routines = {
     session:on("state", function(event)
       if event.state == "paused" then
@@ -117,6 +142,9 @@ local function play(own, session)
     end),
     speaker.on("device", function(event)
       follow(own, session, event)
+    end),
+    speaker.on("volume", function(event)
+      watch_volume(own, session, event)
     end),
     task.spawn(rise, own, session),
   }

@@ -34,6 +34,8 @@ public final class Timeline {
   private var heard: Set<String> = []
   private var origins = TimelineOrigins()
   private var rivals = TimelineRivals()
+  /// `true` while warnings of rivals wait for the end of their moment.
+  private var isWarning = false
   var summary = TimelineSummary()
 
   /// Follows the house of `engine`, from its opening on.
@@ -123,6 +125,7 @@ public final class Timeline {
 
   /// Completes what is still open, and adds the summary; the last call.
   public func finish() {
+    addRivals(at: moment)
     lines.endAllMoves(at: loop.now)
     publish(lines.removeComplete(at: nil))
     publish(summary.entries(at: now))
@@ -225,8 +228,10 @@ public final class Timeline {
 
   private func receive(_ command: HouseCommand) {
     if case .level(let commands, let author) = command { receive(commands, by: author) }
-    guard let origin = LuaRoutine.currentOrigin else { return origins.forget(command) }
-    origins.keep(command, from: origin)
+    guard let reference = LuaRoutine.current else { return origins.forget(command) }
+    let author = CommandAuthor(
+      origin: reference.origin, script: reference.routine.map { ObjectIdentifier($0.state) })
+    origins.keep(command, from: author)
     let (change, devices, session): (TimelineRivals.Change, [Device], Session?)
     switch command {
     case .level(let commands, by: .caller):
@@ -237,16 +242,31 @@ public final class Timeline {
     case .level, .move, .sound, .resume, .edit: return
     }
     // Interruptions restore what they find, and leave alone what they play over.
-    if house?.isInterruption(session) == true { return }
-    var rooms: [String] = []
-    for device in devices where !rooms.contains(room(of: device).name) {
-      rooms.append(room(of: device).name)
+    let isInterruption = house?.isInterruption(session) == true
+    for device in devices {
+      let room = room(of: device).name
+      if !isInterruption {
+        rivals.add(change, from: author, in: room, at: loop.now)
+      } else if case .volume = change, let session = device.session, let player = origins.player(of: session),
+        house?.isLevelOfInterruption(device) == true
+      {
+        rivals.add(volumeFrom: author, in: room, of: player, at: loop.now)
+      }
     }
-    for room in rooms {
-      guard let warning = rivals.add(change, from: origin, in: room, at: loop.now) else { continue }
+    guard rivals.hasWarnings, !isWarning else { return }
+    isWarning = true
+    let conflict = moment
+    // What else the two change at the same moment belongs to the same warning.
+    loop.after(.milliseconds(1), keepsAlive: false) { [weak self] in self?.addRivals(at: conflict) }
+  }
+
+  private func addRivals(at moment: TimelineMoment) {
+    isWarning = false
+    for warning in rivals.removeWarnings() {
       summary.warnings += 1
-      lines.add(warning, room: room, job: nil, at: moment)
+      lines.add(warning.event, room: warning.room, job: nil, at: moment)
     }
+    publish(lines.removeComplete(at: loop.now))
   }
 
   /// Adds commands for levels, behind the events that the house has emitted before them.

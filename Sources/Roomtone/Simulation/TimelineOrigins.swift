@@ -7,9 +7,13 @@ struct TimelineOrigins {
   private var moves: [String: String] = [:]
   private var playing: [SessionID: String] = [:]
   private var sounds: [SessionID: String] = [:]
+  private var players: [SessionID: CommandAuthor] = [:]
 
   /// Keeps the origin of a command.
-  mutating func keep(_ command: HouseCommand, from origin: String) { set(command, origin) }
+  mutating func keep(_ command: HouseCommand, from author: CommandAuthor) {
+    set(command, author.origin)
+    if case .play(let session) = command { players[session.id] = author }
+  }
 
   /// Forgets the origin of the command before, for one that no routine has given.
   mutating func forget(_ command: HouseCommand) { set(command, nil) }
@@ -23,6 +27,8 @@ struct TimelineOrigins {
     }
   }
 
+  /// Returns the author of the last command to play on a session.
+  func player(of session: Session) -> CommandAuthor? { players[session.id] }
   func job(moving device: Device) -> String? { Self.job(moves[device.id]) }
   func job(playing session: Session) -> String? { Self.job(playing[session.id]) }
   func job(changing session: Session) -> String? { Self.job(sounds[session.id]) }
@@ -34,22 +40,68 @@ struct TimelineOrigins {
   }
 }
 
-/// The latest changes of each room by each routine, which show when two of them have the same room.
+/// A routine that commands speakers and sessions.
+struct CommandAuthor: Hashable {
+  /// `LuaRoutine.origin`.
+  let origin: String
+  /// The script of the routine; nil once it has ended.
+  let script: ObjectIdentifier?
+
+  /// `true` if two authors may not know of each other: two routines, unless one of them is that of a trigger in the
+  /// script of the other.
+  func isRival(of other: CommandAuthor) -> Bool {
+    guard origin != other.origin else { return false }
+    let isOwnTrigger = script != nil && script == other.script
+    return !isOwnTrigger || ![origin, other.origin].contains { $0.hasPrefix("trigger \"") }
+  }
+}
+
+/// The latest changes of each room by each routine, which show when two of them have the same room. Conflicts of two
+/// routines at one moment are one warning, whatever they change in whichever rooms.
 struct TimelineRivals {
   /// A change that one routine makes and another one may undo.
   enum Change {
     case volume, source
     /// The end of a source, which hinders nobody who plays afterwards.
     case end
+  }
 
-    fileprivate func text(of room: String) -> String {
-      self == .volume ? "the volume of \(room)" : "what plays in \(room)"
+  private enum Relation {
+    /// The changes are that far apart.
+    case within(Duration)
+    /// The first routine plays in the room, at a volume of its own.
+    case playing
+  }
+
+  private struct Conflict {
+    let first: String
+    let second: String
+    let relation: Relation
+    var isOfVolume = false
+    var isOfSource = false
+    var rooms: [String] = []
+
+    var event: TimelineEvent {
+      let last = rooms.last ?? ""
+      let places = rooms.count > 1 ? rooms.dropLast().joined(separator: ", ") + " and " + last : last
+      let text: String
+      switch relation {
+      case .within(let distance):
+        let changes =
+          !isOfVolume
+          ? "what plays in \(places)"
+          : "the volume of \(places)" + (isOfSource ? " and what plays there" : "")
+        text = "\(first) and \(second) both change \(changes), within \(TimelineEvent.text(of: distance))"
+      case .playing:
+        text = "\(second) changes the volume of \(places), where \(first) plays: it stays so until that ends"
+      }
+      return .warning(text, jobs: [first, second].compactMap { TimelineOrigins.job($0) })
     }
   }
 
   /// The time within which two changes are too near each other.
   private static let limit = Duration.seconds(60)
-  /// The time for which a warning is not repeated.
+  /// The time for which a warning about two routines is not repeated.
   private static let silence = Duration.seconds(3600)
 
   private struct Key: Hashable {
@@ -57,34 +109,56 @@ struct TimelineRivals {
     let isVolume: Bool
   }
 
-  private struct Pair: Hashable {
-    let key: Key
-    let origins: Set<String>
-  }
+  private var last: [Key: [(author: CommandAuthor, time: Instant)]] = [:]
+  private var warned: [Set<String>: Instant] = [:]
+  private var conflicts: [Conflict] = []
 
-  private var last: [Key: [(origin: String, time: Instant)]] = [:]
-  private var warned: [Pair: Instant] = [:]
+  /// `true` if there are conflicts that `removeWarnings` returns.
+  var hasWarnings: Bool { !conflicts.isEmpty }
 
-  /// Adds a change.
-  /// - Returns: the warning, if another routine has changed the same less than a minute ago.
-  mutating func add(
-    _ change: Change, from origin: String, in room: String, at now: Instant
-  ) -> TimelineEvent? {
+  /// Adds a change, which is a conflict if another routine has changed the same less than a minute ago.
+  mutating func add(_ change: Change, from author: CommandAuthor, in room: String, at now: Instant) {
     // A listener answers what another routine does.
-    guard !origin.hasPrefix("on ") else { return nil }
+    guard !author.origin.hasPrefix("on ") else { return }
     let key = Key(room: room, isVolume: change == .volume)
     var recent = (last[key] ?? []).filter { $0.time.duration(to: now) <= Self.limit }
-    let rival = recent.last { $0.origin != origin }
-    recent.removeAll { $0.origin == origin }
-    if change != .end { recent.append((origin, now)) }
+    let rival = recent.last { $0.author.isRival(of: author) }
+    recent.removeAll { $0.author.origin == author.origin }
+    if change != .end { recent.append((author, now)) }
     last[key] = recent
-    guard let rival else { return nil }
-    let pair = Pair(key: key, origins: [origin, rival.origin])
-    if let before = warned[pair], before.duration(to: now) < Self.silence { return nil }
-    warned[pair] = now
-    let distance = TimelineEvent.text(of: rival.time.duration(to: now))
-    return .warning(
-      "\(rival.origin) and \(origin) both change \(change.text(of: room)), within \(distance)",
-      jobs: [rival.origin, origin].compactMap { TimelineOrigins.job($0) })
+    guard let rival else { return }
+    note(rival.author, author, .within(rival.time.duration(to: now)), change, in: room, at: now)
+  }
+
+  /// Adds a change of the volume of a room in which another routine plays, at a volume of its own, over what else plays
+  /// there.
+  mutating func add(
+    volumeFrom author: CommandAuthor, in room: String, of player: CommandAuthor, at now: Instant
+  ) {
+    guard !author.origin.hasPrefix("on "), player.isRival(of: author) else { return }
+    note(player, author, .playing, .volume, in: room, at: now)
+  }
+
+  private mutating func note(
+    _ first: CommandAuthor, _ second: CommandAuthor, _ relation: Relation, _ change: Change, in room: String,
+    at now: Instant
+  ) {
+    let pair: Set = [first.origin, second.origin]
+    var index = conflicts.firstIndex { Set([$0.first, $0.second]) == pair }
+    if index == nil {
+      if let before = warned[pair], before.duration(to: now) < Self.silence { return }
+      warned[pair] = now
+      conflicts.append(Conflict(first: first.origin, second: second.origin, relation: relation))
+      index = conflicts.count - 1
+    }
+    guard let index else { return }
+    if change == .volume { conflicts[index].isOfVolume = true } else { conflicts[index].isOfSource = true }
+    if !conflicts[index].rooms.contains(room) { conflicts[index].rooms.append(room) }
+  }
+
+  /// Removes and returns the warnings, with their rooms.
+  mutating func removeWarnings() -> [(event: TimelineEvent, room: String)] {
+    defer { conflicts = [] }
+    return conflicts.map { ($0.event, $0.rooms.joined(separator: ", ")) }
   }
 }

@@ -77,6 +77,11 @@ extension House {
       && (interruptions.contains { $0.session === session } || overlays.contains { $0.session === session })
   }
 
+  /// Returns `true` if an interruption plays on a speaker at a volume of its own.
+  public func isLevelOfInterruption(_ device: Device) -> Bool {
+    interruptions.contains { $0.session === device.session && $0.setsLevel(of: device) }
+  }
+
   /// Checks that a file can be played, by opening it.
   /// - Parameter inNewSession: `true` if a session is made for it: without room for one it is not opened.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `speaker.unsupported`, `CancellationError`.
