@@ -23,6 +23,8 @@ public enum LinuxFiles {
   public static func freeBytes(at path: String) throws(SystemError) -> Int {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { throw SystemError(errno) }
+    // That of the system's own files has no blocks.
+    guard status.f_blocks > 0 else { throw SystemError(ENOTSUP) }
     let (bytes, isMore) = Int(clamping: status.f_bavail).multipliedReportingOverflow(
       by: Int(clamping: status.f_frsize))
     return isMore ? .max : bytes

@@ -92,6 +92,16 @@ struct RecordTests {
     #expect(try home.run("recordings").lines == ["no recordings"])
   }
 
+  @Test("a folder of a file system without room of its own is no full disk")
+  func systemFolder() throws {
+    let (station, home) = (try Self.station(), try Home())
+    try home.write(Array("recordings { min_free = '1MB' }".utf8), to: "config.lua")
+    let failed = try home.run(
+      "record", station.url("/live"), "-o", "/proc/radio/a.mp3", "--for", "2s", "--config", "config.lua")
+    #expect(failed.status == 1 && failed.errors.contains("/proc/radio"), "\(failed)")
+    #expect(!failed.errors.contains("MB are free"), "\(failed)")
+  }
+
   @Test("through two drops it is one file, and after its tag a slice of the programme, byte for byte")
   func drops() throws {
     // Music that does not repeat within a burst, so that the point of continuation is unique.
