@@ -50,15 +50,26 @@ public final class HeadsetService {
   /// True if the script looks for the configured headset.
   public func isSeeking(_ script: Int) -> Bool { seekers[script] != nil }
 
-  /// Connects the configured headset whenever it is in reach, until the script stops looking for it.
+  /// Connects the configured headset whenever it is in reach, until the script stops looking for it. Without one the
+  /// script waits for those that others connect.
   /// - Parameter failed: receives the error with which looking ends for all scripts.
-  /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
-  public func seek(for script: Int, failed: @escaping (HeadsetError) -> Void) throws(HeadsetError) {
-    guard seekers[script] == nil else { return }
-    let headset = try headsets.connectAutomatically()
+  /// - Returns: the reason for which no headset is connected for the script: none is configured; nil otherwise.
+  /// - Throws: `auth` when its key can't be read.
+  public func seek(for script: Int, failed: @escaping (HeadsetError) -> Void) throws(HeadsetError)
+    -> HeadsetError?
+  {
+    guard seekers[script] == nil else { return nil }
+    var reason: HeadsetError?
+    do throws(HeadsetError) {
+      let headset = try headsets.connectAutomatically()
+      if headset.isConnected { assign(headset, to: script) }
+    } catch {
+      guard error.kind == .notAvailable else { throw error }
+      reason = error
+    }
     seekers[script] = failed
-    if headset.isConnected { assign(headset, to: script) }
     rearm()
+    return reason
   }
 
   /// Ends the script's looking for the configured headset; of the last script, all looking.

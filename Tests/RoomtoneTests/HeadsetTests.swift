@@ -187,6 +187,23 @@ struct HeadsetTests {
     #expect(outcome.seconds >= 7200 && outcome.seconds < 7300)
   }
 
+  @Test("auto_connect without a configured headset logs that and waits, in place of a failure of the script")
+  func unconfigured() throws {
+    let outcome = try EngineHarness(wall: true).run(
+      """
+      local headset = require "headset"
+      headset.auto_connect(true)
+      headset.auto_connect(true)
+      print "waits"
+      headset.auto_connect(false)
+      """)
+    #expect(outcome.failures.isEmpty && outcome.lines == ["waits"], "\(outcome)")
+    let notes = outcome.log.map(\.message).filter {
+      $0.hasPrefix("auto_connect waits: no headset is configured")
+    }
+    #expect(notes.count == 1, "\(outcome.log)")
+  }
+
   @Test("auto_connect of a headset that is connected emits nothing, and keeps it connected")
   func automaticallyConnected() throws {
     let outcome = try EngineHarness().run(

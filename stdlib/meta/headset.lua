@@ -45,7 +45,8 @@ function headset.connect(options) end
 
 ---Turns automatic connection of the configured headset on or off (initially off). Each connection emits `connected`; a
 ---headset that is connected already is in `headset.list()`, without an event. While it is on, the script does not
----end. Raises `headset.not_available` (none configured), `headset.auth`, `argument`.
+---end. Without a configured headset, which is logged, it waits for one that a script connects. Raises `headset.auth`,
+---`argument`.
 ---@param enabled boolean
 function headset.auto_connect(enabled) end
 

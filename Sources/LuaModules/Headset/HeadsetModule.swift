@@ -77,7 +77,12 @@ final class HeadsetModule {
   private func connectAutomatically(_ call: LuaCall) throws -> LuaReturn {
     if try call.bool(1) {
       if let answer = try awaitKey(nil, call) { return answer }
-      try service.seek(for: script.number) { [weak script] error in script?.report(LuaError(error)) }
+      let reason = try service.seek(for: script.number) { [weak script] error in
+        script?.report(LuaError(error))
+      }
+      if let reason {
+        script.onLog(.warn, "auto_connect waits: \(reason.message); \(reason.hint ?? "")", [])
+      }
     } else {
       service.stopSeeking(for: script.number)
     }
