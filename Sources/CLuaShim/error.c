@@ -121,7 +121,7 @@ static bool find_site(lua_State *L, const char *library, shim_site *site) {
       const char *file = is_named ? ar.source + 1 : "load";
       const char *slash = ar.source[0] == '@' ? strrchr(file, '/') : NULL;
       if (slash != NULL && slash[1] != 0) file = slash + 1;
-      *site = (shim_site){file, strlen(file), called, ar.currentline};
+      *site = (shim_site){ar.source[0] == '@' ? ar.source + 1 : NULL, file, strlen(file), called, ar.currentline};
       return true;
     }
     called = ar.name;

@@ -289,16 +289,25 @@ public final class LuaRoutine {
   /// The line of the script at which it is, and the function that it calls there: code of the library stands for the line
   /// that called it. Nil when all its functions are the library's, before it begins and after its end.
   public var site: LuaSite? {
+    guard let site = findSite(), let file = site.file else { return nil }
+    let text = UnsafeRawBufferPointer(start: file, count: site.length)
+    return LuaSite(
+      file: String(decoding: text, as: UTF8.self), line: Int(site.line),
+      function: site.called.map { String(cString: $0) })
+  }
+
+  /// The path of the file with the line of the script at which it is, as `dofile` was given it; nil for a text from no
+  /// file, and where `site` is nil.
+  public var filePath: String? { findSite()?.path.map { String(cString: $0) } }
+
+  /// The site in C, whose texts live as long as the stack is not changed.
+  private func findSite() -> shim_site? {
     guard thread != nil, !state.isClosed else { return nil }
     var site = shim_site()
     let isFound = state.libraryChunks.withUnsafeBufferPointer { library in
       shim_find_site(L, library.count > 1 ? library.baseAddress : nil, &site)
     }
-    guard isFound, let file = site.file else { return nil }
-    let text = UnsafeRawBufferPointer(start: file, count: site.length)
-    return LuaSite(
-      file: String(decoding: text, as: UTF8.self), line: Int(site.line),
-      function: site.called.map { String(cString: $0) })
+    return isFound ? site : nil
   }
 
   /// `true` if `L` is the routine's own Lua thread.

@@ -5,7 +5,7 @@ local start = require "routine"
 local task = require "task"
 local trigger = require "trigger"
 
-local CHIME = "../doorbell.mp3"
+local CHIME = "doorbell.mp3" -- beside the routine
 
 describe("doorbell", function()
   it("rings in every room, at a volume that is heard, and restores all of it", function()

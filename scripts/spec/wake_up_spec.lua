@@ -4,7 +4,7 @@ local speaker = require "speaker"
 local start = require "routine"
 local task = require "task"
 
-local TUNE = "../wake_up.mp3"
+local TUNE = "wake_up.mp3" -- beside the routine
 
 describe("wake_up", function()
   it("rises in the bedroom, and goes to the kitchen without a gap", function()

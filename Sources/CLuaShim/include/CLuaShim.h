@@ -104,6 +104,7 @@ void shim_push_where(lua_State *L, int level);
 /* A line of a script, and the name of the function that it calls, NULL for none. The texts live as long as the stack
  * is not changed. */
 typedef struct shim_site {
+  const char *path; /* of the file, NULL for a text from no file */
   const char *file;
   size_t length;
   const char *called;

@@ -317,7 +317,8 @@ extension Script {
   }
 
   /// Returns the path of a file that the script names: `~/` is the home folder; a relative path is looked for in the working
-  /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
+  /// directory, then beside the script, then beside the file whose code names it, such as a routine that a spec starts.
+  /// What is in no place stays as it is, so that the error names it.
   func path(of given: String) -> String {
     let path = realPath(of: given)
     return scratch?.path(toRead: path) ?? path
@@ -327,9 +328,11 @@ extension Script {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
     guard !given.isEmpty, !given.hasPrefix("/") else { return given }
     let usual = workingFolder.map { "\($0)/\(given)" } ?? given
-    guard let folder, !mayExist(usual) else { return usual }
-    let beside = "\(folder)/\(given)"
-    return mayExist(beside) ? beside : usual
+    guard !mayExist(usual) else { return usual }
+    let file = state.running?.filePath
+    let fileFolder = file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
+    return [folder, fileFolder].lazy.compactMap { $0.map { "\($0)/\(given)" } }.first(where: mayExist)
+      ?? usual
   }
 
   /// True for a file that exists, or that only a remote mount knows, which has not answered lately.
