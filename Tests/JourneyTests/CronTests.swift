@@ -82,6 +82,17 @@ struct CronTests {
       ])
   }
 
+  @Test("are called by the file of a URL whose host is a number")
+  func names() throws {
+    guard let room = try CronRoom() else { return }
+    for url in ["http://127.0.0.1:8000/jazz.mp3", "http://127.0.0.1/", "http://radio.example/a.mp3"] {
+      let outcome = try room.run("$ROOMTONE cron add @daily play \(url)")
+      #expect(outcome.status == 0, "\(outcome)")
+    }
+    let names = try room.run("$ROOMTONE cron").lines.dropFirst().map { String($0.prefix { $0 != " " }) }
+    #expect(names == ["jazz", "127.0.0.1", "radio.example"], "\(names)")
+  }
+
   @Test("warn of a password in a URL, which others could read")
   func password() throws {
     guard let room = try CronRoom() else { return }

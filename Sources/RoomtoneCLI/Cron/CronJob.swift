@@ -80,7 +80,12 @@ struct CronJob {
   }
 
   private static func stationName(_ station: NamedStations.Station) -> String {
-    station.name ?? station.address.host
+    if let name = station.name { return name }
+    // The number of a machine says nothing: its file does, if there is one.
+    let host = station.address.host
+    let isNumber = host.allSatisfy { $0.isNumber || $0 == "." } || host.hasPrefix("[") || host == "localhost"
+    let file = station.address.path.split(separator: "/").last.map { stem(String($0)) }
+    return isNumber ? file ?? host : host
   }
 
   /// Checks the rooms and speakers of a job against the saved state of the house.
