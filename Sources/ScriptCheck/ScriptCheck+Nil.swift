@@ -32,7 +32,8 @@ extension ScriptCheck {
   }
 
   private func mayBeNil(_ call: LuaExpressionID, _ function: ReferenceFunction) -> Bool {
-    guard function.returns.first?.type.isOptional == true else { return false }
+    // A program that can't be started is an exception.
+    guard function.returns.first?.type.isOptional == true, function.name != "io.popen" else { return false }
     let arguments = tree.arguments(of: call)
     // Without a timeout only the end of what is waited for makes it nil.
     if function.shortName == "wait" { return arguments.count > 1 }
