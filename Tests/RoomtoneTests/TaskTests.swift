@@ -80,12 +80,13 @@ struct TaskTests {
       task.spawn(announce.say, { 5 })
       local t = task.spawn(speaker.set_volume, 99)
       print(failure(t.await, t))
-      task.spawn(function() error("mine", 0) end)
+      task.spawn(function() error { code = "mine.own", message = "mine" } end)
       """)
     #expect(outcome.lines == ["test.lua:3: bad argument #1 to 'set_volume' (0 to 50 expected, got 99)"])
     #expect(
       outcome.failures.map(\.description) == [
-        "test.lua:2: the text, value 1 in the options of 'say': string expected, got number", "mine",
+        "test.lua:2: the text, value 1 in the options of 'say': string expected, got number",
+        "test.lua:5: mine (mine.own)",
       ])
   }
 

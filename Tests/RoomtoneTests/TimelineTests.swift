@@ -91,9 +91,9 @@ struct TimelineTests {
       lines == [
         "05 00:00 Kitchen: ▶ tone.wav at volume 22", "05 00:00:03 Kitchen: ♪ long.wav, 2 of 2",
         "05 00:00:13 Kitchen: ♪ tone.wav, 1 of 2, from the beginning again 4 times, the last at 2026-01-05 00:00:52",
-        "05 00:01:00 Kitchen: volume 22 → 9",
+        "05 00:01 Kitchen: volume 22 → 9",
         "05 00:01:05 Kitchen: ♪ tone.wav, 1 of 2, from the beginning again 2 times, the last at 2026-01-05 00:01:18",
-        "05 00:01:20 Kitchen: ■ long.wav is stopped",
+        "05 00:01:20 Kitchen: ■ tone.wav is stopped",
       ], "\(lines)")
   }
 

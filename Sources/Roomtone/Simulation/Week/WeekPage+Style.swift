@@ -96,7 +96,7 @@ extension WeekPage {
     @media (min-width:600px){.day:target .lane{height:4.25rem}.day:target .b{height:4rem}
     .day:target .b.recording{height:1.25rem}
     .day:target .lane.flat{height:2rem}.day:target .lane.both{height:5.25rem}}
-    .day{margin-top:1.1rem;padding-top:.7rem;border-top:1px solid var(--line6)}
+    .day{scroll-margin-top:7rem;margin-top:1.1rem;padding-top:.7rem;border-top:1px solid var(--line6)}
     .day .top{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1rem;margin-bottom:.35rem}
     h3{display:inline;font-size:1rem}
     h3 span{font-weight:400;color:var(--soft)}
