@@ -172,21 +172,20 @@ function Timer.methods.extend(own, time)
   return true
 end
 
-local function cancel(own)
+function Timer.methods.cancel(own)
   if not own.is_closed then
     own.routine:cancel()
     restore(own)
     close(own)
   end
 end
-Timer.methods.cancel = cancel
 
 function sleep_timer.start(given)
   local own = options.check("start", given, OPTIONS, { "after" }, DEFAULTS)
   checks.attribute(checks.where(), speaker.default_session) -- opens the house; raises if it is closed
   own.begins = task.now() + own.after
   own.ending = host.at_end(function()
-    cancel(own)
+    own.object:cancel()
   end)
   own.routine = task.spawn(run, own)
   return (object.new(Timer, own))
