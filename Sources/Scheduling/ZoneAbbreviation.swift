@@ -22,8 +22,8 @@ extension ZoneFile {
     self = try ZoneFile(named: zone, in: folder)
   }
 
-  /// Returns the zones whose clocks have an abbreviation now: of those that keep the same time, the one that most countries
-  /// have. Reads the files of all zones.
+  /// Returns the zones whose clocks have an abbreviation now: of those that keep the same time, a well-known one or the
+  /// one that most countries have. Reads the files of all zones.
   /// - Parameter folder: the folder of the database.
   public static func zones(abbreviated name: String, in folder: String = "/usr/share/zoneinfo") -> [String] {
     let wanted = name.uppercased()
@@ -38,7 +38,8 @@ extension ZoneFile {
       guard columns.count > 2, let rule = footer(of: "\(folder)/\(columns[2])"),
         abbreviations(in: rule).contains(wanted)
       else { continue }
-      let countries = columns[0].split(separator: ",").count
+      let isKnown = wellKnown.contains(String(columns[2]))
+      let countries = isKnown ? Int.max : columns[0].split(separator: ",").count
       guard let index = found.firstIndex(where: { $0.rule == rule }) else {
         found.append((rule, String(columns[2]), countries))
         continue
@@ -47,6 +48,11 @@ extension ZoneFile {
     }
     return found.map(\.name)
   }
+
+  /// Zones that stand for others of their country with the same time.
+  private static let wellKnown: Set = [
+    "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Australia/Sydney",
+  ]
 
   /// Returns the text of the rule at the end of a zone's file; nil for a file without.
   private static func footer(of path: String) -> String? {
