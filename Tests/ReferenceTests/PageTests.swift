@@ -81,7 +81,7 @@ import Testing
   @Test("search for several words together, and say when no entry has all") func severalWords() throws {
     #expect(reference.search("sleep timer").first?.name == "sleep_timer")
     let both = reference.search("volume fade").map(\.name)
-    #expect(both.first == "fade.volume" && both.count < reference.search("volume").count)
+    #expect(both.starts(with: ["fade", "fade.volume"]) && both.count < reference.search("volume").count)
     #expect(reference.page(about: "volume  fade", width: 80)?.first == "Found for \"volume  fade\"")
     let part = try #require(reference.page(about: "volume qqqqq", width: 80))
     #expect(part.first == "Nothing has all of \"volume qqqqq\"; found for a part")
