@@ -12,8 +12,8 @@
 -- reached is tried again, alternating with the `fallbacks`, until the show is over: half a show is better
 -- than none. Runs may overlap, so that the padding of one show does not cost the beginning of the next.
 -- A run that ended with its process or its script is continued in the same file when the script starts again
--- before the end of the show: exactly where it ended, if the station still has that sound; else what is missing
--- is one of the recording's gaps.
+-- before the end of the show: exactly where it ended, if the station still has that sound; else what is
+-- missing is one of the recording's gaps.
 
 local checks = require "roomtone.misuse"
 local host = require "roomtone.host"

@@ -99,7 +99,7 @@ struct ContinuedRecordingTests {
     let entry = try lives.entry()
     #expect(entry.gaps.isEmpty && entry.state == .finished)
     #expect(lives.reported.count { $0.hasPrefix("continued exactly") } == 7, "\(lives.reported)")
-    #expect(lives.log.withLock { $0.count { $0.hasSuffix("show.mp3 is continued without a gap") } } == 7)
+    #expect(lives.log.withLock { !$0.contains { $0.contains("gap") } })
   }
 
   @Test(

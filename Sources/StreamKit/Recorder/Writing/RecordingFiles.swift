@@ -113,12 +113,11 @@ final class RecordingFiles {
     return (path, frames, end)
   }
 
-  /// Logs that a recording that was cut off is continued.
-  func logContinuation(of path: String, gap: Double) {
-    guard options.continues else { return }
+  /// Logs the gap behind which a recording that was cut off is continued.
+  func logGap(behind path: String, _ gap: Double) {
     let tenths = Int((min(gap, 1e9) * 10).rounded())
-    let behind = tenths > 0 ? "behind a gap of \(tenths / 10).\(tenths % 10) s" : "without a gap"
-    core.log("\(path.onOneLine) is continued \(behind)")
+    guard tenths > 0 else { return }
+    core.log("\(path.onOneLine) is continued behind a gap of \(tenths / 10).\(tenths % 10) s")
   }
 
   private func values(

@@ -55,7 +55,7 @@ extension RecordingWriter {
     let gap = files.options.continues ? gap : 0
     continuation = .decided(start: start, gap: gap)
     guard files.options.continues || overlap != nil else { return }
-    files.logContinuation(of: path, gap: gap)
+    files.logGap(behind: path, gap)
     continued = .continued(path: path, gap: gap, overlap: overlap)
   }
 
