@@ -85,12 +85,14 @@ enum LookCommand {
     var table = TextTable(["NAME", "GROUP", "ROLE", "VOLUME", "BALANCE", "WI-FI", "STATE", "OUTPUT", "ID"])
     for device in devices {
       let text = { (name: String) in device[name]?.text ?? "" }
-      let signal = device["wifi_signal"]?.int ?? 0
-      let strength = device["available"]?.bool == true ? WifiStrength(dBm: signal) : .none
+      let wifi = device["wifi_signal"]?.int.map { signal in
+        let strength = device["available"]?.bool == true ? WifiStrength(dBm: signal) : .none
+        return "\(strength.rawValue) (\(signal) dBm)"
+      }
       table.add([
         text("name"), text("group_name") == Group.ungrouped ? "-" : text("group_name"), text("role"),
         "\(device["volume"]?.int ?? 0)" + (device["muted"]?.bool == true ? " muted" : ""),
-        balance(device["balance"]?.int ?? 0), "\(strength.rawValue) (\(signal) dBm)", state(of: device),
+        balance(device["balance"]?.int ?? 0), wifi ?? "-", state(of: device),
         device["output"]?.text ?? "-", text("id"),
       ])
     }

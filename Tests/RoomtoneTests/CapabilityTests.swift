@@ -107,7 +107,7 @@ struct CapabilityTests {
         interrupt = function() speaker.interrupt { play = "x.wav" } end, set_gain = function() speaker.set_gain(1) end,
         fade_gain = function() speaker.fade { gain = 1, over = 1 } end,
         fade_volume = function() speaker.fade { volume = 1, over = 1 } end,
-        house = function() speaker.house() end,
+        house = function() speaker.house() end, refresh_wifi = function() kitchen:refresh_wifi() end,
       } do
         local _, err = task.try(call)
         print(name, err and err.code, err and err.message:match '^the driver "plain"' ~= nil)
@@ -118,8 +118,8 @@ struct CapabilityTests {
       """)
     #expect(lines.first == "true\tnil\tnil\tnil")
     let refused = [
-      "fade_gain", "fade_volume", "house", "interrupt", "leave_group", "session", "set_balance", "set_gain",
-      "set_group", "set_name", "set_role",
+      "fade_gain", "fade_volume", "house", "interrupt", "leave_group", "refresh_wifi", "session",
+      "set_balance", "set_gain", "set_group", "set_name", "set_role",
     ]
     #expect(lines.dropFirst().dropLast(2).sorted() == refused.map { "\($0)\tspeaker.unsupported\ttrue" })
     #expect(lines.suffix(2) == ["rename", "4"])

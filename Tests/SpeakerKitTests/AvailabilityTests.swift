@@ -101,7 +101,7 @@ struct AvailabilityTests {
       try await harness.wait(0.01)
       #expect(harness.reported == ["device A wifi"])
       try controls.unplug(device)
-      #expect(device.wifiStrength == .none)
+      #expect(device.wifiStrength == WifiStrength.none)
       #expect(await harness.failure { try await device.refreshWifi() }?.code == "speaker.unavailable")
       #expect(await harness.failure { try controls.setWifi(device, dBm: 1) }?.code == "speaker.range")
     }

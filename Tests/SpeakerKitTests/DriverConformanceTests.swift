@@ -94,7 +94,15 @@ extension RealTimeTests {
         #expect(
           Set(devices.map(\.id)).count == devices.count && Set(devices.map(\.name)).count == devices.count)
         #expect(devices.allSatisfy { !$0.id.isEmpty && !$0.name.isEmpty && !$0.groupName.isEmpty })
-        #expect(devices.allSatisfy { (0...50).contains($0.volume) && (-100...0).contains($0.wifiSignal) })
+        #expect(devices.allSatisfy { (0...50).contains($0.volume) })
+        // A signal that the driver does not know is not invented.
+        #expect(
+          devices.allSatisfy {
+            $0.wifiSignal.map { (-100...0).contains($0) } ?? false == harness.can("wifi")
+              && ($0.wifiStrength != nil) == harness.can("wifi")
+          })
+        let code = await harness.code { try await devices[0].refreshWifi() }
+        #expect(code == (harness.can("wifi") ? nil : "speaker.unsupported"))
       }
     }
 

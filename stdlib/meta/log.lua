@@ -6,8 +6,9 @@
 --   local log = require "log"
 --   local kitchen = speaker.device "Kitchen"
 --   log.info("breakfast", { room = kitchen.name, volume = kitchen.volume })
---   if kitchen.wifi_signal < -80 then
---     log.warn("the kitchen hardly hears us", { dBm = kitchen.wifi_signal })
+--   local signal = kitchen.wifi_signal
+--   if signal and signal < -80 then
+--     log.warn("the kitchen hardly hears us", { dBm = signal })
 --   end
 --
 -- `print` is for results and writes to standard output.

@@ -18,8 +18,8 @@
 ---@field active boolean `true` if the speaker is in a session.
 ---@field session? speaker.Session The session of the speaker, or nil.
 ---@field available boolean `true` if the speaker can be reached.
----@field wifi_signal integer Received signal strength in dBm, -100 to 0, at the last refresh.
----@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: from -50, -60, -70, -89 dBm up, or less; `"none"` while unavailable.
+---@field wifi_signal? integer Received signal strength in dBm, -100 to 0, at the last refresh; nil where the driver does not know it.
+---@field wifi_strength? "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: from -50, -60, -70, -89 dBm up, or less; `"none"` while unavailable.
 ---@field role speaker.Role The channels that the speaker renders.
 ---@field version string Version of the firmware.
 ---@field balance integer -6 (left) to 6 (right).
@@ -58,10 +58,10 @@ function Device:join(session) end
 ---@param session? speaker.Session The only session to leave (default: any).
 function Device:leave(session) end
 
----Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.closed`,
----`task.cannot_suspend`.
+---Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.unsupported` (a driver that does
+---not know it), `speaker.closed`, `task.cannot_suspend`.
 ---@async
----@return integer wifi_signal dBm
+---@return integer? wifi_signal dBm; nil where the driver does not know that of this speaker.
 function Device:refresh_wifi() end
 
 ---Renames the speaker. While it plays, its session stops with an `error` event `speaker.renamed_while_playing`.

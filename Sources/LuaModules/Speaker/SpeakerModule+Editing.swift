@@ -8,12 +8,12 @@ extension SpeakerModule {
   /// Methods of a speaker that rename, regroup and aim it.
   func defineDeviceEditing() {
     devices.field("wifi_strength", changedBy: "refresh_wifi") { device, call in
-      call.return(.string(device.wifiStrength.rawValue))
+      call.return(device.wifiStrength.map { .string($0.rawValue) } ?? .nil)
     }
     devices.method("refresh_wifi", arity: 0) { device, call in
       try call.suspend {
         try await device.refreshWifi()
-        return [.int(device.wifiSignal)]
+        return [device.wifiSignal.map { .int($0) } ?? .nil]
       }
     }
     devices.method("set_name", arity: 1) { device, call in

@@ -28,7 +28,9 @@ extension SpeakerModule {
     whole("volume", changedBy: "set_volume", \.volume)
     flag("muted", changedBy: "mute", \.isMuted)
     flag("active", changedBy: "join", \.isActive)
-    whole("wifi_signal", changedBy: "refresh_wifi", \.wifiSignal)
+    devices.field("wifi_signal", changedBy: "refresh_wifi") { device, call in
+      call.return(device.wifiSignal.map { .int($0) } ?? .nil)
+    }
     text("role") { $0.role.rawValue }
     text("version", \.version)
     whole("balance", \.balance)

@@ -57,7 +57,7 @@ public final class HouseDriver: RenderingDriver {
   /// Indices of removed speakers.
   var removed: Set<Int> = []
   /// Current signal strength of each speaker in dBm, before the house has read it.
-  var signals: [Int] = []
+  var signals: [Int?] = []
   /// Sound cards of the speakers; nil where they have files, or invented speakers.
   private(set) var plan: CardPlan?
   /// Indices of speakers that a person has unplugged.

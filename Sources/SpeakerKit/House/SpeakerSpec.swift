@@ -102,7 +102,7 @@ public enum HouseSpeakers {
   /// Returns a speaker's description. Id and MAC address follow from the name, so that a speaker keeps them
   /// when the list is reordered.
   private static func info(
-    _ index: Int, _ spec: SpeakerSpec, _ model: String, _ wifiSignal: Int
+    _ index: Int, _ spec: SpeakerSpec, _ model: String, _ wifiSignal: Int?
   ) -> DeviceInfo {
     let digest = fnv1a(spec.name)
     let bytes = [0x00, 0x17, 0x53] + [16, 8, 0].map { Int(digest >> $0 & 0xff) }

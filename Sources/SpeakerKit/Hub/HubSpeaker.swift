@@ -12,8 +12,8 @@ struct HubSpeaker: Equatable {
   let port: Int
   let macAddress: String
   let version: String
-  /// Received signal strength in dBm, -100...0.
-  let wifiSignal: Int
+  /// Received signal strength in dBm, -100...0; nil where the hub does not say it.
+  let wifiSignal: Int?
   /// Level, as the hub says it; 0...50 unless it is wrong.
   let statedVolume: Int
   /// `true` if the speaker is in the hub's session.
@@ -36,7 +36,7 @@ struct HubSpeaker: Equatable {
     port = min(max(json["Port"]?.looseInt ?? 0, 0), 65_535)
     macAddress = text("MacAddress")
     version = text("Version")
-    wifiSignal = min(max(json["WifiSignalStrength"]?.looseInt ?? 0, -100), 0)
+    wifiSignal = (json["WifiSignalStrength"]?.looseInt).map { min(max($0, -100), 0) }
     statedVolume = json["Volume"]?.looseInt ?? 0
     isActive = json["Active"]?.looseBool ?? false
   }

@@ -56,8 +56,8 @@ public final class Device {
   public var macAddress: String { info.macAddress }
   /// Firmware version.
   public var version: String { info.version }
-  /// Received signal strength in dBm, -100...0.
-  public var wifiSignal: Int { info.wifiSignal }
+  /// Received signal strength in dBm, -100...0; nil where the driver does not know it.
+  public var wifiSignal: Int? { info.wifiSignal }
   /// Level in effect, 0...50; kept while muted.
   public var volume: Int { info.volume }
   /// `true` if the speaker is muted.

@@ -21,8 +21,8 @@ public struct DeviceInfo: Sendable, Equatable {
   public var macAddress: String
   /// Firmware version.
   public var version: String
-  /// Received signal strength in dBm, -100...0.
-  public var wifiSignal: Int
+  /// Received signal strength in dBm, -100...0; nil where the driver does not know it.
+  public var wifiSignal: Int?
   /// Level, 0...50; 50 is unity, a step 0.9 dB, 0 silence.
   public var volume: Int
   /// `true` if the speaker is muted; `volume` keeps its level meanwhile.
@@ -39,7 +39,7 @@ public struct DeviceInfo: Sendable, Equatable {
   /// Creates the description of a speaker.
   public init(
     id: String, name: String, groupName: String, model: String, ipAddress: String, port: Int,
-    macAddress: String, version: String, wifiSignal: Int, volume: Int = 25, isMuted: Bool = false,
+    macAddress: String, version: String, wifiSignal: Int?, volume: Int = 25, isMuted: Bool = false,
     role: ChannelRole = .stereo, balance: Int = 0, isAvailable: Bool = true
   ) {
     self.id = id

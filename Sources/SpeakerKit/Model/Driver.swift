@@ -87,8 +87,8 @@ public enum DeviceChange: Sendable, Equatable {
   case name(String)
   /// The group; `rank` orders members by the time at which they joined it, see `DeviceInfo.groupRank`.
   case group(String, rank: Int)
-  /// The received signal strength in dBm, -100...0.
-  case wifiSignal(Int)
+  /// The received signal strength in dBm, -100...0; nil for an unknown one.
+  case wifiSignal(Int?)
   /// The availability: `true` if the speaker can be reached again.
   case available(Bool)
   /// The channels that the speaker renders.

@@ -20,12 +20,19 @@ public enum WifiStrength: String, Sendable, CaseIterable {
 }
 
 extension Device {
-  /// Class of the signal at the last query; `none` while the speaker can't be reached.
-  public var wifiStrength: WifiStrength { isAvailable ? WifiStrength(dBm: wifiSignal) : .none }
+  /// Class of the signal at the last query; `none` while the speaker can't be reached; nil where the driver does not know
+  /// the signal.
+  public var wifiStrength: WifiStrength? {
+    wifiSignal.map { isAvailable ? WifiStrength(dBm: $0) : .none }
+  }
 
   /// Queries the speaker's signal strength; a change has been reported when the call returns.
-  /// - Throws: `speaker.unavailable`, `speaker.lost`, `speaker.closed`, `CancellationError`.
-  public func refreshWifi() async throws { try await reachableHouse().driver.refresh(id) }
+  /// - Throws: `speaker.unavailable`, `speaker.unsupported`, `speaker.lost`, `speaker.closed`, `CancellationError`.
+  public func refreshWifi() async throws {
+    let house = try reachableHouse()
+    try house.require("wifi", for: "the strength of Wi-Fi")
+    try await house.driver.refresh(id)
+  }
 }
 
 extension House {

@@ -170,7 +170,7 @@ extension SnapcastDriver {
         id: client.id, name: name(of: client, besides: &names),
         groupName: zones[client.id] ?? Group.ungrouped,
         model: "Snapclient", ipAddress: client.address.cleaned, port: controlPort,
-        macAddress: client.macAddress.cleaned, version: client.version.cleaned, wifiSignal: 0,
+        macAddress: client.macAddress.cleaned, version: client.version.cleaned, wifiSignal: nil,
         volume: client.level,
         isMuted: isMuted, isAvailable: client.isConnected)
       info.groupRank = zoneRanks[client.id] ?? 0
