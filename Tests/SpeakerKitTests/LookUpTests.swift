@@ -82,6 +82,21 @@ struct LookUpTests {
     }
   }
 
+  @Test("the name of a speaker is not a group's, and the error says how it gets into one")
+  func speakerForGroup() async throws {
+    let specs = [SpeakerSpec(name: "Kitchen"), SpeakerSpec(name: "Sink", group: "Downstairs")]
+    try HouseHarness.run(speakers: specs, output: .null) { harness in
+      let error = await harness.failure { _ = try harness.house.group("kitchen") }
+      #expect(error?.code == "speaker.unknown")
+      #expect(error?.message == "no group is called \"kitchen\": \"Kitchen\" is a speaker in no group")
+      #expect(
+        error?.hint == "speaker.device(\"Kitchen\"):set_group \"Kitchen\" puts it into a group of that name")
+      let other = await harness.failure { _ = try harness.house.group("Sink") }
+      #expect(other?.message == "no group is called \"Sink\": \"Sink\" is a speaker")
+      #expect(other?.hint == "it is in the group \"Downstairs\"; speaker.device \"Sink\" is the speaker")
+    }
+  }
+
   @Test(
     "a name that is slightly wrong suggests the right one",
     arguments: [

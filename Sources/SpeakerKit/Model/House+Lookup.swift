@@ -41,7 +41,25 @@ extension House {
   /// Returns the group with that name or id, by the rules of `device`.
   public func group(_ idOrName: String) throws(SpeakerError) -> Group {
     if let group = try findGroup(idOrName) { return group }
-    throw NameSearch.unknown(idOrName, kind: "group", names: groups.map(\.name))
+    throw speaker(called: idOrName) ?? NameSearch.unknown(idOrName, kind: "group", names: groups.map(\.name))
+  }
+
+  /// Returns the error for the name of a speaker where a group is expected; nil when no speaker has the name.
+  private func speaker(called name: String) -> SpeakerError? {
+    let wanted = name.lowercased()
+    guard let device = devices.first(where: { $0.name.lowercased() == wanted }) else { return nil }
+    let shown = "\"\(device.name)\""
+    let hint =
+      if device.groupName != Group.ungrouped {
+        "it is in the group \"\(device.groupName)\"; speaker.device \(shown) is the speaker"
+      } else if driver.capabilities.contains("group") {
+        "speaker.device(\(shown)):set_group \(shown) puts it into a group of that name"
+      } else { "speaker.device \(shown) is the speaker; groups are made in the app of the speakers" }
+    return SpeakerError(
+      .unknown,
+      "no group is called \"\(name)\": \(shown) is a speaker"
+        + (device.groupName == Group.ungrouped ? " in no group" : ""),
+      hint: hint, facts: [.init("name", .string(name))])
   }
 }
 
