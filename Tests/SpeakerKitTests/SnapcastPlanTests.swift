@@ -70,6 +70,23 @@ struct SnapcastPlanTests {
       server.groups.map { "\($0.name) \($0.stream) \($0.clients.map(\.id).sorted().joined(separator: ","))" })
   }
 
+  @Test(
+    "a client is called by its given name, else its configured id, else its machine, else its id",
+    arguments: [
+      ("00:17:53:00:00:01", "", "vm", "vm"), ("00:17:53:00:00:01#2", "", "vm", "vm"),
+      ("02:42:ac:11:00:02", "", "vm", "vm"), ("kitchen", "", "vm", "kitchen"),
+      ("kitchen#2", "", "vm", "kitchen#2"), ("kitchen", "Kitchen", "vm", "Kitchen"),
+      ("00:17:53:00:00:01", "", "", "00:17:53:00:00:01"),
+    ])
+  func givenNames(id: String, name: String, host: String, expected: String) throws {
+    let text = """
+      {"id":"\(id)","connected":true,"host":{"name":"\(host)","mac":"00:17:53:00:00:01"},
+       "config":{"name":"\(name)","volume":{"percent":100,"muted":false}}}
+      """
+    let client = try #require(JSON(parsing: text.utf8).flatMap(SnapcastClient.init))
+    #expect(client.givenName == expected)
+  }
+
   @Test("members of a zone and a session form one group with its name")
   func zone() throws {
     let server = try server("g1  p-idle a", "g2  p-idle b", "g3  p-idle c")
@@ -346,7 +363,7 @@ extension RealTimeTests {
           try await loop.sleep(for: .milliseconds(10))
           // The answer reports the level that it has had all the time; then the level of another controller comes.
           #expect(reported == ["unavailable", "available", "22"])
-          #expect(device.name == (name.isEmpty ? "host" : name))
+          #expect(device.name == (name.isEmpty ? "a" : name))
         }, last: { await house.close() })
     }
   }

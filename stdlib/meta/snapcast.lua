@@ -39,7 +39,10 @@
 -- logs the port for `snapclient --host 127.0.0.1 --port PORT`.
 --
 -- Clients are speakers: their ids, names, volumes and groups are the server's, and what another controller changes comes
--- as an event with `cause = "controller"`. Groups by name are kept here too, since the server forgets an empty one. Each
+-- as an event with `cause = "controller"`. A speaker is called by the name that it was given (`d:set_name "Kitchen"`, or a
+-- Snapcast app: the server keeps it), else by its `--hostID`, else by its machine, where a second client is "NAME 2": name
+-- several clients of one machine by `--hostID`, each with an `--instance` of its own. A client is in no group until
+-- `d:set_group "Kitchen"` puts it into one. Groups by name are kept here too, since the server forgets an empty one. Each
 -- session plays through a stream of its own; one more than there are streams raises `speaker.no_stream`. Speakers
 -- without a session are on the stream `roomtone-idle`.
 --
@@ -47,3 +50,6 @@
 -- `ended` count what is heard. Volume 50 is 100 per cent, unity; a snapclient's gain is (10^(v/50) - 1) / 9, so that 25 is
 -- -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the strength of Wi-Fi and `speaker.house()`
 -- are not there: `speaker.unsupported`, see `speaker.capabilities()`. Simulations use the embedded house.
+--
+-- A speaker that joins a session changes its stream, and its client opens its player anew. Version 0.26 with
+-- `--player pulse` may end there: use the default, `--player alsa`, or have systemd start it again (`Restart=always`).

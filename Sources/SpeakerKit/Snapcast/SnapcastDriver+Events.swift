@@ -181,8 +181,8 @@ extension SnapcastDriver {
   /// Returns `true` for an id that can be kept and shown.
   private static func isUsable(_ id: String) -> Bool { NameRule.problem(with: id) == nil && id.cleaned == id }
 
-  /// Returns the name of a client: the one that a person has given, else that of its machine, else its id; with a number
-  /// where another client has it, which it keeps when that other one is renamed.
+  /// Returns the name of a client, `SnapcastClient.givenName`, with a number where another client has it, which it keeps
+  /// when that other one is renamed.
   private func name(of client: SnapcastClient, besides names: inout Set<String>) -> String {
     let given = client.givenName
     let base = String(given.prefix(90))

@@ -148,9 +148,18 @@ struct SnapcastClient: Equatable {
     if let isMuted = volume["muted"]?.bool { self.isMuted = isMuted }
   }
 
-  /// Name given by a person, else that of its machine, else its id.
+  /// Name given by a person, else the id that a person has configured, else the name of its machine, else its id.
   var givenName: String {
-    [name, hostName, id].map(NameRule.fitted).first { !$0.isEmpty } ?? id
+    [name, configuredID, hostName, id].map(NameRule.fitted).first { !$0.isEmpty } ?? id
+  }
+
+  /// Id as `--hostID` says it; empty for that of a client without one, which is the address of its network card.
+  private var configuredID: String {
+    // A further client of the machine has its number behind the id: `#2`.
+    let own = id.prefix { $0 != "#" }
+    let pairs = own.split(separator: ":", omittingEmptySubsequences: false)
+    let isAddress = pairs.count == 6 && pairs.allSatisfy { $0.count == 2 && $0.allSatisfy(\.isHexDigit) }
+    return isAddress || own == macAddress ? "" : id
   }
 
   /// Level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its bound.
