@@ -19,8 +19,9 @@ import Testing
     (expected.seed, expected.stays, expected.challengeLength) = (7, 2, 15)
     (expected.hidesBand, expected.disconnectAt) = (true, 4_096)
     (expected.death.step, expected.death.journalEntry) = (12, 3)
+    (expected.garblesAnswers, expected.longestPayload) = (true, 64)
     var read = try faults("drop=0.05,delay=0.2:250ms,seed=7,stay=2,challenge=15")
-    try read.add("wrong-bands,disconnect-at=4096,die=12,die-journal=3")
+    try read.add("wrong-bands,disconnect-at=4096,die=12,die-journal=3,garble-answer,max-payload=64")
     #expect(read == expected)
     #expect(try faults("delay=1:2s").delayTime == .seconds(2))
     #expect(try faults("delay=1").delayTime == .milliseconds(300))
@@ -43,6 +44,12 @@ import Testing
         "wrong-bands=1", "\"wrong-bands=1\" is not a fault of the board: wrong-bands expected",
         "it has no value"
       ),
+      (
+        "max-payload=1025",
+        "\"max-payload=1025\" is not a fault of the board: max-payload=N expected",
+        "N is the most bytes of a request, 0 to 1024"
+      ),
+      ("garble-answer=1", "\"garble-answer=1\" is not a fault of the board: garble-answer expected", nil),
       ("die=0", "\"die=0\" is not a fault of the board: die=STEP expected", nil),
       ("drop=nan", "\"drop=nan\" is not a fault of the board: drop=P expected", nil),
       ("", "no fault of the board is called \"\"", nil),

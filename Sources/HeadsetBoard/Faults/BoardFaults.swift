@@ -29,6 +29,10 @@ public struct BoardFaults: Sendable, Equatable {
   var challengeLength = LinkHandshake.length
   /// The board sends the frequencies of one band fewer than it has.
   var hidesBand = false
+  /// The answers to requests of a session can't be read: they end in the middle of their status.
+  var garblesAnswers = false
+  /// The most bytes of a request's payload, as the board reports it.
+  var longestPayload = LinkFrame.longestPayload
   /// The step at which the power is lost.
   var death = SteppedStore.Death()
 
@@ -45,8 +49,8 @@ extension BoardFaults {
   /// The forms of faults, for help.
   public static let forms = [
     "drop=P", "duplicate=P", "corrupt=P", "delay=P[:TIME]", "split=P", "merge=P", "disconnect=P",
-    "disconnect-at=BYTE", "stay=N", "challenge=BYTES", "wrong-bands", "die=STEP", "die-journal=ENTRY",
-    "seed=N",
+    "disconnect-at=BYTE", "stay=N", "challenge=BYTES", "wrong-bands", "garble-answer", "max-payload=N",
+    "die=STEP", "die-journal=ENTRY", "seed=N",
   ]
 
   /// Adds faults from text: `drop=0.05,delay=0.2:300ms,seed=7`.
@@ -84,8 +88,10 @@ extension BoardFaults {
     case "die-journal": Self.read(value, 1...Int.max, into: &death.journalEntry)
     case "stay": Self.read(value, 0...1_000, into: &stays)
     case "challenge": Self.read(value, 0...255, into: &challengeLength)
+    case "max-payload": Self.read(value, 0...LinkFrame.longestPayload, into: &longestPayload)
+    case "garble-answer": Self.set(&garblesAnswers, value)
     case "seed": Self.read(value, into: &seed)
-    default: setHiddenBand(value)
+    default: Self.set(&hidesBand, value)
     }
   }
 
@@ -98,8 +104,8 @@ extension BoardFaults {
     return true
   }
 
-  private mutating func setHiddenBand(_ value: String?) -> Bool {
-    if value == nil { hidesBand = true }
+  private static func set(_ flag: inout Bool, _ value: String?) -> Bool {
+    if value == nil { flag = true }
     return value == nil
   }
 
@@ -145,11 +151,12 @@ extension BoardFaults {
     case "delay": "P is a probability from 0 to 1, TIME like 300ms or 2s"
     case "stay": "N is how often the board stays in its application"
     case "challenge": "BYTES is the length of the challenge, 0 to 255; 16 is right"
+    case "max-payload": "N is the most bytes of a request, 0 to \(LinkFrame.longestPayload)"
     case "disconnect-at": "BYTE is counted from 1, over all that comes and goes"
     case "die": "STEP is counted from 1, over all that changes the board's state"
     case "die-journal": "ENTRY is counted from 1"
     case "seed": "N is a whole number"
-    case "wrong-bands": "it has no value"
+    case "wrong-bands", "garble-answer": "it has no value"
     default: "P is a probability from 0 to 1"
     }
   }

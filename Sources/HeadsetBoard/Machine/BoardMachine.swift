@@ -130,8 +130,9 @@ struct BoardMachine {
   /// The description of the board, as HELLO has it.
   var info: BoardInfo {
     BoardInfo(
-      image: mode, capabilities: profile.capabilities, longestPayload: UInt16(LinkFrame.longestPayload),
-      model: profile.model, firmwareVersion: boot.running.manifest.version.description, boots: boot.boots,
+      image: mode, capabilities: profile.capabilities,
+      longestPayload: UInt16(clamping: options.faults.longestPayload), model: profile.model,
+      firmwareVersion: boot.running.manifest.version.description, boots: boot.boots,
       name: options.name ?? "Roomtone \(profile.model)")
   }
 
@@ -141,6 +142,7 @@ struct BoardMachine {
   /// - Returns: the answer's payload.
   mutating func perform(_ request: LinkFrame, at now: Instant) -> [UInt8] {
     let payload = request.payload
+    guard payload.count <= options.faults.longestPayload else { return refusal(LinkRefusal(.badRequest)) }
     switch request.operation {
     case .ping: return answer(payload) { (_: Ping, _) in Done() }
     case .info: return answer(payload) { (_: GetInfo, board) in board.info }

@@ -31,6 +31,7 @@ struct BoardSession {
   private(set) var accepted = 0
   private var handshake: BoardHandshake
   private let challengeLength: Int
+  private let garblesAnswers: Bool
 
   /// The last HELLO that was answered, and how.
   private var hello: (checksum: UInt32, sequence: UInt16, session: UInt32, answer: [UInt8])?
@@ -46,6 +47,7 @@ struct BoardSession {
   init(_ options: BoardOptions) {
     handshake = BoardHandshake(key: options.key.bytes)
     challengeLength = options.faults.challengeLength
+    garblesAnswers = options.faults.garblesAnswers
   }
 
   /// `true` while a host has proved its key.
@@ -140,7 +142,8 @@ struct BoardSession {
     // The host has the proof: it is not asked for again.
     proof = nil
     if let answer = cache.answer(to: packet, in: session) { return [sealed(answer)] }
-    let payload = board.perform(packet.frame, at: now)
+    var payload = board.perform(packet.frame, at: now)
+    if garblesAnswers { payload.removeLast(max(0, payload.count - 1)) }
     guard let answer = try? Self.response(to: packet.frame, payload) else { return [.end] }
     cache.keep(answer, to: packet, in: session)
     return [sealed(answer)] + events(of: &board) + end(board.next, &board)

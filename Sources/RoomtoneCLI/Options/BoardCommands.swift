@@ -31,7 +31,8 @@ extension CommandSpec {
       """,
       """
       Faults are joined by commas: \(BoardFaults.forms.joined(separator: ", ")). P is a probability from 0 to 1 for each \
-      frame, in both directions. STEP counts all that changes the board's state: before it the power is lost, and the \
+      frame, in both directions. garble-answer makes answers that can't be read (headset.no_data), max-payload=0 a board \
+      that no request fits (headset.write_failed). STEP counts all that changes the board's state: before it the power is lost, and the \
       exit status is 9.
       """,
     ],
