@@ -27,7 +27,7 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
       let hub = try Hub()
       let network = try NetworkThread()
       let driver = HubDriver(loop: loop, settings: try HubSettings(url: hub.url), network: { network })
-      driver.pollTime = .milliseconds(100)
+      (driver.pollTime, driver.statusTime) = (.milliseconds(100), .milliseconds(100))
       return (driver, hub)
     },
   ]

@@ -24,7 +24,8 @@ final class HubHarness {
     settings.tokenFile = tokenFile
     var log: (String) -> Void = { _ in }
     driver = HubDriver(loop: loop, settings: settings, network: { network }, log: { log($0) })
-    (driver.pollTime, driver.retryTime) = (.milliseconds(50), .milliseconds(100))
+    (driver.pollTime, driver.statusTime) = (.milliseconds(50), .milliseconds(50))
+    driver.retryTime = .milliseconds(100)
     house = House(loop: loop, driver: driver)
     log = { [weak self] in self?.logged.append($0) }
   }

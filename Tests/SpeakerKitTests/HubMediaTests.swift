@@ -64,21 +64,15 @@ extension RealTimeTests {
       }
     }
 
-    @Test("a sound that the hub refuses, or stops before its end, has failed")
+    @Test("a sound that the hub stops before its end has failed")
     func failures() throws {
       try HubHarness.run { harness in
         let session = harness.house.session
-        harness.hub.fault("play_web_media_selected_speakers", .page("{\"Result\":\"false\"}"))
-        try await session.play(try harness.ramp(seconds: 20))
-        #expect(try await session.finish(timeout: .seconds(20)) == .ended(.failed))
-        harness.hub.fault("play_web_media_selected_speakers", nil)
         try await session.play(try harness.ramp(seconds: 20))
         try await harness.wait { session.position > 9_600 }
         harness.hub.stopPlaying()
         #expect(try await session.finish(timeout: .seconds(20)) == .ended(.failed))
-        #expect(
-          harness.reported.contains("error speaker.unavailable")
-            && harness.reported.contains("error speaker.lost"))
+        #expect(harness.reported.contains("error speaker.lost"))
       }
     }
 

@@ -1,10 +1,25 @@
+import AudioCore
 import EventLoop
 import Glibc
+import HTTP
 import TestSupport
 import TestTraits
 import Testing
 
 @testable import SpeakerKit
+
+/// The events of speakers that begin and cease to play; those that another controller has caused begin with `*`.
+private final class PlayingChanges {
+  private(set) var all: [String] = []
+
+  init(_ house: House) {
+    house.events.on(.device) { [unowned self, unowned house] event in
+      guard case .device(let device, .playing) = event else { return }
+      let mark = house.events.isByController ? "*" : ""
+      all.append("\(mark)\(device.id) \(device.isPlaying ? "begins" : "ends")")
+    }
+  }
+}
 
 extension RealTimeTests {
   @Suite("The hkwhub driver on a hub")
@@ -160,6 +175,95 @@ extension RealTimeTests {
         #expect(!names.contains("playback_status"))
         try await harness.house.session.play(try harness.ramp(seconds: 5))
         try await harness.wait { harness.hub.commands.contains { $0.name == "playback_status" } }
+      }
+    }
+
+    @Test("what plays is asked for each second, only while something plays")
+    func status() throws {
+      let network = try NetworkThread()
+      let usual = HubDriver(
+        loop: EventLoop(), settings: try HubSettings(url: "http://127.0.0.1:9"), network: { network })
+      #expect(usual.statusTime == .seconds(1) && usual.pollTime == .seconds(2))
+      try HubHarness.run(set: { ($0.pollTime, $0.statusTime) = (.seconds(3600), .milliseconds(200)) }) {
+        harness in
+        func count(_ name: String) -> Int { harness.hub.commands.count { $0.name == name } }
+        let session = harness.house.session
+        try await harness.wait(0.5)
+        #expect(count("playback_status") == 0)
+        try await session.play(try harness.ramp(seconds: 30))
+        try await harness.wait { count("playback_status") >= 3 }
+        #expect(count("device_list") == 1)
+        session.stop()
+        try await harness.wait { harness.hub.mediaURL == nil }
+        try await harness.wait(0.3)
+        let asked = count("playback_status")
+        try await harness.wait(0.7)
+        #expect(count("playback_status") == asked)
+      }
+    }
+
+    @Test(
+      "roles and ids of groups are the hub's: role 21 is mono, a number that is not documented is logged")
+    func descriptions() throws {
+      var speakers = [("101", "Kitchen"), ("102", "Bedroom"), ("103", "Bath")].map {
+        Hub.Speaker($0, name: $1)
+      }
+      speakers[2].role = 7
+      for index in 0...1 { (speakers[index].group, speakers[index].groupID) = ("\"Upstairs\"", "102") }
+      try HubHarness.run(Hub(speakers)) { harness in
+        let devices = harness.house.devices
+        #expect(devices.map(\.role) == [.mono, .mono, .stereo])
+        let line = "the hub says role 7 of \"Bath\", which is not documented: shown as stereo"
+        #expect(harness.logged == [line])
+        let group = try harness.house.group("102")
+        #expect(group.name == "Upstairs" && group.devices.map(\.id) == ["102", "101"])
+        #expect(devices.map(\.groupID) == ["102", "102", "103"])
+        #expect(devices.map(\.isMaster) == [false, true, true])
+        // The group of a founder that is away keeps its id.
+        harness.hub.change { speakers in
+          (speakers[0].groupID, speakers[1].groupID, speakers[2].role) = ("999", "999", 21)
+        }
+        try await harness.wait {
+          devices.map(\.groupID) == ["999", "999", "103"] && devices[2].role == .mono
+        }
+        #expect(devices.map(\.isMaster) == [false, false, true])
+        #expect(Set(harness.reported) == ["*101 regrouped", "*102 regrouped", "*103 role"])
+        #expect(harness.logged.count == 1)
+      }
+    }
+
+    @Test("a speaker on which the hub's app plays is playing, as a change by another controller")
+    func othersPlay() throws {
+      var speakers = [Hub.Speaker("101", name: "Kitchen"), Hub.Speaker("102", name: "Bedroom")]
+      speakers[1].isPlaying = true
+      try HubHarness.run(Hub(speakers)) { harness in
+        let (kitchen, bedroom) = (harness.house.devices[0], harness.house.devices[1])
+        #expect(!kitchen.isPlaying && bedroom.isPlaying && harness.house.session.state == .stopped)
+        let changes = PlayingChanges(harness.house)
+        harness.hub.change { ($0[0].isPlaying, $0[1].isPlaying) = (true, false) }
+        try await harness.wait { changes.all.count == 2 }
+        #expect(
+          kitchen.isPlaying && !bedroom.isPlaying && changes.all.sorted() == ["*101 begins", "*102 ends"])
+      }
+    }
+
+    @Test("what this host plays is not another controller's, nor what the hub lists a moment after its end")
+    func ownPlaying() throws {
+      let noPolls: (HubDriver) -> Void = {
+        ($0.pollTime, $0.statusTime) = (.seconds(3600), .seconds(3600))
+      }
+      try HubHarness.run(set: noPolls) { harness in
+        let (kitchen, session) = (try harness.house.device("Kitchen"), harness.house.session)
+        let changes = PlayingChanges(harness.house)
+        harness.hub.change { $0[0].isPlaying = true }
+        try await session.play(try harness.ramp(seconds: 30))
+        try await harness.house.refresh()
+        session.stop()
+        try await harness.house.refresh()
+        #expect(!kitchen.isPlaying)
+        try await harness.house.refresh()
+        try await harness.wait { changes.all.count == 5 }
+        #expect(changes.all.filter { $0.contains("101") } == ["101 begins", "101 ends", "*101 begins"])
       }
     }
 

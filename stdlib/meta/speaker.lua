@@ -164,6 +164,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---source continues; `stream.url`, `stream.unsupported` (a URL that does not work here either); `speaker.range` (`start`
 ---past the end);
 ---`speaker.superseded` (a `stop`, another `play` or the leave of the last speaker while the file was opening);
+---`speaker.unavailable`, `speaker.lost` (the hub of the driver hkwhub refuses it, or is lost: nothing plays then);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param path string|string[] Path of a file in WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC or Ogg (Vorbis, Opus, FLAC), of a folder or a playlist, or a list of such paths: relative to the working folder, else to the script's folder, or `~/…`.

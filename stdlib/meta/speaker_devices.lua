@@ -23,7 +23,7 @@
 ---@field role speaker.Role The channels that the speaker renders.
 ---@field version string Version of the firmware.
 ---@field balance integer -6 (left) to 6 (right).
----@field is_playing boolean `true` if its session plays and the speaker is available.
+---@field is_playing boolean `true` if the speaker is available, and its session plays or another controller plays on it (hkwhub).
 ---@field output? string Output of the speaker in one line for people, as in `"alsa:hw:2,0 channels 3 and 4"`; nil with drivers whose speakers are elsewhere.
 ---@field channel_type integer 1 for the roles `"stereo"`, `"left"` and `"right"`, else 0.
 ---@field is_master boolean `true` if the speaker founded its group or has no group.

@@ -31,6 +31,16 @@ extension HubDriver {
     perform(
       player.start(cue.id, from: starts[cue.id] ?? 0, to: sources[cue.id]?.end, paused: paused, at: loop.now))
   }
+  /// Waits until the hub has answered the first request to play a cue.
+  /// - Throws: `speaker.unavailable` when it refuses, `speaker.lost` when it is lost; `speaker.closed`,
+  ///   `CancellationError`.
+  public func awaitStart(of cue: Cue) async throws {
+    guard player.requested?.cue == cue.id else { return }
+    let call = PendingCall<Void>()
+    starting = (cue.id, call)
+    defer { if starting?.call === call { starting = nil } }
+    try await call.result(on: loop)
+  }
   /// Keeps the priority, which the hub receives with the next medium.
   public func setPriority(_ priority: Int, of session: SessionID) { self.priority = priority }
   /// Stops the medium and keeps its position.
@@ -83,21 +93,25 @@ extension HubDriver {
       case .ended(let run, let ending):
         let failure = failure(of: run, ending)
         withdraw()
-        reports?.ended(cue: run.cue, in: 0, failure: failure)
+        if let starting, starting.cue == run.cue, let failure {
+          starting.call.settle(.failure(failure))
+        } else {
+          reports?.ended(cue: run.cue, in: 0, failure: failure)
+        }
       }
     }
+    // Another command has taken the place of what was to start.
+    if let starting, starting.cue != player.requested?.cue { starting.call.settle(.success(())) }
   }
 
   private func play(_ run: HubPlayer.Run) {
     guard let server, let link else { return }
     guard let source = sources[run.cue] else {
-      return perform(player.refused(run.number, SpeakerError(.lost, "the sound is not open any more")))
+      return refuse(run, SpeakerError(.lost, "the sound is not open any more"))
     }
     let medium = Media(source, from: run.firstFrame, format: format)
     let path: String
-    do throws(SpeakerError) { path = try server.publish(medium) } catch {
-      return perform(player.refused(run.number, error))
-    }
+    do throws(SpeakerError) { path = try server.publish(medium) } catch { return refuse(run, error) }
     media[run.number] = (medium, path)
     let url = server.url(path)
     link.request(
@@ -109,13 +123,32 @@ extension HubDriver {
       guard let self else { return }
       switch result {
       case .success:
-        player.accepted(run.number, at: loop.now)
-        withdraw(before: run.number)
+        accepted(run)
       case .failure(let error):
         // A hub that is lost plays it when it is back.
         if link.isOpen { perform(player.refused(run.number, error)) }
       }
     }
+  }
+
+  /// Ends a run that can't be requested, in a turn of its own: its caller does not wait for it yet.
+  private func refuse(_ run: HubPlayer.Run, _ error: SpeakerError) {
+    loop.next { [weak self] in
+      guard let self else { return }
+      perform(player.refused(run.number, error))
+    }
+  }
+
+  private func accepted(_ run: HubPlayer.Run) {
+    player.accepted(run.number, at: loop.now)
+    withdraw(before: run.number)
+    guard player.playing?.number == run.number else { return }
+    starting?.call.settle(.success(()))
+    for index in devices.indices where members.contains(devices[index].id) {
+      ownPlaying.insert(devices[index].id)
+      setPlaysOthers(false, index)
+    }
+    followStatus()
   }
 
   /// Ids of the members in the order of the house, as the hub reads them.

@@ -156,7 +156,28 @@ extension HubDriver {
       guard let index = devices.firstIndex(where: { $0.id == new.id }) else { continue }
       update(index, new, reports)
     }
-    for speaker in speakers { follow(speaker, reports) }
+    for speaker in speakers {
+      follow(speaker, reports)
+      followPlaying(speaker, reports)
+    }
+  }
+
+  /// Takes what a speaker plays for another controller.
+  private func followPlaying(_ speaker: HubSpeaker, _ reports: any DriverReports) {
+    guard let index = devices.firstIndex(where: { $0.id == speaker.id }) else { return }
+    if player.playing != nil, members.contains(speaker.id) {
+      ownPlaying.insert(speaker.id)
+      return setPlaysOthers(false, index)
+    }
+    // The hub may list a speaker as playing for a moment after what this host played there has ended.
+    if ownPlaying.remove(speaker.id) != nil, speaker.isPlaying { return }
+    reports.byController { setPlaysOthers(speaker.isPlaying, index) }
+  }
+
+  func setPlaysOthers(_ playsOthers: Bool, _ index: Int) {
+    guard devices[index].playsOthers != playsOthers else { return }
+    devices[index].playsOthers = playsOthers
+    reports?.deviceChanged(.playsOthers(playsOthers), of: devices[index].id)
   }
 
   private func update(_ index: Int, _ new: DeviceInfo, _ reports: any DriverReports) {
@@ -164,14 +185,15 @@ extension HubDriver {
     // A level under way is newer than the answer.
     let isSet = pendingLevels[new.id] != nil
     devices[index] = new
-    devices[index].isAvailable = old.isAvailable
+    (devices[index].isAvailable, devices[index].playsOthers) = (old.isAvailable, old.playsOthers)
     if isSet { (devices[index].volume, devices[index].isMuted) = (old.volume, old.isMuted) }
     if old.wifiSignal != new.wifiSignal { reports.deviceChanged(.wifiSignal(new.wifiSignal), of: new.id) }
     reports.byController {
       if old.name != new.name { reports.deviceChanged(.name(new.name), of: new.id) }
-      if old.groupName != new.groupName {
-        reports.deviceChanged(.group(new.groupName, rank: new.groupRank), of: new.id)
+      if old.groupName != new.groupName || old.groupID != new.groupID {
+        reports.deviceChanged(.group(new.groupName, rank: new.groupRank, id: new.groupID), of: new.id)
       }
+      if old.role != new.role { reports.deviceChanged(.role(new.role), of: new.id) }
       if !isSet, old.volume != new.volume || old.isMuted != new.isMuted {
         reports.levelsChanged([(new.id, new.volume, new.isMuted)])
       }
@@ -214,7 +236,8 @@ extension HubDriver {
         id: speaker.id, name: name(of: speaker, old?.name, besides: &names), groupName: group,
         model: speaker.model, ipAddress: speaker.address, port: speaker.port,
         macAddress: speaker.macAddress, version: speaker.version, wifiSignal: speaker.wifiSignal,
-        volume: speaker.volume)
+        volume: speaker.volume, role: role(of: speaker))
+      if group != Group.ungrouped { info.groupID = speaker.groupID }
       if let old, old.isMuted, speaker.volume == 0 { (info.volume, info.isMuted) = (old.volume, true) }
       if let old, old.groupName == group {
         info.groupRank = old.groupRank
@@ -231,6 +254,16 @@ extension HubDriver {
 
   private func place(of speaker: HubSpeaker) -> Int {
     devices.firstIndex { $0.id == speaker.id } ?? devices.count
+  }
+
+  /// Returns the role of a speaker: stereo for a number that is not documented, which is logged.
+  private func role(of speaker: HubSpeaker) -> ChannelRole {
+    if let role = speaker.role { return role }
+    if let number = speaker.roleNumber, unknownRoles.updateValue(number, forKey: speaker.id) != number {
+      log(
+        "the hub says role \(number) of \(quoted(speaker.name)), which is not documented: shown as stereo")
+    }
+    return .stereo
   }
 
   private func noteLevel(of speaker: HubSpeaker, _ name: String) {

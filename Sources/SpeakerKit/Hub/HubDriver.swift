@@ -5,10 +5,11 @@ internal import JSONText
 
 /// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays what the host serves.
 ///
-/// Levels, names and groups are the hub's. It has no events: its state is requested every 2 s, and the differences are
-/// reported as changes by another controller. It plays one medium at a time, so there is one session. A level of 0...50
-/// is the hub's own; a speaker is muted by level 0, and the level to return to is known to this process alone. Positions
-/// follow the hub's clock of whole seconds; `pause` stops the medium, and `resume` plays another one from there.
+/// Levels, names, groups and roles are the hub's. It has no events: its speakers are requested every 2 s, and what it
+/// plays every second meanwhile; the differences are reported as changes by another controller. It plays one medium at a
+/// time, so there is one session. A level of 0...50 is the hub's own; a speaker is muted by level 0, and the level to
+/// return to is known to this process alone. Positions follow the hub's clock of whole seconds; `pause` stops the medium,
+/// and `resume` plays another one from there.
 public final class HubDriver: Driver {
   /// Name in the configuration: `"hkwhub"`.
   public let name = "hkwhub"
@@ -36,6 +37,7 @@ public final class HubDriver: Driver {
   /// Serves what the hub plays; nil for inspection only.
   private(set) var server: MediaServer?
   private var pollTimer: LoopTimer?
+  private var statusTimer: LoopTimer?
 
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
@@ -55,6 +57,8 @@ public final class HubDriver: Driver {
   var complaints: Set<String> = []
   /// Speakers whose wrong level was logged.
   var wrongLevels: Set<String> = []
+  /// Speakers whose unknown role was logged, by their ids.
+  var unknownRoles: [String: Int] = [:]
 
   /// Priority with which the session plays.
   var priority = 100
@@ -66,13 +70,19 @@ public final class HubDriver: Driver {
   var cueCount = 0
   /// Start of each cue in frames.
   var starts: [Int: Int] = [:]
+  /// The cue whose first answer a caller waits for; nil for none.
+  var starting: (cue: Int, call: PendingCall<Void>)?
+  /// Speakers that play for this host, or did when the hub was asked last.
+  var ownPlaying: Set<String> = []
   /// `true` if the hub was lost when it was to stop.
   var owesStop = false
   /// The loss of the hub in words; nil while it is connected.
   public private(set) var loss: String?
 
-  /// Time between two requests of the hub's state.
+  /// Time between two requests of the hub's speakers.
   package var pollTime = Duration.seconds(2)
+  /// Time between two requests of what the hub plays, while it does: its interface advises a second.
+  package var statusTime = Duration.seconds(1)
   /// Timeout of an answer of the hub.
   package var responseTime = Duration.seconds(5)
   /// First delay before a lost hub is tried again; doubles up to 30 s.
@@ -129,6 +139,9 @@ public final class HubDriver: Driver {
       guard !isClosed else { throw House.closedError }
       devices = infos(of: speakers)
       for speaker in speakers { actives[speaker.id] = speaker.isActive }
+      for index in devices.indices {
+        devices[index].playsOthers = speakers.contains { $0.id == devices[index].id && $0.isPlaying }
+      }
       link.onOpen = { [weak self] in self?.reconnected() }
       link.onLost = { [weak self] in self?.lost($0) }
       link.onRenewed = { [weak self] in for device in self?.members ?? [] { self?.move(device, isIn: true) } }
@@ -162,7 +175,9 @@ public final class HubDriver: Driver {
 
   private func end() async {
     pollTimer?.cancel()
-    pollTimer = nil
+    statusTimer?.cancel()
+    (pollTimer, statusTimer) = (nil, nil)
+    starting?.call.settle(.failure(House.closedError))
     await link?.close()
     link = nil
     await server?.close(on: loop)
@@ -171,6 +186,7 @@ public final class HubDriver: Driver {
     (sources, media, starts, members) = ([:], [:], [:], [])
     priority = 100
     (actives, pendingMoves, pendingLevels, givenNames) = ([:], [:], [:], [:])
+    (ownPlaying, starting) = ([], nil)
     state?.unlock()
   }
 
@@ -187,7 +203,7 @@ public final class HubDriver: Driver {
     pollTimer = loop.after(pollTime, keepsAlive: false) { [weak self] in self?.poll() }
   }
 
-  /// Requests the state of the speakers, and that of the playback while something plays.
+  /// Requests the state of the speakers.
   func poll() {
     guard let link, link.isOpen else { return }
     link.request("device_list") { [weak self] result in
@@ -199,17 +215,23 @@ public final class HubDriver: Driver {
         guard link.isOpen else { return }
         complain("device_list", error.message)
       }
-      guard player.playing != nil || player.interrupted != nil else { return schedulePoll() }
-      requestStatus()
+      schedulePoll()
     }
+  }
+
+  /// Requests what the hub plays a moment later, and again until it plays nothing of this host.
+  func followStatus() {
+    statusTimer?.cancel()
+    statusTimer = loop.after(statusTime, keepsAlive: false) { [weak self] in self?.requestStatus() }
   }
 
   private func requestStatus() {
     // The playback at the time of the request is that of this run.
     let (run, interrupted) = (player.playing, player.interrupted)
+    guard run != nil || interrupted != nil else { return }
     link?.request("playback_status") { [weak self] result in
-      guard let self else { return }
-      defer { schedulePoll() }
+      guard let self, link?.isOpen == true else { return }
+      defer { followStatus() }
       guard case .success(let answer) = result else { return }
       guard let status = HubStatus(answer) else {
         return complain(
@@ -239,15 +261,18 @@ public final class HubDriver: Driver {
 
   private func lost(_ error: SpeakerError) {
     player.lost(at: loop.now)
+    // Its caller is told: nothing plays later that has failed.
+    starting?.call.settle(.failure(error))
     pendingMoves = [:]
     pollTimer?.cancel()
+    statusTimer?.cancel()
     if loss == nil { log(error.message) }
     loss = error.message
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices { setAvailable(false, index) }
   }
 
-  /// Restores the members and the requested levels on a hub that is back; the next poll restores what it plays.
+  /// Restores the members, the requested levels and what plays on a hub that is back.
   private func reconnected() {
     if loss != nil { log("the hub is connected again") }
     loss = nil
@@ -255,5 +280,6 @@ public final class HubDriver: Driver {
     owesStop = false
     for device in pendingLevels.keys.sorted() { sendLevel(of: device) }
     poll()
+    requestStatus()
   }
 }

@@ -70,6 +70,8 @@ struct HubPlayer {
 
   /// The run that the hub plays, as far as it has said; nil when it plays nothing of ours.
   var playing: Run? { if case .playing(let run, _, _, _) = phase { run } else { nil } }
+  /// The run that the hub is to play, and has not answered; nil for none.
+  var requested: Run? { if case .requested(let run) = phase { run } else { nil } }
   /// The run that was not heard to its end when the hub was lost; nil for none.
   var interrupted: Run? { if case .interrupted(let run, _) = phase { run } else { nil } }
 

@@ -7,6 +7,8 @@ struct HubSpeaker: Equatable {
   let id: String
   let name: String
   let groupName: String
+  /// Id of the group; nil without one.
+  let groupID: String?
   let model: String
   let address: String
   let port: Int
@@ -18,6 +20,10 @@ struct HubSpeaker: Equatable {
   let statedVolume: Int
   /// `true` if the speaker is in the hub's session.
   let isActive: Bool
+  /// `true` if the speaker plays, whoever has started that.
+  let isPlaying: Bool
+  /// Number of the role; nil where the hub does not say it.
+  let roleNumber: Int?
 
   /// Highest number of speakers of a hub that are read.
   private static let most = 256
@@ -31,6 +37,7 @@ struct HubSpeaker: Equatable {
     self.id = id
     name = [text("DeviceName"), text("ModelName"), id].first { !$0.isEmpty } ?? id
     groupName = text("GroupName")
+    groupID = [text("GroupID")].first { !$0.isEmpty && $0 != "0" }
     model = text("ModelName")
     address = text("IPAddress")
     port = min(max(json["Port"]?.looseInt ?? 0, 0), 65_535)
@@ -39,10 +46,17 @@ struct HubSpeaker: Equatable {
     wifiSignal = (json["WifiSignalStrength"]?.looseInt).map { min(max($0, -100), 0) }
     statedVolume = json["Volume"]?.looseInt ?? 0
     isActive = json["Active"]?.looseBool ?? false
+    isPlaying = json["IsPlaying"]?.looseBool ?? false
+    roleNumber = json["Role"]?.looseInt
   }
 
   /// Level of the house, 0...50; one out of range counts as its bound.
   var volume: Int { min(max(statedVolume, 0), House.maximumVolume) }
+
+  /// Number of the only role that the hub's interface documents: `EMono`.
+  private static let monoNumber = 21
+  /// Role of the speaker; nil where its number is not documented.
+  var role: ChannelRole? { roleNumber == Self.monoNumber ? .mono : nil }
 
   /// Reads the answer to `device_list`: speakers with ids of their own; nil when it has another form.
   static func list(_ json: JSON) -> [HubSpeaker]? {

@@ -44,7 +44,7 @@ public final class Device {
   public var groupName: String { info.groupName }
   /// Group of the speaker, nil when it is in none.
   public var group: Group? { house?.groups.first { $0.name == groupName } }
-  /// Id of the speaker's group, which is the id of the group's founder; its own id when it is in none.
+  /// Id of the speaker's group, which is that of the group's founder; its own id when it is in none.
   public var groupID: String { group?.id ?? id }
   /// Maker's name of the model.
   public var model: String { info.model }
@@ -72,9 +72,10 @@ public final class Device {
   public var output: String? { info.output }
   /// `true` if the speaker is in a session.
   public var isActive: Bool { session != nil }
-  /// `true` if the speaker is in a session that plays now, or plays one over it, and can be reached.
+  /// `true` if the speaker can be reached, and is in a session that plays now, plays one over it, or plays what another
+  /// controller has started.
   public var isPlaying: Bool {
-    (session?.isRunning == true || overlay?.session.isRunning == true) && isAvailable
+    (session?.isRunning == true || overlay?.session.isRunning == true || info.playsOthers) && isAvailable
   }
   /// Level at which the speaker plays a session: its own, or that of the session over it; nil while it is muted.
   public func level(in session: Session) -> Int? {

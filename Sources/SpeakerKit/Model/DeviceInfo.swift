@@ -11,6 +11,8 @@ public struct DeviceInfo: Sendable, Equatable {
   /// Rank among the members of a group: a speaker that joined earlier has the lower number. Of equal ones the
   /// first in the house counts as earlier.
   public var groupRank = 0
+  /// Id of the group, which is the id of its founder, where the speakers themselves keep it; nil where the ranks decide.
+  public var groupID: String?
   /// Maker's name of the model.
   public var model: String
   /// Dotted IPv4 address, or the driver's equivalent.
@@ -33,6 +35,8 @@ public struct DeviceInfo: Sendable, Equatable {
   public var balance: Int
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool
+  /// `true` if the speaker plays what another controller has started.
+  public var playsOthers = false
   /// Output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has none of its own.
   public var output: String?
 

@@ -85,10 +85,13 @@ public enum DeviceEdit: Sendable, Equatable {
 public enum DeviceChange: Sendable, Equatable {
   /// The name.
   case name(String)
-  /// The group; `rank` orders members by the time at which they joined it, see `DeviceInfo.groupRank`.
-  case group(String, rank: Int)
+  /// The group; `rank` orders members by the time at which they joined it, see `DeviceInfo.groupRank`; `id` is
+  /// `DeviceInfo.groupID`.
+  case group(String, rank: Int, id: String? = nil)
   /// The received signal strength in dBm, -100...0; nil for an unknown one.
   case wifiSignal(Int?)
+  /// `true` if the speaker plays what another controller has started.
+  case playsOthers(Bool)
   /// The availability: `true` if the speaker can be reached again.
   case available(Bool)
   /// The channels that the speaker renders.
@@ -164,6 +167,9 @@ public protocol Driver: AnyObject {
   /// Starts a cue in a session, in place of the one that it rendered.
   /// - Parameter paused: `true` if the cue remains paused until `resume`.
   func start(_ cue: Cue, in session: SessionID, paused: Bool)
+  /// Waits until a cue that was started is accepted by what plays it, or another command has taken its place.
+  /// - Throws: the reason why it will not be heard, of which there is no report then; `CancellationError`.
+  func awaitStart(of cue: Cue) async throws
   /// Announces the priority of a session before its next cue starts (initially 100).
   func setPriority(_ priority: Int, of session: SessionID)
   /// Pauses a session; it keeps its cue and position.
@@ -206,6 +212,8 @@ extension Driver {
   public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.
   public func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String) {}
+  /// Returns at once: a cue that was loaded is heard.
+  public func awaitStart(of cue: Cue) async throws {}
   /// Does nothing: the house alone ranks sessions.
   public func setPriority(_ priority: Int, of session: SessionID) {}
   /// Does nothing: for drivers without capability `gain`.

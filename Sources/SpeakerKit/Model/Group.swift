@@ -7,11 +7,11 @@ public struct Group {
   /// The group name of a speaker that is in no group.
   public static let ungrouped = "harman"
 
-  /// Id of the group's founder: of its members, the one that has been in it longest.
+  /// Id of the group's founder: as the speakers keep it, else of the member that has been in it longest.
   public let id: String
   /// Group name that all members share.
   public let name: String
-  /// Members, the founder first, then in the order in which they joined.
+  /// Members, the founder first where it is one of them, then in the order in which they joined.
   public let devices: [Device]
 
   /// `true` if all members are in a session.
@@ -77,8 +77,16 @@ public struct Group {
       members[device.groupName, default: []].append((place, device))
     }
     return members.values
-      .map { $0.sorted { ($0.device.info.groupRank, $0.place) < ($1.device.info.groupRank, $1.place) } }
+      .map { $0.sorted { rank($0.device, at: $0.place) < rank($1.device, at: $1.place) } }
       .sorted { $0[0].place < $1[0].place }
-      .map { Group(id: $0[0].device.id, name: $0[0].device.groupName, devices: $0.map(\.device)) }
+      .map { members in
+        let first = members[0].device
+        return Group(
+          id: first.info.groupID ?? first.id, name: first.groupName, devices: members.map(\.device))
+      }
+  }
+
+  private static func rank(_ device: Device, at place: Int) -> (Int, Int, Int) {
+    (device.info.groupID == device.id ? 0 : 1, device.info.groupRank, place)
   }
 }

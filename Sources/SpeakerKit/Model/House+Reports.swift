@@ -63,8 +63,8 @@ extension House: DriverReports {
     case .name(let name):
       device.info.name = name
       events.emit(.device(device, .renamed))
-    case .group(let name, let rank):
-      regroup(device, name, rank)
+    case .group(let name, let rank, let id):
+      regroup(device, name, rank, id)
     case .role(let role):
       device.info.role = role
       events.emit(.device(device, .role))
@@ -75,6 +75,9 @@ extension House: DriverReports {
       guard device.info.wifiSignal != signal else { return }
       device.info.wifiSignal = signal
       events.emit(.device(device, .wifi))
+    case .playsOthers(let playsOthers):
+      device.info.playsOthers = playsOthers
+      reportPlaying()
     case .available(let isAvailable):
       guard device.info.isAvailable != isAvailable else { return }
       device.info.isAvailable = isAvailable
@@ -113,11 +116,10 @@ extension House: DriverReports {
 
   /// Changes a speaker's group; emits `regrouped` for it, and for those whose group has another id now that
   /// its founder has left.
-  private func regroup(_ device: Device, _ name: String, _ rank: Int) {
+  private func regroup(_ device: Device, _ name: String, _ rank: Int, _ id: String?) {
     let before = groupIDs
     device.leavesGroup = device.groupName
-    device.info.groupName = name
-    device.info.groupRank = rank
+    (device.info.groupName, device.info.groupRank, device.info.groupID) = (name, rank, id)
     let after = groupIDs
     events.emit(.device(device, .regrouped))
     device.leavesGroup = nil

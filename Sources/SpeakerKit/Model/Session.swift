@@ -123,7 +123,7 @@ public final class Session {
   ///   - priority: the session's from now on.
   /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
   ///   after which the current source continues; `speaker.superseded`, `speaker.range`, `speaker.closed`,
-  ///   `CancellationError`.
+  ///   `CancellationError`; the refusal of a driver that plays elsewhere, after which nothing plays.
   public func play(
     _ path: String, title: String? = nil, start seconds: Double = 0, loops: Bool = false,
     priority: Int? = nil
@@ -246,6 +246,12 @@ public final class Session {
     }
     perform(actions)
     applyTurns()
+    do { try await driver.awaitStart(of: cue) } catch {
+      perform(machine.refused(cue: cue.id, error is CancellationError ? .stopped : .failed))
+      throw error
+    }
+    _ = try openHouse()
+    try machine.check(ticket, source)
   }
 
   /// Pauses the session; it keeps its position. Does nothing when it does not play.

@@ -105,6 +105,11 @@ struct SessionMachine {
     return [.reportFailure(failure)] + end(.failed)
   }
 
+  /// Ends the source of `cue`, which will not be heard, for a reason that its caller receives.
+  mutating func refused(cue: Int, _ reason: EndReason) -> [Action] {
+    current?.cue.id == cue ? end(reason) : []
+  }
+
   private mutating func end(_ reason: EndReason) -> [Action] {
     guard let source = current?.source else { return [] }
     current = nil

@@ -20,15 +20,21 @@ public final class Hub: Sendable {
     public var isActive = false
     /// Received signal strength in dBm.
     public var wifiSignal = -47
+    /// The number of its role; 21 is mono.
+    public var role = 21
+    /// The id of its group.
+    public var groupID = "3431724438"
+    /// `true` if it plays what another controller has started.
+    public var isPlaying = false
 
     /// A speaker with a name in quotes, in no group.
     public init(_ id: String, name: String) { (self.id, self.name) = (id, "\"\(name)\"") }
 
-    var json: String {
+    func json(isHeard: Bool) -> String {
       """
-      {"GroupName":\(group),"Role":21,"MacAddress":"b0:38:29:1b:36:1f","WifiSignalStrength":\(wifiSignal),\
+      {"GroupName":\(group),"Role":\(role),"MacAddress":"b0:38:29:1b:36:1f","WifiSignalStrength":\(wifiSignal),\
       "Port":44055,"Active":\(isActive),"DeviceName":\(name),"Version":"0.1.6.2","ModelName":"Omni Adapt",\
-      "IPAddress":"192.0.2.40","GroupID":"3431724438","Volume":\(volume),"IsPlaying":false,"DeviceID":"\(id)"}
+      "IPAddress":"192.0.2.40","GroupID":"\(groupID)","Volume":\(volume),"IsPlaying":\(isPlaying || isHeard && isActive),"DeviceID":"\(id)"}
       """
     }
   }
@@ -160,7 +166,9 @@ public final class Hub: Sendable {
       state.withLock { state in _ = state.sessions.remove(command.parameters["SessionToken"] ?? "") }
       return Self.done
     case "device_list":
-      return json("{\"DeviceList\":[\(speakers.map(\.json).joined(separator: ","))]}")
+      let isHeard = state.withLock { $0.playback?.elapsed != nil }
+      let list = speakers.map { $0.json(isHeard: isHeard) }
+      return json("{\"DeviceList\":[\(list.joined(separator: ","))]}")
     case "add_device_to_session": return change(command) { $0.isActive = true }
     case "remove_device_from_session": return change(command) { $0.isActive = false }
     case "set_volume_device":
