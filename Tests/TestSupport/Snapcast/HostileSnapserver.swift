@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 
 /// A server on loopback that accepts connections as a snapserver's control does, and misbehaves. Ends with the object.
@@ -33,14 +34,17 @@ public final class HostileSnapserver {
 
   /// Port of the control.
   public var port: Int { listener.port }
+  /// The requests so far, a line each.
+  public var requests: [String] { log.withLock { $0 } }
   private let listener: LoopbackListener
+  private let log = Lock<[String]>([])
   private var thread: TestThread?
 
   /// Listens.
   public init(_ behaviour: Behaviour) throws {
     let listener = try LoopbackListener(blocks: true)
     self.listener = listener
-    thread = try TestThread { Self.run(listener, behaviour) }
+    thread = try TestThread { [log] in Self.run(listener, behaviour, log) }
   }
 
   deinit {
@@ -48,17 +52,19 @@ public final class HostileSnapserver {
     thread?.join()
   }
 
-  private static func run(_ listener: LoopbackListener, _ behaviour: Behaviour) {
+  private static func run(_ listener: LoopbackListener, _ behaviour: Behaviour, _ log: Lock<[String]>) {
     var left = behaviour
     while let connection = listener.accept() {
       // A script continues with the next connection; each other behaviour begins anew.
       if case .script = behaviour {} else { left = behaviour }
-      serve(connection, listener.descriptor, &left)
+      serve(connection, listener.descriptor, &left, log)
       close(connection)
     }
   }
 
-  private static func serve(_ connection: CInt, _ door: CInt, _ behaviour: inout Behaviour) {
+  private static func serve(
+    _ connection: CInt, _ door: CInt, _ behaviour: inout Behaviour, _ log: Lock<[String]>
+  ) {
     var input: [UInt8] = []
     while true {
       var requests = [
@@ -74,6 +80,7 @@ public final class HostileSnapserver {
       while let end = input.firstIndex(of: 10) {
         let line = String(decoding: input[..<end], as: UTF8.self)
         input.removeFirst(end + 1)
+        log.withLock { $0.append(line) }
         let digits = line.drop { !$0.isNumber }.dropFirst(3).drop { !$0.isNumber }.prefix { $0.isNumber }
         guard answer(&behaviour, line, String(digits), connection) else { return }
       }

@@ -1,0 +1,98 @@
+import EventLoop
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import SpeakerKit
+
+extension RealTimeTests {
+  @Suite("The level of a snapclient that its server has forgotten, or whose group is muted")
+  struct SnapcastReturnTests {
+    /// A level as a server reports it.
+    struct Level: Sendable {
+      let percent: Int
+      let isMuted: Bool
+      init(_ percent: Int, muted: Bool = false) { (self.percent, isMuted) = (percent, muted) }
+      var json: String { "{\"percent\":\(percent),\"muted\":\(isMuted)}" }
+    }
+
+    /// Returns the answer to a request for the state, with one client.
+    private static func state(_ level: Level, isConnected: Bool = true) -> HostileSnapserver.Action {
+      .line(
+        """
+        {"jsonrpc":"2.0","id":%,"result":{"server":{"groups":[{"id":"g","name":"","muted":false,\
+        "stream_id":"p-idle","clients":[{"id":"a","connected":\(isConnected),"host":{"name":"host"},\
+        "config":{"name":"A","volume":\(level.json)}}]}],\
+        "streams":[{"id":"p-1","uri":{"scheme":"pipe","path":"/nowhere"}},\
+        {"id":"p-idle","uri":{"scheme":"pipe","path":"/nowhere"}}]}}}
+        """)
+    }
+
+    @Test(
+      "what differs is restored: the mute, the volume, or both; a volume out of range is never written back",
+      arguments: [
+        (Level(80, muted: true), Level(80), #""volume":{"percent":80,"muted":true}"#),
+        (Level(80), Level(80, muted: true), #""volume":{"percent":80,"muted":false}"#),
+        (Level(80), Level(100), #""volume":{"percent":80,"muted":false}"#),
+        (Level(65531), Level(100), #""volume":{"muted":false}"#),
+      ])
+    func restores(before: Level, forgotten: Level, request: String) throws {
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [Self.state(before)]), ("Server.GetStatus", [.hangUp]),
+          ("Server.GetStatus", [Self.state(forgotten)]),
+          (
+            "Client.SetVolume",
+            [.pause(50), .line(#"{"jsonrpc":"2.0","id":%,"result":{"volume":\#(before.json)}}"#)]
+          ),
+        ]))
+      let loop = EventLoop()
+      var settings = SnapcastSettings()
+      (settings.port, settings.streams) = (server.port, "p-")
+      let driver = SnapcastDriver(loop: loop, settings: settings)
+      let house = House(loop: loop, driver: driver)
+      try loop.finish(
+        {
+          try await house.open(addAll: false)
+          let device = house.devices[0]
+          let volume = device.volume
+          var levels: [String] = []
+          house.events.on(.volume) {
+            if case .volume(_, let volume, let muted, _, _) = $0 { levels.append("\(volume) \(muted)") }
+          }
+          try? await driver.refresh(nil)
+          for _ in 0..<1000 where !server.requests.contains(where: { $0.contains("Client.SetVolume") }) {
+            try await loop.sleep(for: .milliseconds(10))
+          }
+          for _ in 0..<1000 where driver.pendingChangeCount > 0 {
+            try await loop.sleep(for: .milliseconds(10))
+          }
+          let sent = server.requests.filter { $0.contains("Client.SetVolume") }
+            .map { $0.split(separator: " ").joined() }
+          #expect(sent.count == 1 && sent.allSatisfy { $0.contains(request) }, "\(sent)")
+          #expect(device.isAvailable && device.volume == volume && device.isMuted == before.isMuted)
+          #expect(levels.isEmpty, "\(levels)")
+        }, last: { await house.close() })
+    }
+
+    @Test("a speaker that is unmuted in a group that another controller has muted leaves the others muted")
+    func mutedGroup() throws {
+      try SnapcastHarness.run { harness in
+        let (kitchen, bedroom) = (try harness.device("kitchen"), try harness.device("bedroom"))
+        try await kitchen.setGroup("Downstairs")
+        try await bedroom.setGroup("Downstairs")
+        let controller = try harness.controller()
+        let group = try controller.group(of: "kitchen")
+        #expect(try controller.group(of: "bedroom") == group)
+        try controller.request("Group.SetMute", "{\"id\":\"\(group)\",\"mute\":true}")
+        try await harness.wait { kitchen.isMuted && bedroom.isMuted }
+        try kitchen.unmute()
+        try await harness.wait { !kitchen.isMuted && harness.driver.pendingChangeCount == 0 }
+        try await harness.wait(0.2)
+        #expect(bedroom.isMuted && !kitchen.isMuted)
+        try bedroom.unmute()
+        try await harness.wait { !bedroom.isMuted }
+      }
+    }
+  }
+}
