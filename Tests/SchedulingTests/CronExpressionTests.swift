@@ -78,6 +78,35 @@ struct CronExpressionTests {
         == ["2026-10-25 02:30 +120", "2026-10-25 02:30 +60", "2026-10-25 03:30 +60"])
   }
 
+  @Test(
+    "a step may be as long as its field, and a range of one number is a range",
+    arguments: [
+      ("*/59 5 * * *", "2026-01-01 05:00", "2026-01-01 05:59"),
+      ("0 */23 * * *", "2026-01-01 00:00", "2026-01-01 23:00"),
+      ("0 0 */31 * *", "2026-01-01 00:00", "2026-02-01 00:00"),
+      ("0 0 1 */12 *", "2026-01-01 00:00", "2027-01-01 00:00"),
+      ("0 0 * * */7", "2026-01-04 00:00", "2026-01-11 00:00"),
+      ("5-5 0 * * *", "2026-01-01 00:05", "2026-01-02 00:05"),
+      ("59-59/59 23-23 * * *", "2026-01-01 23:59", "2026-01-02 23:59"),
+      // A leap day that is a Sunday comes once in 28 years.
+      ("0 0 29 2 */7", "2032-02-29 00:00", "2060-02-29 00:00"),
+      ("*/60 0 29 2 */7", "", ""), ("*/30 0 29 2 */7", "2032-02-29 00:00", "2032-02-29 00:30"),
+    ])
+  func longSteps(_ text: String, _ first: String, _ second: String) throws {
+    guard !first.isEmpty else {
+      #expect(throws: ScheduleError.self) { try CronExpression(parsing: text) }
+      return
+    }
+    #expect(
+      try next(2, text, after: "2025-12-31 23:59", in: zone("UTC")) == ["\(first) +0", "\(second) +0"])
+  }
+
+  @Test("the clock's own minutes are found too when they come after 28 years")
+  func rare() throws {
+    let due = try next(1, "*/30 0 29 2 */7", after: "2032-03-01 00:00", in: zone("UTC"))
+    #expect(due == ["2060-02-29 00:00 +0"])
+  }
+
   @Test("@reboot has no time, and blanks don't matter")
   func odd() throws {
     #expect(
