@@ -79,6 +79,21 @@ struct FetchTests {
     try eventually("the connection has ended") { station.openConnections == 0 }
   }
 
+  @Test(
+    "the limit is exact, with a stated length and without; a compressed body counts as decoded alone",
+    arguments: [0, 1, 64])
+  func exactLimit(excess: Int) throws {
+    let text = String(repeating: "x", count: 1000 + excess)
+    station.answer("/stated", with: .page(text))
+    station.answer("/chunked", with: .page(text).chunked(100))
+    for path in ["/stated", "/chunked"] {
+      #expect(kind(try fetch(path, limit: 1000)) == (excess == 0 ? nil : .tooLarge), "\(path) \(excess)")
+    }
+    // Packed, it is longer than unpacked.
+    station.answer("/packed", with: .page("hello").gzipped())
+    #expect(try fetch("/packed", limit: 5).get().1.count == 5)
+  }
+
   @Test("an error of the transfer is thrown")
   func failure() throws {
     station.answer("/a", with: .page("hello").claiming(9))

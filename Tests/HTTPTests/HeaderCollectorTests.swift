@@ -110,6 +110,27 @@ struct HeaderCollectorTests {
     #expect(fault(redirects) == nil)
   }
 
+  @Test(
+    "a head of exactly the limit is accepted, a byte or more above it is refused", arguments: [0, 1, 2, 64])
+  func exactSize(excess: Int) {
+    let ok = "HTTP/1.1 200 OK"
+    // Each line counts with its end, and so does the empty one behind them.
+    let lines = Array(repeating: "X: " + String(repeating: "x", count: 8000 - 5), count: 8)
+    let rest = 64 * 1024 - (ok.utf8.count + 2) - 8 * 8000 - 2
+    let last = "Y: " + String(repeating: "y", count: rest - 5 + excess)
+    #expect(fault([ok] + lines + [last, ""]) == (excess == 0 ? nil : .tooLarge("more than 65536 bytes")))
+  }
+
+  @Test("a redirect without an address is an answer, and a field without a name is none")
+  func odd() throws {
+    var collector = HeaderCollector()
+    let heads = try collect(
+      ["HTTP/1.1  302 Found", "Location: ", ": nameless", ":", "X: 1", ""], into: &collector)
+    let head = try #require(heads.first)
+    #expect(head.status == 302 && !head.isRedirect)
+    #expect(head.headers.fields.map(\.name) == ["Location", "X"])
+  }
+
   @Test("a content type is split from its parameters")
   func mediaTypes() throws {
     let type = try #require(MediaType("Audio/MPEG ; Charset=\"utf-8; x\"; rate=44100;broken"))
