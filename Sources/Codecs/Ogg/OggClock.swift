@@ -104,8 +104,8 @@ public struct OggClock: Sendable {
     }
   }
 
-  /// Source: RFC 6716 §3.1, §3.2.
-  private static func opusSamples(_ packet: [UInt8]) -> Int {
+  /// Returns the number of PCM frames of a packet of Opus, from its first bytes. Source: RFC 6716 §3.1, §3.2.
+  static func opusSamples(_ packet: [UInt8]) -> Int {
     guard let first = packet.first else { return 0 }
     let configuration = Int(first >> 3)
     let frame: Int
@@ -122,7 +122,7 @@ public struct OggClock: Sendable {
     }
   }
 
-  /// Source: RFC 9639 §9.1.
+  /// Returns the number of PCM frames of a frame of FLAC, from its first bytes. Source: RFC 9639 §9.1.
   static func flacSamples(_ packet: [UInt8]) -> Int {
     guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
     let code = Int(packet[2] >> 4)
