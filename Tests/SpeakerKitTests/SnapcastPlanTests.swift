@@ -75,7 +75,7 @@ struct SnapcastPlanTests {
     arguments: [
       ("00:17:53:00:00:01", "", "vm", "vm"), ("00:17:53:00:00:01#2", "", "vm", "vm"),
       ("02:42:ac:11:00:02", "", "vm", "vm"), ("kitchen", "", "vm", "kitchen"),
-      ("kitchen#2", "", "vm", "kitchen#2"), ("kitchen", "Kitchen", "vm", "Kitchen"),
+      ("kitchen#2", "", "vm", "kitchen"), ("kitchen", "Kitchen", "vm", "Kitchen"),
       ("00:17:53:00:00:01", "", "", "00:17:53:00:00:01"),
     ])
   func givenNames(id: String, name: String, host: String, expected: String) throws {

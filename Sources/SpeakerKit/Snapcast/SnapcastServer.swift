@@ -153,13 +153,14 @@ struct SnapcastClient: Equatable {
     [name, configuredID, hostName, id].map(NameRule.fitted).first { !$0.isEmpty } ?? id
   }
 
-  /// Id as `--hostID` says it; empty for that of a client without one, which is the address of its network card.
+  /// Id as `--hostID` says it, without the number of `--instance`; empty for that of a client without one, which is the
+  /// address of its network card.
   private var configuredID: String {
     // A further client of the machine has its number behind the id: `#2`.
     let own = id.prefix { $0 != "#" }
     let pairs = own.split(separator: ":", omittingEmptySubsequences: false)
     let isAddress = pairs.count == 6 && pairs.allSatisfy { $0.count == 2 && $0.allSatisfy(\.isHexDigit) }
-    return isAddress || own == macAddress ? "" : id
+    return isAddress || own == macAddress ? "" : String(own)
   }
 
   /// Level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its bound.
