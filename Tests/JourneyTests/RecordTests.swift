@@ -310,6 +310,10 @@ struct RecordTests {
     let bad = try home.run("recordings", "verify", "a.mp3", "none.mp3")
     #expect(bad.status == 1 && bad.lines.count == 4, "\(bad)")
     #expect(bad.lines[1] == "      7 bytes are neither frames nor a tag" && bad.lines[2].hasPrefix("bad   "))
+    #expect(
+      bad.lines[3]
+        == "      there is no file \(home.path("none.mp3")) (record.read); 'roomtone recordings' lists those that are known"
+    )
     let json = try home.run("recordings", "verify", "--json")
     #expect(
       json.status == 1 && json.output.contains("\"good\": false") && json.output.contains("\"junk_bytes\": 7")

@@ -32,13 +32,29 @@ public struct RecordingLibrary {
 
   /// Walks all frames of the recording at `path`, or decodes what has no frames to be walked, and compares it with its
   /// row.
-  /// - Throws: `record.write` when it can't be read.
+  /// - Throws: `record.read` when it is not there, or can't be read.
   public func verify(_ path: String) throws -> RecordingVerdict {
     let entry = try catalogue.entry(path: path) ?? entry(part: path)
     let isOpen = entry?.part.map(PartFile.isHeld) ?? false
     let file = isOpen ? entry?.part ?? path : path
+    if access(file, R_OK) != 0 { throw Self.unreadable(file, errno, isKnown: entry != nil) }
     return RecordingVerdict(
       file, try RecordedSound.check(file, codec: entry?.codec), entry: entry, isOpen: isOpen)
+  }
+
+  private static func unreadable(_ path: String, _ number: Int32, isKnown: Bool) -> RecordError {
+    let (name, path) = (path.onOneLine, ErrorFact("path", .string(path)))
+    guard number == ENOENT || number == ENOTDIR else {
+      return RecordError(
+        .read, "can't read \(name): \(SystemError(number).text)",
+        hint: "verify it as a user who may read it", facts: [path])
+    }
+    return RecordError(
+      .read, "there is no file \(name)" + (isKnown ? ", which the catalogue has" : ""),
+      hint: isKnown
+        ? "mount its disk, or have 'roomtone recordings repair' forget it"
+        : "'roomtone recordings' lists those that are known",
+      facts: [path])
   }
 
   private func entry(part: String) throws -> RecordingEntry? {

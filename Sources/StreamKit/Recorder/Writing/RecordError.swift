@@ -10,6 +10,8 @@ public enum RecordErrorKind: String, FailureKind {
   case diskFull = "record.disk_full"
   /// The system refuses to create, write, rename or read a file.
   case write = "record.write"
+  /// The file of a recording is not there, or can't be read.
+  case read = "record.read"
   /// The file exists, and nothing can be appended to it.
   case exists = "record.exists"
 }
