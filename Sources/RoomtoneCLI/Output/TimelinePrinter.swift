@@ -25,7 +25,7 @@ final class TimelinePrinter {
     if case .summary = entry.event {
       if !isInSummary { Terminal.print("Summary") }
       isInSummary = true
-      return Terminal.print("  \(entry.text)")
+      return Terminal.print("  \(entry.text.onOneLine)")
     }
     let local = entry.time.local
     if local.date != date {
@@ -33,9 +33,15 @@ final class TimelinePrinter {
       let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
       Terminal.print("\(days[local.date.weekday]) \(local.date)")
     }
-    let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
-    Terminal.print("\(Timestamp.clock(local.time.seconds))  \(room)  \(entry.text)")
-    if let why = why(entry) { Terminal.print(String(repeating: " ", count: 36) + "↳ \(why)") }
+    let name = entry.room.onOneLine
+    let room = name + String(repeating: " ", count: max(0, 22 - name.count))
+    Terminal.print("\(Timestamp.clock(local.time.seconds))  \(room)  \(Self.text(entry))")
+    if let why = why(entry) { Terminal.print(String(repeating: " ", count: 36) + "↳ \(why.onOneLine)") }
+  }
+
+  /// Returns the text of an entry on one line. What a script prints is as it is, as in a run.
+  private static func text(_ entry: TimelineEntry) -> String {
+    if case .print = entry.event { entry.text } else { entry.text.onOneLine }
   }
 
   /// Returns the chain of causes of an entry; nil for none, or none that is to be printed.
@@ -56,7 +62,7 @@ final class TimelinePrinter {
       guard stat("\(folder)/\(name)", &info) == 0 else { continue }
       // 48 kHz, two channels, 16 bit, behind a header.
       let tenths = max(0, Int(info.st_size) - 44) * 10 / 192_000
-      Terminal.print("  \(name)  \(tenths / 10).\(tenths % 10) s")
+      Terminal.print("  \(name.onOneLine)  \(tenths / 10).\(tenths % 10) s")
     }
   }
 }
