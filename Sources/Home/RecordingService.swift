@@ -23,7 +23,7 @@ public final class RecordingService {
 
   /// Reports what has become of a recording.
   /// - Parameter origin: the cause of its beginning.
-  fileprivate func report(_ report: RecordingReport, _ origin: Cause?) {
+  func report(_ report: RecordingReport, _ origin: Cause?) {
     guard let changes else { return onReport(report) }
     let cause = changes.current ?? origin
     changes.delivering(cause) { onReport(report) }
@@ -67,8 +67,18 @@ public final class RecordingService {
     begun?.reportBeginning()
   }
 
+  /// Returns the latest recording of the catalogue whose file is at `path`, or whose path ends with it; nil for none.
+  /// - Throws: `record.write`, the error of the catalogue.
+  public func entry(_ path: String) async throws -> RecordingEntry? {
+    guard recorder.settings.catalogue != nil, !path.isEmpty else { return nil }
+    return try await recorder.withLibrary { library in
+      let entries = try library.list()
+      return entries.first { $0.path == path } ?? entries.first { $0.path.hasSuffix("/" + path) }
+    }
+  }
+
   /// The path below the folder of recordings; the whole path for one elsewhere.
-  fileprivate func shownPath(_ path: String) -> String {
+  public func shownPath(_ path: String) -> String {
     var rest = path[...]
     for start in [recorder.settings.root, recorder.settings.folder] {
       if let start, !start.isEmpty, rest.hasPrefix(start) { rest = rest.dropFirst(start.count) }

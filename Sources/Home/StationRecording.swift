@@ -25,7 +25,9 @@ public final class StationRecording {
   private let station: NamedStations.Station
   private let options: RecordingOptions
   private let streams: StreamService
-  private let recorder: Recorder
+  private let recordings: RecordingService
+  /// The cause of the recording.
+  private let cause: Cause?
   /// The stream of the last attempt.
   private var stream: HouseStream?
   private var loop: EventLoop { streams.loop }
@@ -36,12 +38,13 @@ public final class StationRecording {
   private static let longestRetryAfter = Duration.seconds(3600)
 
   /// Creates a recording that has not begun.
+  /// - Parameter cause: the cause of the recording among the changes of the house.
   public init(
     of station: NamedStations.Station, _ options: RecordingOptions, streams: StreamService,
-    recordings: RecordingService
+    recordings: RecordingService, cause: Cause? = nil
   ) {
     (self.station, self.options, self.streams) = (station, options, streams)
-    recorder = recordings.recorder
+    (self.recordings, self.cause) = (recordings, cause)
   }
 
   /// Begins to record.
@@ -66,10 +69,11 @@ public final class StationRecording {
       case .stream, .suspension: break
       }
     }
-    let recording = try await stream.stream.record(options, by: recorder) { recording in
+    let recording = try await stream.stream.record(options, by: recordings.recorder) { recording in
       self.recording = recording
       recording.onEvent = { [weak self] event in self?.receive(event) }
     }
+    recordings.report(.began(path: recordings.shownPath(recording.paths.first ?? recording.path)), cause)
     hasSound = true
     for error in early { onEvent(.failed(error)) }
     return (stream.stream, recording)
@@ -109,8 +113,14 @@ public final class StationRecording {
   private func receive(_ event: RecordingEvent) {
     switch event {
     // A recording that does not continue has its error thrown at the end.
-    case .stopped(let error): if recording?.state == .waiting { onEvent(.waiting(error)) }
-    case .track, .continued, .finished: break
+    case .stopped(let error):
+      if let path = recording?.path, !path.isEmpty {
+        recordings.report(.failed(path: recordings.shownPath(path), error), cause)
+      }
+      if recording?.state == .waiting { onEvent(.waiting(error)) }
+    case .finished(let path, let seconds, _):
+      recordings.report(.finished(path: recordings.shownPath(path), seconds: seconds), cause)
+    case .track, .continued: break
     }
   }
 }

@@ -2,6 +2,7 @@ internal import AudioCore
 public import EventLoop
 public import Scheduling
 public import SpeakerKit
+public import StreamKit
 
 /// The failure of a question.
 public typealias WhyError = Failure<WhyErrorKind>
@@ -64,6 +65,20 @@ public struct Why {
       : "one of " + near.map { "\"\($0)\"" }.joined(separator: ", ")
     throw WhyError(
       .unknown, "nothing is known about \"\(thing.prefix(100).description.onOneLine)\"", hint: hint)
+  }
+
+  /// Returns the lines of the answer about a recording of the catalogue, of which no change is known by the name that was
+  /// asked for.
+  /// - Parameter path: the name of the recording among the changes.
+  public func answer(_ entry: RecordingEntry, path: String) -> [String] {
+    let found = history(named: path).filter { $0.subject == .recording }
+    let job = entry.job.map { ", job \"\($0)\"" } ?? ""
+    let gaps = entry.gaps.isEmpty ? "" : ", \(entry.gaps.count) gap\(entry.gaps.count == 1 ? "" : "s")"
+    let length = DurationText.describe(.seconds(Int(entry.seconds.rounded())))
+    let state = entry.error.map { "\(entry.state.rawValue): \($0)" } ?? entry.state.rawValue
+    return ["recording \(entry.path): \(state), \(length)\(gaps)"]
+      + (found.isEmpty
+        ? ["  \(text.time(entry.start))  recorded from \(entry.station ?? entry.url)\(job)"] : list(found))
   }
 
   /// The names that have an answer.

@@ -17,8 +17,11 @@ final class RecordRun {
 
   init(_ plan: RecordCommand.Plan, _ engine: Engine, _ line: RecordingLine) {
     (self.plan, self.engine, self.line) = (plan, engine, line)
+    let now = engine.loop.wallNow
     station = StationRecording(
-      of: plan.station, plan.options, streams: engine.streams, recordings: engine.recordings)
+      of: plan.station, plan.options, streams: engine.streams, recordings: engine.recordings,
+      cause: plan.options.job.map { Cause(.job, $0, detail: "roomtone record", at: now) }
+        ?? Cause(.person, "the shell", at: now))
     station.onEvent = { [unowned self] event in receive(event) }
   }
 
