@@ -77,32 +77,35 @@ public struct RoomActions {
   }
 
   /// Sets the volume of a room and unmutes it.
-  /// - Returns: the levels that take effect.
-  /// - Throws: `speaker.unknown`, `speaker.range`, `speaker.unavailable`.
-  public func setVolume(_ change: VolumeChange, in room: String?) throws(SpeakerError) -> [Level] {
-    var levels: [Level] = []
-    for device in try reachable(room) {
+  /// - Returns: the levels when the driver has answered.
+  /// - Throws: `speaker.unknown`, `speaker.range`, `speaker.unavailable`, `speaker.lost`, `CancellationError`.
+  public func setVolume(_ change: VolumeChange, in room: String?) async throws -> [Level] {
+    let devices = try reachable(room)
+    for device in devices {
       let volume =
         switch change {
         case .level(let volume): volume
         case .step(let step): min(max(device.volume + step, 0), House.maximumVolume)
         }
       try device.setVolume(volume)
-      levels.append(level(device, volume: volume, isMuted: false))
     }
-    return levels
+    return try await answered(devices)
   }
 
   /// Mutes or unmutes a room.
-  /// - Returns: the levels that take effect.
-  /// - Throws: `speaker.unknown`, `speaker.unavailable`.
-  public func setMuted(_ isMuted: Bool, in room: String?) throws(SpeakerError) -> [Level] {
-    var levels: [Level] = []
-    for device in try reachable(room) {
+  /// - Returns: the levels when the driver has answered.
+  /// - Throws: `speaker.unknown`, `speaker.unavailable`, `speaker.lost`, `CancellationError`.
+  public func setMuted(_ isMuted: Bool, in room: String?) async throws -> [Level] {
+    let devices = try reachable(room)
+    for device in devices {
       if isMuted { try device.mute() } else { try device.unmute() }
-      levels.append(level(device, isMuted: isMuted))
     }
-    return levels
+    return try await answered(devices)
+  }
+
+  private func answered(_ devices: [Device]) async throws -> [Level] {
+    try await house.awaitChanges(of: devices)
+    return devices.map { level($0) }
   }
 
   private func speakers(_ room: String?) throws(SpeakerError) -> [Device] {
@@ -118,10 +121,10 @@ public struct RoomActions {
     throw SpeakerError(.unavailable, "\"\(room ?? first.name)\" can't be reached")
   }
 
-  private func level(_ device: Device, volume: Int? = nil, isMuted: Bool? = nil) -> Level {
+  private func level(_ device: Device) -> Level {
     Level(
       speaker: device.name, room: device.groupName == Group.ungrouped ? nil : device.groupName,
-      volume: volume ?? device.volume, isMuted: isMuted ?? device.isMuted)
+      volume: device.volume, isMuted: device.isMuted)
   }
 
   // MARK: Playback

@@ -11,6 +11,8 @@ public import StreamKit
 
 /// The settings of the configuration file, with the defaults for what it leaves out.
 public struct Configuration: Sendable {
+  /// The absolute path of the file; nil for the defaults.
+  public var path: String?
   /// The output of the speakers.
   public var output = Output.alsa(device: "default")
   /// True if the file names the output.
@@ -50,10 +52,10 @@ public struct Configuration: Sendable {
     return (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text
   }
 
-  /// Sends the sound of all speakers to `output` in place of the configured outputs. An output is one of the embedded
-  /// house, which is to be heard in place of another driver's speakers.
+  /// Sends the sound of all speakers of the embedded house to `output` in place of the configured outputs. The driver
+  /// stays: another one than the embedded house has no outputs, except in a simulation, which stands for it.
   public mutating func useOutput(_ output: Output) {
-    (self.output, snapcast, hub) = (output, nil, nil)
+    self.output = output
     speakers = speakers?.map(\.onHouseOutput)
   }
 

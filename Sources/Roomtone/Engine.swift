@@ -42,6 +42,8 @@ public struct EngineOptions {
   public var access = HouseAccess.drive
   /// The name of this process for others that wait for the house meanwhile.
   public var processName = "roomtone"
+  /// The control socket that answers about the house while this process has it and is not a daemon; nil for none.
+  public var controlSocket: String?
   /// The file of the changes of the house; nil keeps them in memory alone.
   public var history: String?
   /// The settings of recordings and their catalogue.
@@ -115,6 +117,7 @@ public final class Engine {
   private let scratch: ScratchFiles?
   private let store: ScriptStore
   private let requests: RequestService
+  private var houseSocket: HouseSocket?
   private var scripts = 0
   /// The runs of jobs that have begun.
   fileprivate(set) var jobRuns = 0
@@ -158,6 +161,11 @@ public final class Engine {
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
     house.whenOpen { [unowned self] in changes.follow($0) }
+    if let path = options.controlSocket, options.access == .drive, !loop.isVirtual {
+      let socket = HouseSocket(path: path, of: self)
+      houseSocket = socket
+      house.whenOpen { [unowned socket] _ in socket.open() }
+    }
     recorder.onLog = { relay.log(.warn, $0) }
     changes.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }

@@ -10,13 +10,13 @@ internal import StreamKit
 enum EngineSetup {
   /// Reads the configuration: the named file, else the user's own when it exists, else the defaults.
   /// - Throws: `LuaError`, `ScriptText.Missing`.
-  static func configuration(file: String?, output: Output? = nil) throws -> Configuration {
+  static func configuration(file: String?) throws -> Configuration {
     var configuration = Configuration()
     if let path = file ?? userFile() {
       let text = try ScriptText(path: path, kind: "configuration")
       configuration = try Configuration(text: text.bytes, path: path, mark: mark(ofConfiguration: path))
+      configuration.path = UserFolders.absolute(path)
     }
-    if let output { configuration.useOutput(output) }
     return configuration
   }
 
@@ -44,6 +44,7 @@ enum EngineSetup {
     var options = EngineOptions()
     options.configuration = configuration
     options.stateFolder = UserFolders.state
+    options.controlSocket = UserFolders.controlSocket
     options.store = UserFolders.store
     options.history = UserFolders.history
     options.recorder = configuration.recordings
@@ -72,6 +73,22 @@ enum EngineSetup {
     options.recorder.catalogue = scratch.path + "/catalogue.sqlite"
     options.scratch = scratch.emptyFolder("files")
     return options
+  }
+
+  /// Returns the configuration of a simulated house, whose speakers sound nowhere but in files. A house whose speakers
+  /// only its driver knows is an invented one under virtual time, which is said.
+  static func simulatedHouse(_ configuration: Configuration, output: Output) -> Configuration {
+    var simulated = configuration
+    simulated.useOutput(output)
+    guard configuration.driverName != "house" else { return simulated }
+    simulated.speakers = nil
+    if configuration.logLevel <= .warn {
+      Terminal.log(
+        .warn,
+        "the speakers of \(configuration.driverName) are not known without its network: invented ones stand for them",
+        [])
+    }
+    return simulated
   }
 
   /// Creates an engine that prints to standard output, and writes its log and failures to standard error.

@@ -7,7 +7,7 @@ internal import SpeakerKit
 /// `roomtone devices`, `roomtone groups`, `roomtone status`: the house in its saved state, inspected without
 /// changes.
 ///
-/// While another process drives the house, only that process knows which speakers play: the daemon tells, others do not.
+/// While another process drives the house, only that process knows which speakers play: it is asked at its control socket.
 enum LookCommand {
   struct Options {
     var json: Bool
@@ -33,12 +33,12 @@ enum LookCommand {
     }
   }
 
-  /// Lists a part of the house as the daemon knows it, or, without one, as it was saved.
+  /// Lists a part of the house as the process knows it that has it, or, without one, as it was saved.
   private static func list(
     _ method: String, _ options: Options, _ table: @escaping ([JSON]) -> TextTable,
     _ read: @escaping (View) -> [JSON]
   ) throws -> Int32 {
-    if let client = try ControlClient.connect() {
+    if let client = try ControlClient.connect(toHouseOf: options.configuration) {
       let elements = try client.call(method).elements ?? []
       show(options, .array(elements), table(elements))
       return 0
@@ -50,8 +50,8 @@ enum LookCommand {
   }
 
   static func status(_ options: Options) throws -> Int32 {
-    if options.configuration == nil, let client = try ControlClient.connect() {
-      let status = Status(ofDaemon: try client.call("status"))
+    if let client = try ControlClient.connect(toHouseOf: options.configuration) {
+      let status = Status(ofProcess: try client.call("status"))
       show(options, status.json, status.table)
       return 0
     }
@@ -157,12 +157,13 @@ extension LookCommand {
       self.configuration = file ?? EngineSetup.userFile()
     }
 
-    /// The status of the house as the daemon reports it.
-    init(ofDaemon status: JSON) {
+    /// The status of the house as the process reports it that has it.
+    init(ofProcess status: JSON) {
       driver = status["driver"]?.text ?? "closed"
       output = status["output"]?.text ?? ""
       owner = HouseOwner(
-        processID: (status["process"]?.int).map { Int32(clamping: $0) }, name: Engine.serviceName,
+        processID: (status["process"]?.int).map { Int32(clamping: $0) },
+        name: status["name"]?.text ?? Engine.serviceName,
         output: output)
       (speakers, available, groups) = (
         status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
@@ -175,7 +176,7 @@ extension LookCommand {
           "\(playing["title"]?.text ?? "") in \(rooms.isEmpty ? "no room" : rooms.joined(separator: ", "))"
       }
       stateFolder = UserFolders.state
-      configuration = EngineSetup.userFile()
+      configuration = status["configuration"]?.text
     }
 
     var json: JSON {

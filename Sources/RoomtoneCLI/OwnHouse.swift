@@ -10,26 +10,37 @@ struct OwnHouse {
   /// The output of all speakers in place of the configured ones.
   var output: Output?
 
+  private let command: String
+
   /// Reads the options.
   /// - Throws: `UsageError` for an output of a driver that has none.
   init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
     (file, driver, output) = (arguments.text(.config), arguments.text(.house), arguments.output(.output))
-    if let driver, driver != "house", output != nil {
-      throw UsageError(
-        .option,
-        "--output is for the speakers of --house house; those of \(driver) sound where it plays them",
-        help: "roomtone \(command)")
-    }
+    self.command = command
+    if let driver, driver != "house", output != nil { throw withoutOutput(driver) }
   }
 
   /// True if an option names a house beside the daemon's.
   var isNamed: Bool { file != nil || driver != nil || output != nil }
 
   /// Reads the configuration, and changes it as the options say.
-  /// - Throws: `LuaError`, `ScriptText.Missing`.
+  /// - Throws: `UsageError` for an output of speakers that have none, `LuaError`, `ScriptText.Missing`.
   func configuration() throws -> Configuration {
-    var configuration = try EngineSetup.configuration(file: file, output: output)
+    var configuration = try EngineSetup.configuration(file: file)
     if let driver { try configuration.useDriver(driver) }
+    if let output {
+      guard configuration.driverName == "house" else { throw withoutOutput(configuration.driverName) }
+      configuration.useOutput(output)
+    }
     return configuration
+  }
+
+  private func withoutOutput(_ driver: String) -> UsageError {
+    let origin =
+      self.driver == nil ? "; the configuration names \(driver), and --house house another house" : ""
+    return UsageError(
+      .option,
+      "--output is for the speakers of --house house; those of \(driver) sound where it plays them\(origin)",
+      help: "roomtone \(command)")
   }
 }

@@ -36,8 +36,9 @@ enum SimulateCommand {
 
   static func run(_ options: Options) throws -> Int32 {
     let page = try options.page.map { try OutputFile($0, replaces: true, kind: .page) }
-    let configuration = try EngineSetup.configuration(
-      file: options.configuration, output: options.renderFolder.map { .wav(folder: $0) } ?? .null)
+    let configuration = EngineSetup.simulatedHouse(
+      try EngineSetup.configuration(file: options.configuration),
+      output: options.renderFolder.map { .wav(folder: $0) } ?? .null)
     let scratch = try ScratchFolder()
     defer { scratch.remove() }
     var engineOptions = try EngineSetup.simulation(

@@ -16,7 +16,10 @@ enum TestCommand {
   }
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
-    let configuration = arguments.text(.specConfig)
+    // The user's own configuration must not decide whether a test passes.
+    let configuration = EngineSetup.simulatedHouse(
+      try arguments.text(.specConfig).map { try EngineSetup.configuration(file: $0) } ?? Configuration(),
+      output: .null)
     let filter = arguments.text(.filter)?.lowercased()
     let output = try arguments.text(.junit).map { try OutputFile($0, replaces: true, kind: .report) }
     var report = JUnitReport()
@@ -69,7 +72,7 @@ enum TestCommand {
   }
 
   private static func run(
-    _ number: Int, _ test: SpecFile.Test, of spec: SpecFile, _ configuration: String?
+    _ number: Int, _ test: SpecFile.Test, of spec: SpecFile, _ configuration: Configuration
   ) throws -> Result {
     let start = ContinuousClock.now
     let outcome: SpecFile.Outcome
@@ -103,15 +106,11 @@ enum TestCommand {
 
   /// Returns an engine under virtual time, with a house, a store and a recorder of its own.
   private static func engine(
-    _ configuration: String?, _ test: SpecFile.Test?, _ scratch: ScratchFolder, beside spec: String = ""
+    _ configuration: Configuration, _ test: SpecFile.Test?, _ scratch: ScratchFolder, beside spec: String = ""
   ) throws -> Engine {
-    // The user's own configuration must not decide whether a test passes.
-    var options = Configuration()
-    if let configuration { options = try EngineSetup.configuration(file: configuration) }
-    options.useOutput(.null)
-    return try EngineSetup.engine(
+    try EngineSetup.engine(
       EngineSetup.simulation(
-        options, from: LocalDateTime(parsing: test?.start ?? SimulateCommand.defaultStart),
+        configuration, from: LocalDateTime(parsing: test?.start ?? SimulateCommand.defaultStart),
         in: test?.timezone.map { try ZoneFile(meaning: $0) } ?? ProcessZone(),
         stations: test?.stations.map {
           try ScriptText(path: path(of: $0, beside: spec), kind: "stations file")

@@ -26,6 +26,58 @@ import Testing
     _ = try process.finish()
   }
 
+  @Test(
+    "a command hands nothing to a socket that another user has put there",
+    .enabled(if: getuid() == 0, "only root can become another user"))
+  func otherUsersSocket() throws {
+    let home = try Home()
+    mkdir(home.path("runtime/roomtone"), 0o777)
+    for name in ["", "runtime"] { chmod(home.path(name), 0o755) }
+    chmod(home.path("runtime/roomtone"), 0o777)
+    let path = home.path("runtime/roomtone/control.sock")
+    let listener = try home.startInShell(
+      """
+      exec setpriv --reuid=65534 --regid=65534 --clear-groups perl -e '
+        use IO::Socket::UNIX;
+        my $server = IO::Socket::UNIX->new(Local => "\(path)", Listen => 5) or die "no socket: $!";
+        $| = 1; print "listens\\n";
+        while (my $client = $server->accept) { my $line = <$client>; print "got $line"; }
+      '
+      """)
+    try listener.expect("listens")
+    try home.script("print 'a secret'", as: "secret.lua")
+    for words in [["ctl", "eval", "secret"], ["run", "secret.lua"], ["volume", "kitchen", "3"], ["now"]] {
+      let outcome = try home.start(words).finish()
+      #expect(outcome.status == 1 && outcome.output == "", "\(words): \(outcome)")
+      #expect(outcome.errors.contains("is not this user's"), "\(words): \(outcome)")
+    }
+    listener.send(SIGTERM)
+    #expect(try !listener.finish().output.contains("secret"))
+  }
+
+  @Test("a daemon that is silent is given up after ten seconds, in words")
+  func silent() throws {
+    let (home, process) = try ServeTests.serve([])
+    process.send(SIGSTOP)
+    let start = ContinuousClock.now
+    let commands = try [["ctl", "status"], ["now"], ["run", "-e", "print(1)"], ["ctl", "log", "--follow"]].map
+    {
+      try home.start($0)
+    }
+    for command in commands {
+      let outcome = try command.finish()
+      #expect(outcome.status == 1 && outcome.output == "", "\(outcome)")
+      #expect(
+        outcome.errors.contains("the daemon (process \(process.process)) has not answered for 10 s"),
+        "\(outcome)")
+    }
+    #expect(ContinuousClock.now - start > .seconds(9))
+    process.send(SIGCONT)
+    #expect(try home.run("ctl", "status").status == 0)
+    process.send(SIGTERM)
+    _ = try process.finish()
+  }
+
   @Test("a daemon without a free descriptor rests until there is one")
   func descriptors() throws {
     let home = try Home()

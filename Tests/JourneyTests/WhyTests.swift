@@ -48,6 +48,35 @@ import Testing
     #expect(!without.contains("\"why\"") && !without.contains("\"cause\""))
   }
 
+  @Test("the daemon answers about a file that the command has recorded, by any of its names")
+  func recorded() throws {
+    let station = try Station()
+    var live = Live(
+      .init(repeating: Array(try readBytes(Fixtures.path("mp3-without-tag.mp3"))), bytesPerSecond: 16_000))
+    live.pace = .realTime(4)
+    station.answer("/live", with: .live(live))
+    let (home, process) = try ServeTests.serve([])
+    mkdir(home.path("radio"), 0o700)
+    for (name, job) in [("show", ["--job", "saturday"]), ("other", [])] {
+      let outcome = try home.start(
+        ["record", station.url("/live"), "-o", "radio/\(name).mp3", "--for", "1s", "-q"] + job
+      ).finish()
+      #expect(outcome.status == 0, "\(outcome)")
+    }
+    for name in ["radio/show.mp3", home.path("radio/show.mp3"), "show.mp3"] {
+      let outcome = try home.run("ctl", "why", name)
+      #expect(
+        outcome.status == 0 && outcome.output.contains(home.path("radio/show.mp3")), "\(name): \(outcome)")
+      #expect(outcome.output.contains("job \"saturday\""), "\(name): \(outcome)")
+    }
+    #expect(try home.run("ctl", "why", "radio/other.mp3").output.contains("person at the shell"))
+    // Known by the catalogue alone, as one of an earlier version is.
+    #expect(try home.runInShell("rm -f state/roomtone/history.db*").status == 0)
+    #expect(try home.run("ctl", "why", "radio/none.mp3").status == 1)
+    process.send(SIGTERM)
+    _ = try process.finish()
+  }
+
   @Test("the daemon answers why and lists the changes, those of before it was killed too")
   func daemon() throws {
     let (home, killed) = try ServeTests.serve([("a.lua", "require 'trigger'.on('bell', function() end)")])

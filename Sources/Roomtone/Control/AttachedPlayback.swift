@@ -58,6 +58,7 @@ struct AttachedPlayback {
   /// Plays to the end; the client receives a notification `playing` each second.
   /// - Throws: `speaker.unknown`, `speaker.outranked`, `audio.…`, `stream.…`, `speaker.ended`, `CancellationError`.
   func run(in house: House) async throws -> JSON {
+    for file in files { try MusicFiles.refuseCredentials(file, at: file) }
     let chosen = try rooms.isEmpty ? nil : Set(rooms.flatMap { try house.speakers(in: $0) }.map(\.id))
     let devices = house.devices.filter { chosen?.contains($0.id) ?? true }
     // A file that can't be read interrupts nothing.

@@ -6,58 +6,40 @@ internal import LuaRuntime
 internal import Scheduling
 internal import SpeakerKit
 
-/// The methods of the control socket. Confined to the loop.
+/// The methods of the control socket of a daemon: those on the house, and those on its scripts. Confined to the loop.
 final class ControlMethods {
-  private typealias Method = (ControlRequest) throws -> JSON?
+  private typealias Method = HouseMethods.Method
   private unowned let daemon: Daemon
+  private let house: HouseMethods
 
-  init(daemon: Daemon) { self.daemon = daemon }
+  init(daemon: Daemon) {
+    self.daemon = daemon
+    house = HouseMethods(of: daemon.engine, isDaemon: true)
+  }
 
   /// The methods by name, made for one request: they retain this object.
   private var methods: [String: Method] {
-    [
-      "why": why, "history": history,
+    let own: [String: Method] = [
       "status": status, "scripts": scripts, "top": top, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
-      "devices": listing { $0.devices.map { HouseReport.device($0) } },
-      "groups": listing { $0.groups.map { HouseReport.group($0) } },
-      "volume": volume, "mute": { [self] in try mute($0, true) },
-      "unmute": { [self] in try mute($0, false) },
-      "now": house { actions, room in try actions.playing(in: room) },
-      "pause": house { actions, room in try actions.pause(room) },
-      "resume": house { actions, room in try actions.resume(room) },
-      "next": house { actions, room in try actions.next(room) },
-      "previous": house { actions, room in try actions.previous(room) },
       "run": { [self] in
         try daemon.attach($0)
         return nil
       },
       "play": play,
-      "stop": house { actions, room in try await actions.stop(room) },
     ]
+    return house.methods.merging(own) { _, own in own }
   }
 
   /// Performs a request, and has it answered at once or later.
   func perform(_ request: ControlRequest) {
     let methods = methods
-    do {
-      guard let method = methods[request.method] else {
-        let meant = nearest(request.method, among: methods.keys.sorted()).map { "did you mean \"\($0)\"?" }
-        throw RPCError(
-          .unknownMethod, "no method is called \"\(request.method.prefix(60).description.onOneLine)\"",
-          hint: meant)
-      }
-      let result = try daemon.engine.changes.asPerson(at: "ctl") { try method(request) }
-      if let result { request.answer(.success(result)) }
-    } catch { request.answer(.failure(error)) }
-  }
-
-  /// Answers a request with the result of asynchronous work, which is cancelled when nobody waits for it.
-  private func later(_ request: ControlRequest, _ work: @escaping () async throws -> JSON) {
-    let task = daemon.engine.loop.start {
-      do { request.answer(.success(try await work())) } catch { request.answer(.failure(error)) }
+    house.perform(request, by: methods, at: "ctl") {
+      let meant = nearest(request.method, among: methods.keys.sorted()).map { "did you mean \"\($0)\"?" }
+      return RPCError(
+        .unknownMethod, "no method is called \"\(request.method.prefix(60).description.onOneLine)\"",
+        hint: meant)
     }
-    request.onCancel = { task.cancel() }
   }
 
   // MARK: Scripts
@@ -138,7 +120,13 @@ final class ControlMethods {
 
   private func jobs(_ request: ControlRequest) throws -> JSON? {
     let report = DaemonReport(daemon)
-    return try list(daemon.engine.scheduledJobs, request) { report.job($0) }
+    // Those without a next run are at the end; of one moment, they are in the order in which they were made.
+    let sorted = daemon.engine.scheduledJobs.enumerated().sorted { left, right in
+      let (first, second) = (report.next(left.element), report.next(right.element))
+      guard first != second else { return left.offset < right.offset }
+      return first.map { first in second.map { first < $0 } ?? true } ?? false
+    }
+    return try list(sorted.map(\.element), request) { report.job($0) }
   }
 
   private func runNow(_ request: ControlRequest) throws -> JSON? {
@@ -194,58 +182,6 @@ final class ControlMethods {
     return .object([("name", .string(name)), ("listeners", .number(listeners))])
   }
 
-  // MARK: Causes
-
-  private func why(_ request: ControlRequest) throws -> JSON? {
-    let thing = try ControlParameters(request, "thing").requiredText("thing")
-    let engine = daemon.engine
-    let answer = {
-      let why = Why(
-        engine.changes, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
-      return JSON.object([("lines", .array(try why.answer(thing).map { .string($0) }))])
-    }
-    if engine.house.open != nil { return try answer() }
-    // A daemon that has just begun is opening it. Without a house there are the answers about all else.
-    later(request) { [unowned self] in
-      _ = try? await openHouse()
-      return try answer()
-    }
-    return nil
-  }
-
-  private func history(_ request: ControlRequest) throws -> JSON? {
-    let parameters = try ControlParameters(request, "since", "room", "kind")
-    let engine = daemon.engine
-    var filter = ChangeFilter()
-    if let since = try parameters.text("since") {
-      filter.since = engine.loop.wallNow.advanced(by: .zero - (try DurationText.parse(since)))
-    }
-    if let name = try parameters.text("kind") {
-      guard let kind = Change.Kind(rawValue: name) else {
-        throw RPCError(
-          .invalidParameters,
-          unknown(
-            "kind of change", String(name.prefix(60)).onOneLine, among: Change.Kind.allCases.map(\.rawValue)))
-      }
-      filter.kinds = [kind]
-    }
-    let text = ChangeText(zone: engine.options.zone, now: engine.loop.wallNow)
-    let found = { (filter: ChangeFilter) -> JSON in
-      // The newest that fit.
-      let page = AnswerPage(engine.changes.history(filter).reversed()) { change in
-        guard case .object(let members) = change.json else { return .null }
-        return .object(members + [("text", .string(text.line(change)))])
-      }
-      return .array(page.elements.reversed())
-    }
-    guard let room = try parameters.text("room") else { return found(filter) }
-    later(request) { [unowned self] in
-      filter.speakers = Set(try await openHouse().house.speakers(in: room).map(\.id))
-      return found(filter)
-    }
-    return nil
-  }
-
   // MARK: Code and log
 
   private func evaluate(_ request: ControlRequest) throws -> JSON? {
@@ -296,60 +232,12 @@ final class ControlMethods {
     return .array(entries.map(DaemonReport.entry))
   }
 
-  // MARK: The house
-
-  /// Returns the open house; opens it when it is not.
-  private func openHouse() async throws -> RoomActions {
-    let door = daemon.engine.house
-    if door.open == nil { try await door.open(addAll: true, wait: .zero) }
-    guard let house = door.open else { throw CancellationError() }
-    return RoomActions(house)
-  }
-
-  /// Returns a method with the parameter `room` whose result is the sessions that play.
-  private func house(
-    _ body: @escaping (RoomActions, _ room: String?) async throws -> [RoomActions.Playing]
-  ) -> Method {
-    { [unowned self] request in
-      let room = try ControlParameters(request, "room").text("room")
-      later(request) { [unowned self] in
-        .array(try await body(try await openHouse(), room).map(RoomReport.playing))
-      }
-      return nil
-    }
-  }
-
-  /// Returns a method without parameters that lists a part of the house.
-  private func listing(_ body: @escaping (House) -> [JSON]) -> Method {
-    { [unowned self] request in
-      _ = try ControlParameters(request)
-      later(request) { [unowned self] in .array(body(try await openHouse().house)) }
-      return nil
-    }
-  }
+  // MARK: Playback
 
   private func play(_ request: ControlRequest) throws -> JSON? {
     let playback = try AttachedPlayback(request, engine: daemon.engine)
-    later(request) { [unowned self] in try await playback.run(in: try await openHouse().house) }
-    return nil
-  }
-
-  private func volume(_ request: ControlRequest) throws -> JSON? {
-    let parameters = try ControlParameters(request, "room", "volume")
-    let (room, text) = (try parameters.text("room"), try parameters.text("volume"))
-    let change = try text.map { text throws(SpeakerError) in try RoomActions.VolumeChange(parsing: text) }
-    later(request) { [unowned self] in
-      let actions = try await openHouse()
-      let levels = try change.map { try actions.setVolume($0, in: room) } ?? actions.levels(in: room)
-      return .array(levels.map(RoomReport.level))
-    }
-    return nil
-  }
-
-  private func mute(_ request: ControlRequest, _ isMuted: Bool) throws -> JSON? {
-    let room = try ControlParameters(request, "room").text("room")
-    later(request) { [unowned self] in
-      .array(try await openHouse().setMuted(isMuted, in: room).map(RoomReport.level))
+    request.answer(on: daemon.engine.loop) { [house] in
+      try await playback.run(in: try await house.openHouse().house)
     }
     return nil
   }

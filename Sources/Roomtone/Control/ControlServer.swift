@@ -60,25 +60,31 @@ final class ControlServer {
   }
 
   private let loop: EventLoop
+  private let keepsAlive: Bool
   private let socket: ControlSocket
   private let perform: (ControlRequest) -> Void
   private var listening = Listening.closed
   private var clients: [ObjectIdentifier: Client] = [:]
 
   /// Listens at `path`.
-  /// - Parameter perform: receives each request, on the loop, and has it answered.
-  /// - Throws: `daemon.running`, `daemon.socket`.
+  /// - Parameters:
+  ///   - name: the name of this process for others that would listen.
+  ///   - keepsAlive: `true` if the loop goes on while nothing but clients is left to wait for.
+  ///   - perform: receives each request, on the loop, and has it answered.
+  /// - Throws: `daemon.running`, `speaker.busy`, `daemon.socket`.
   init(
-    path: String, loop: EventLoop, perform: @escaping (ControlRequest) -> Void
+    path: String, name: String = Engine.serviceName, loop: EventLoop, keepsAlive: Bool = true,
+    perform: @escaping (ControlRequest) -> Void
   ) throws(DaemonError) {
-    (self.loop, self.perform) = (loop, perform)
-    socket = try ControlSocket(path: path)
+    (self.loop, self.keepsAlive, self.perform) = (loop, keepsAlive, perform)
+    socket = try ControlSocket(path: path, name: name)
     do throws(LoopError) { try listen() } catch { throw DaemonError(.socket, error.message) }
   }
 
   /// Accepts clients from now on: all that a daemon waits for when its scripts have nothing to do.
   private func listen() throws(LoopError) {
-    listening = .open(try loop.watch(socket.fd, for: .readable) { [unowned self] _ in accept() })
+    listening = .open(
+      try loop.watch(socket.fd, for: .readable, keepsAlive: keepsAlive) { [unowned self] _ in accept() })
   }
 
   /// Accepts no client for a moment: without a free descriptor the one that waits would be reported again at once.
@@ -86,7 +92,7 @@ final class ControlServer {
     stopListening()
     listening = .paused(
       // Keeps a daemon alive whose scripts have nothing to do, as the watch does.
-      loop.after(.milliseconds(100)) { [unowned self] in
+      loop.after(.milliseconds(100), keepsAlive: keepsAlive) { [unowned self] in
         do throws(LoopError) { try listen() } catch { pause() }
       })
   }

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The listening control socket, with the lock that lets one process have it. Both end with this object.
 ///
-/// The lock is of the file `control.lock` beside the socket, which holds the id of the process; it ends with the
-/// process, however that ends, so that the socket of a process that was killed is replaced.
+/// The lock is of the file `control.lock` beside the socket, which holds the id and the name of the process; it ends with
+/// the process, however that ends, so that the socket of a process that was killed is replaced.
 final class ControlSocket {
   let fd: Int32
   private let lock: Int32
@@ -13,8 +13,9 @@ final class ControlSocket {
   private let file: (device: dev_t, inode: ino_t)
 
   /// Listens at `path`, whose folder is made for this user alone.
-  /// - Throws: `daemon.running` when another process listens; `daemon.socket`.
-  init(path: String) throws(DaemonError) {
+  /// - Parameter name: the name of this process for others that would listen.
+  /// - Throws: `daemon.running` when a daemon listens, `speaker.busy` when another process does; `daemon.socket`.
+  init(path: String, name: String) throws(DaemonError) {
     guard let address = UnixAddress(path), path.hasPrefix("/") else {
       throw DaemonError(
         .socket,
@@ -23,7 +24,7 @@ final class ControlSocket {
     }
     let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     try Self.makeFolder(folder)
-    lock = try Self.lock(folder + "/control.lock")
+    lock = try Self.lock(folder + "/control.lock", name)
     self.path = path
     do throws(DaemonError) { (fd, file) = try Self.listening(address, path) } catch {
       close(lock)
@@ -49,26 +50,37 @@ final class ControlSocket {
     if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 { throw failure("protect \(path.onOneLine)") }
   }
 
-  private static func lock(_ path: String) throws(DaemonError) -> Int32 {
+  private static func lock(_ path: String, _ name: String) throws(DaemonError) -> Int32 {
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw failure("open \(path.onOneLine)") }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       defer { close(file) }
       guard errno == EWOULDBLOCK else { throw failure("lock \(path.onOneLine)") }
-      var bytes = [UInt8](repeating: 0, count: 32)
-      let count = pread(file, &bytes, bytes.count, 0)
-      let process = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).prefix { $0.isNumber }
-      throw DaemonError(
-        .running,
-        "the house is served already" + (process.isEmpty ? "" : ", by process \(process) (roomtone serve)"),
-        hint: "roomtone ctl status shows it; end it first")
+      throw taken(by: file)
     }
-    let id = Array("\(getpid())\n".utf8)
-    guard ftruncate(file, 0) == 0, pwrite(file, id, id.count, 0) == id.count else {
+    let text = Array("\(getpid())\n\(name.onOneLine.prefix(60))\n".utf8)
+    guard ftruncate(file, 0) == 0, pwrite(file, text, text.count, 0) == text.count else {
       defer { close(file) }
       throw failure("write \(path.onOneLine)")
     }
     return file
+  }
+
+  /// Returns the error for a lock that another process has, which its file names.
+  private static func taken(by file: Int32) -> DaemonError {
+    var bytes = [UInt8](repeating: 0, count: 512)
+    let count = pread(file, &bytes, bytes.count, 0)
+    let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+    let process = lines.first?.prefix { $0.isNumber } ?? ""
+    let name = lines.dropFirst().first.map { String($0).onOneLine } ?? Engine.serviceName
+    guard name == Engine.serviceName else {
+      return DaemonError(
+        .busy, "\(name)\(process.isEmpty ? "" : " (process \(process))") has the house", hint: "end it first")
+    }
+    return DaemonError(
+      .running,
+      "the house is served already" + (process.isEmpty ? "" : ", by process \(process) (\(name))"),
+      hint: "roomtone ctl status shows it; end it first")
   }
 
   private static func listening(

@@ -17,24 +17,17 @@ struct DaemonReport {
 
   var status: JSON {
     let engine = daemon.engine
-    let house = engine.house.open
     let scripts = AnswerPage(daemon.scripts) { script($0) }
-    let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
-    return .object([
-      ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
-      ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
-      ("house", .string(house == nil ? "closed" : "open")),
-      ("driver", .optional(house?.driverName)), ("loss", .optional(house?.loss)),
-      ("output", .string(engine.options.configuration.outputText)),
-      ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
-      ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
-      ("groups", .number(house?.groups.count ?? 0)),
-      ("playing", .array(playing.map(RoomReport.playing))),
-      ("scripts", .array(scripts.elements)),
-      ("scripts_left_out", .number(scripts.next.map { daemon.scripts.count - $0 } ?? 0)),
-      ("attached", .array(daemon.attached.map { .string($0.name) })),
-      ("jobs", .number(engine.scheduledJobs.count)),
-    ])
+    return .object(
+      [
+        ("process", .number(Int(getpid()))), ("version", .string(daemon.version)),
+        ("started", .decimal(daemon.began.inSeconds)), ("folder", .string(daemon.options.folder)),
+      ] + HouseReport.status(of: engine) + [
+        ("scripts", .array(scripts.elements)),
+        ("scripts_left_out", .number(scripts.next.map { daemon.scripts.count - $0 } ?? 0)),
+        ("attached", .array(daemon.attached.map { .string($0.name) })),
+        ("jobs", .number(engine.scheduledJobs.count)),
+      ])
   }
 
   func script(_ host: ScriptHost) -> JSON {
@@ -79,11 +72,14 @@ struct DaemonReport {
       })
   }
 
+  /// Returns the moment of the next run of a job; nil for none.
+  func next(_ job: Job) -> WallTime? { job.isActive ? job.next : nil }
+
   func job(_ job: Job) -> JSON {
     func time(_ time: WallTime?) -> JSON { time.map { .decimal($0.inSeconds) } ?? .null }
     return .object([
       ("script", .optional(daemon.scriptName(job.owner))), ("name", .string(job.name)),
-      ("schedule", .string("\(job.recurrence)")), ("next", time(job.isActive ? job.next : nil)),
+      ("schedule", .string("\(job.recurrence)")), ("next", time(next(job))),
       ("last", time(job.last)), ("runs", .number(job.runs)), ("failures", .number(job.failures)),
       ("running", .number(job.running)),
     ])

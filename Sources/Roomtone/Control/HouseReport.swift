@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import Home
 public import JSONText
 public import SpeakerKit
 
@@ -22,6 +23,21 @@ public enum HouseReport {
       ("is_master", .bool(device.isMaster)), ("available", .bool(device.isAvailable)),
       ("output", .optional(device.output)),
     ])
+  }
+
+  /// The house of an engine, as members of the status of its process.
+  static func status(of engine: Engine) -> [(name: String, value: JSON)] {
+    let house = engine.house.open
+    let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
+    return [
+      ("house", .string(house == nil ? "closed" : "open")), ("driver", .optional(house?.driverName)),
+      ("loss", .optional(house?.loss)), ("output", .string(engine.options.configuration.outputText)),
+      ("configuration", .optional(engine.options.configuration.path)),
+      ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
+      ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
+      ("groups", .number(house?.groups.count ?? 0)),
+      ("playing", .array(playing.map(RoomReport.playing))),
+    ]
   }
 
   /// A group.

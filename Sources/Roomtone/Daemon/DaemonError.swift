@@ -7,6 +7,10 @@ public typealias DaemonError = Failure<DaemonErrorKind>
 public enum DaemonErrorKind: String, FailureKind {
   /// Another process serves the house.
   case running = "daemon.running"
+  /// Another process has the house, and is not a daemon.
+  case busy = "speaker.busy"
+  /// No daemon runs.
+  case none = "ctl.none"
   /// The control socket can't be made.
   case socket = "daemon.socket"
   /// The folder of scripts can't be read.

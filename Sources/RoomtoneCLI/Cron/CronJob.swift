@@ -42,6 +42,10 @@ struct CronJob {
   private static func check(
     _ arguments: ParsedArguments
   ) throws -> (operands: [String], options: [String], name: String) {
+    // A house that can't be had should be known of now, too.
+    if arguments.command != .record {
+      _ = try OwnHouse(arguments, of: arguments.command.name).configuration()
+    }
     guard arguments.script != nil, let first = arguments.operands.first else {
       return (arguments.operands, [], "line")
     }

@@ -33,7 +33,7 @@ enum Attachment {
   /// - Throws: `ctl.none` where a daemon is required; `ctl.socket`.
   func client(hasOwnHouse: Bool) throws -> ControlClient? {
     switch self {
-    case .automatic: hasOwnHouse ? nil : try ControlClient.connect()
+    case .automatic: hasOwnHouse ? nil : try ControlClient.daemon()
     case .required: try ControlClient.required()
     case .refused: nil
     }
@@ -58,7 +58,7 @@ enum AttachedRun {
       ("arguments", .array(options.arguments.map { .string($0) })),
     ]
     if let limit = options.limit { parameters.append(("seconds", .exact(limit.inSeconds))) }
-    let result = try client.call("run", parameters) { method, parameters in
+    let result = try client.call("run", parameters, isLasting: true) { method, parameters in
       switch method {
       case "print": Terminal.print(parameters["text"]?.text ?? "")
       case "failure": failure(parameters["report"]?.text ?? "")
@@ -107,7 +107,7 @@ enum AttachedPlay {
     }
     let line = ProgressLine(isShown: Terminal.showsProgress)
     defer { line.end() }
-    _ = try client.call("play", parameters) { method, parameters in
+    _ = try client.call("play", parameters, isLasting: true) { method, parameters in
       switch method {
       case "playing": line.show(parameters)
       case "warning": Terminal.log(.warn, parameters["message"]?.text ?? "", [])

@@ -3,40 +3,144 @@ internal import Glibc
 internal import JSONText
 internal import Roomtone
 
-/// A connection to the control socket of the daemon; each call waits for its answer. For one thread.
+/// A connection to the control socket of the process that has the house; each call waits for its answer. For one thread.
 final class ControlClient {
+  /// The process at the other end, as it describes itself.
+  struct Process {
+    let id: Int
+    let name: String
+    /// `true` for a daemon; another process answers about its house alone.
+    let isDaemon: Bool
+    /// The name of the driver of its house; nil when it does not say.
+    let driver: String?
+    /// The path of its configuration; nil for none.
+    let configuration: String?
+  }
+
   /// The longest line that is received, in bytes.
   private static let longestLine = 32 << 20
+  /// The time after which a process that does not answer is given up.
+  static let usualTimeout = Duration.seconds(10)
+
   private let fd: Int32
+  private let timeout: Duration
   private var input: [UInt8] = []
   private var calls = 0
+  /// The process at the other end; nil before it has answered.
+  private(set) var process: Process?
+
+  // MARK: Connecting
+
+  /// Connects to the process of this user that has the house, and waits for its first answer.
+  /// - Parameters:
+  ///   - path: the path of the socket.
+  ///   - timeout: the time after which a silent process is given up.
+  /// - Returns: nil when none listens.
+  /// - Throws: `ctl.socket` when there is one that can't be reached, is silent, or is another user's.
+  static func connect(
+    to path: String? = UserFolders.controlSocket, timeout: Duration = usualTimeout
+  ) throws -> ControlClient? {
+    guard let path, let address = UnixAddress(path) else { return nil }
+    let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard fd >= 0 else { throw CommandFailure(.socket, "can't make a socket: \(SystemError(errno).text)") }
+    let client = ControlClient(fd, timeout)
+    // Bounds the wait of `connect` for a process that accepts nobody, and that of `send`.
+    var limit = timeval(
+      tv_sec: Int(timeout.components.seconds),
+      tv_usec: Int(timeout.components.attoseconds / 1_000_000_000_000))
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    guard address.withPointer({ Glibc.connect(fd, $0, $1) }) == 0 else {
+      let number = errno
+      if [ENOENT, ECONNREFUSED, ENOTDIR].contains(number) { return nil }
+      if number == EAGAIN { throw client.silence }
+      throw CommandFailure(.socket, "can't reach the daemon at \(path): \(SystemError(number).text)")
+    }
+    // What is sent may be code to run, or the text of a script. Root has both anyway.
+    guard let peer = LinuxSockets.peer(of: fd), [0, geteuid()].contains(peer.user) else {
+      throw CommandFailure(
+        .socket,
+        "the socket \(path) is not this user's: process \(client.peerText) of another user listens there",
+        hint: "set XDG_RUNTIME_DIR to a folder that is this user's alone")
+    }
+    client.process = try client.greet()
+    return client
+  }
+
+  /// Connects to the process that has the house of a configuration.
+  /// - Parameter file: the configuration that the command line names; nil for the user's own. A daemon has the house of
+  ///   the user's own, whatever it was started with.
+  /// - Returns: nil when none runs, or the one that runs has another house.
+  static func connect(
+    toHouseOf file: String?, timeout: Duration = usualTimeout
+  ) throws -> ControlClient? {
+    guard let client = try connect(timeout: timeout), let process = client.process else { return nil }
+    if let file { return isSame(file, process.configuration) ? client : nil }
+    // A run may have been given another house than that of the configuration.
+    guard !process.isDaemon, let driver = process.driver else { return client }
+    return try EngineSetup.configuration(file: nil).driverName == driver ? client : nil
+  }
+
+  private static func isSame(_ file: String, _ other: String?) -> Bool {
+    guard let other else { return false }
+    return file == other || OutputFile.areSame(file, other)
+  }
 
   /// Connects to the daemon of this user.
   /// - Returns: nil when none runs.
-  /// - Throws: `ctl.socket` when there is one that can't be reached.
-  static func connect() throws -> ControlClient? {
-    guard let path = UserFolders.controlSocket, let address = UnixAddress(path) else { return nil }
-    let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard fd >= 0 else { throw CommandFailure(.socket, "can't make a socket: \(SystemError(errno).text)") }
-    guard address.withPointer({ Glibc.connect(fd, $0, $1) }) == 0 else {
-      let number = errno
-      close(fd)
-      if [ENOENT, ECONNREFUSED, ENOTDIR].contains(number) { return nil }
-      throw CommandFailure(.socket, "can't reach the daemon at \(path): \(SystemError(number).text)")
-    }
-    return ControlClient(fd)
+  static func daemon() throws -> ControlClient? {
+    guard let client = try connect(), client.process?.isDaemon == true else { return nil }
+    return client
   }
 
   /// Connects to the daemon of this user.
   /// - Throws: `ctl.none` when none runs; `ctl.socket`.
   static func required() throws -> ControlClient {
+    let client = try connect()
+    if let client, client.process?.isDaemon == true { return client }
+    let owner = client?.process.map { ": \($0.name) (process \($0.id)) has the house" } ?? ""
+    throw CommandFailure(
+      .noDaemon, "no daemon runs\(owner)",
+      hint: owner.isEmpty ? "start one: roomtone serve" : "end it, and start one: roomtone serve")
+  }
+
+  /// Connects to the process that has the house, a daemon or a run.
+  /// - Throws: `ctl.none` when there is none; `ctl.socket`.
+  static func ofHouse() throws -> ControlClient {
     if let client = try connect() { return client }
     throw CommandFailure(.noDaemon, "no daemon runs", hint: "start one: roomtone serve")
   }
 
-  private init(_ fd: Int32) { self.fd = fd }
+  private init(_ fd: Int32, _ timeout: Duration) { (self.fd, self.timeout) = (fd, timeout) }
 
   deinit { close(fd) }
+
+  private var peerText: String { LinuxSockets.peer(of: fd).map { "\($0.process)" } ?? "?" }
+
+  private var silence: CommandFailure {
+    CommandFailure(
+      .socket,
+      "the daemon (process \(peerText)) has not answered for \(timeout.components.seconds) s",
+      hint: "it is busy or hangs: look at its log, or start it anew")
+  }
+
+  /// Asks who is there.
+  private func greet() throws -> Process {
+    do {
+      let answer = try call("process")
+      return Process(
+        id: answer["process"]?.int ?? 0, name: answer["name"]?.text ?? Engine.serviceName,
+        isDaemon: answer["daemon"]?.bool ?? true, driver: answer["driver"]?.text,
+        configuration: answer["configuration"]?.text)
+    } catch let error as RPCError where error.number == RPCError.Kind.unknownMethod.rawValue {
+      // A daemon of an earlier version, which an update has left running.
+      return Process(
+        id: Int(LinuxSockets.peer(of: fd)?.process ?? 0), name: Engine.serviceName, isDaemon: true,
+        driver: nil,
+        configuration: nil)
+    }
+  }
+
+  // MARK: Calls
 
   /// The descriptor, for waiting until there is something to `receive`.
   var descriptor: Int32 { fd }
@@ -53,14 +157,17 @@ final class ControlClient {
   }
 
   /// Performs a method, and returns its result.
-  /// - Parameter onNotification: receives the notifications before the result.
-  /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends.
+  /// - Parameters:
+  ///   - isLasting: `true` for a method whose answer comes when what it does has ended.
+  ///   - onNotification: receives the notifications before the result.
+  /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends, or no answer comes.
   func call(
-    _ method: String, _ parameters: [(name: String, value: JSON)] = [],
+    _ method: String, _ parameters: [(name: String, value: JSON)] = [], isLasting: Bool = false,
     onNotification: (_ method: String, _ parameters: JSON) -> Void = { _, _ in }
   ) throws -> JSON {
+    let end = isLasting ? nil : ContinuousClock.now + timeout
     try start(method, parameters)
-    while let message = try receive() {
+    while let message = try receive(before: end) {
       if let method = message["method"]?.text {
         onNotification(method, message["params"] ?? .null)
         continue
@@ -74,7 +181,8 @@ final class ControlClient {
   }
 
   /// Returns the next message; nil when the daemon has closed the connection.
-  func receive() throws -> JSON? {
+  /// - Parameter end: the moment at which a silent daemon is given up; nil for never.
+  func receive(before end: ContinuousClock.Instant? = nil) throws -> JSON? {
     while true {
       if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
         let line = input[..<end]
@@ -87,6 +195,7 @@ final class ControlClient {
       guard input.count <= Self.longestLine else {
         throw CommandFailure(.socket, "the daemon answers a line without an end")
       }
+      if let end { try awaitInput(before: end) }
       var chunk = [UInt8](repeating: 0, count: 65_536)
       let count = read(fd, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
@@ -99,6 +208,15 @@ final class ControlClient {
     }
   }
 
+  private func awaitInput(before end: ContinuousClock.Instant) throws {
+    while true {
+      let left = ContinuousClock.now.duration(to: end)
+      guard left > .zero else { throw silence }
+      var waiting = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+      if poll(&waiting, 1, Int32(min(left.inSeconds * 1000, 60_000)) + 1) > 0 { return }
+    }
+  }
+
   private func send(_ text: String) throws {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -106,6 +224,7 @@ final class ControlClient {
       if count < 0, errno == EINTR { continue }
       // A daemon that refuses the connection has answered why before it closed it.
       if count < 0, errno == EPIPE { return }
+      if count < 0, errno == EAGAIN { throw silence }
       guard count > 0 else {
         throw CommandFailure(.socket, "can't write to the daemon: \(SystemError(errno).text)")
       }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Glibc
 internal import JSONText
 internal import Roomtone
 
@@ -6,13 +7,14 @@ internal import Roomtone
 enum ControlCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let words = arguments.operands
-    let client = try ControlClient.required()
+    let client = try ControlClient.ofHouse()
     let isJSON = arguments.has(.jsonList)
     /// Performs a method, and prints its result as JSON, or as `shown` has it.
     func perform(
-      _ method: String, _ parameters: [(name: String, value: JSON)] = [], _ shown: (JSON) -> [String]
+      _ method: String, _ parameters: [(name: String, value: JSON)] = [], isLasting: Bool = false,
+      _ shown: (JSON) -> [String]
     ) throws -> Int32 {
-      let result = try client.call(method, parameters)
+      let result = try client.call(method, parameters, isLasting: isLasting)
       (isJSON ? [result.lines] : shown(result)).forEach(Terminal.print)
       return 0
     }
@@ -33,10 +35,10 @@ enum ControlCommand {
     switch arguments.action?.name {
     case "scripts": return try list("scripts") { ControlText.scripts($0).lines }
     case "top": return try perform("top") { ControlText.top($0).lines }
-    case "restart": return try perform("restart", [("name", .string(words[0]))]) { _ in [] }
+    case "restart": return try perform("restart", [("name", .string(words[0]))], isLasting: true) { _ in [] }
     case "reload":
       let name = words.first.map { [(name: "name", value: JSON.string($0))] } ?? []
-      return try perform("reload", name) { _ in [] }
+      return try perform("reload", name, isLasting: true) { _ in [] }
     case "jobs": return try list("jobs") { ControlText.jobs($0).lines }
     case "run-now": return try perform("run_now", [("job", .string(words[0]))]) { _ in [] }
     case "skip":
@@ -50,7 +52,12 @@ enum ControlCommand {
         result["listeners"]?.int == 0 ? ["no script listens to the trigger \"\(words[0].onOneLine)\""] : []
       }
     case "why":
-      return try perform("why", [("thing", .string(words[0]))]) { result in
+      var parameters = [(name: "thing", value: JSON.string(words[0]))]
+      // The daemon has another working directory.
+      if access(words[0], F_OK) == 0 {
+        parameters.append(("file", .string(UserFolders.absolute(words[0]))))
+      }
+      return try perform("why", parameters) { result in
         (result["lines"]?.elements ?? []).compactMap { $0.text?.withoutTabs.onOneLine }
       }
     case "history":
@@ -65,7 +72,7 @@ enum ControlCommand {
     case "eval":
       var parameters = [(name: "code", value: JSON.string(words[0]))]
       if let script = arguments.text(.ofScript) { parameters.append(("script", .string(script))) }
-      return try perform("eval", parameters) { result in
+      return try perform("eval", parameters, isLasting: true) { result in
         let texts = { (name: String) in (result[name]?.elements ?? []).compactMap(\.text) }
         return texts("printed") + (texts("results").isEmpty ? [] : [texts("results").joined(separator: "\t")])
       }

@@ -8,11 +8,15 @@ enum ControlText {
 
   static func status(_ status: JSON) -> [String] {
     var table = TextTable()
-    table.add([
-      "Daemon",
-      "process \(status["process"]?.int ?? 0), version \(status["version"]?.text ?? ""), since \(time(status["started"]))",
-    ])
-    table.add(["Folder", status["folder"]?.text ?? ""])
+    let process =
+      "process \(status["process"]?.int ?? 0), version \(status["version"]?.text ?? ""), since \(time(status["started"]))"
+    if let folder = status["folder"]?.text {
+      table.add(["Daemon", process])
+      table.add(["Folder", folder])
+    } else {
+      table.add(["Daemon", "none"])
+      table.add(["Used by", "\(status["name"]?.text ?? ""), \(process)"])
+    }
     let speakers = status["speakers"]?.int ?? 0
     let invented = status["invented"]?.bool == true ? "invented " : ""
     table.add([
@@ -25,7 +29,7 @@ enum ControlText {
         + (playing["state"]?.text == "paused" ? " (paused)" : "")
     }
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
-    table.add(["Jobs", "\(status["jobs"]?.int ?? 0)"])
+    if let jobs = status["jobs"]?.int { table.add(["Jobs", "\(jobs)"]) }
     let scripts = status["scripts"] ?? .array([])
     let leftOut = status["scripts_left_out"]?.int ?? 0
     return table.lines + (scripts.elements?.isEmpty == false ? [""] + self.scripts(scripts).lines : [])
@@ -78,7 +82,8 @@ enum ControlText {
   }
 
   /// Returns the levels of `volume`, `mute` and `unmute`, or the sessions of the other verbs.
-  static func rooms(_ result: JSON, _ verb: String) -> TextTable {
+  /// - Parameter silence: the line for no session, of the verbs that say so.
+  static func rooms(_ result: JSON, _ verb: String, silence: String = "nothing plays") -> TextTable {
     let elements = result.elements ?? []
     var table = TextTable()
     for element in elements where element["speaker"] != nil {
@@ -94,7 +99,7 @@ enum ControlText {
         (element["state"]?.text ?? "") + " " + clock(element["position"]?.seconds ?? 0) + length,
       ])
     }
-    if elements.isEmpty, verb == "now" || verb == "stop" { table.add(["nothing plays"]) }
+    if elements.isEmpty, verb == "now" || verb == "stop" { table.add([silence]) }
     return table
   }
 

@@ -4,59 +4,72 @@ internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 
-/// Commands `roomtone volume`, `mute`, `pause` and the like: through the daemon, or, without one, on the house itself.
+/// Commands `roomtone volume`, `mute`, `pause` and the like: through the process that has the house, or, without one, on
+/// the house of the configuration itself.
 enum HouseCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let verb = arguments.command.name
     let words = arguments.operands
     let change = words.dropFirst().first
     if let change { _ = try RoomActions.VolumeChange(parsing: change) }
+    var parameters = words.first.map { [(name: "room", value: JSON.string($0))] } ?? []
+    if let change { parameters.append(("volume", .string(change))) }
+    let file = arguments.text(.config)
     let result: JSON
-    if let client = try ControlClient.connect() {
-      var parameters = words.first.map { [(name: "room", value: JSON.string($0))] } ?? []
-      if let change { parameters.append(("volume", .string(change))) }
+    var silence = "nothing plays"
+    if let client = try ControlClient.connect(toHouseOf: file) {
       result = try client.call(verb, parameters)
     } else {
-      result = try perform(verb, words.first, change, arguments)
+      let configuration = try EngineSetup.configuration(file: file)
+      let isChange = ["mute", "unmute"].contains(verb) || change != nil
+      result = try perform(verb, parameters, isChange: isChange, configuration)
+      if configuration.driverName != "house" { silence = "nothing that roomtone has started plays" }
     }
     if arguments.has(.jsonList) {
       Terminal.print(result.lines)
     } else {
-      ControlText.rooms(result, verb).lines.forEach(Terminal.print)
+      ControlText.rooms(result, verb, silence: silence).lines.forEach(Terminal.print)
     }
     return 0
   }
 
-  /// Performs a verb on the house, which is opened without an output: nothing plays in it.
+  /// Performs a verb on the house of the configuration, in which nothing plays.
+  /// - Throws: also where the change would be lost with this process.
   private static func perform(
-    _ verb: String, _ room: String?, _ change: String?, _ arguments: ParsedArguments
+    _ verb: String, _ parameters: [(name: String, value: JSON)], isChange: Bool,
+    _ configuration: Configuration
   ) throws -> JSON {
-    let configuration = try EngineSetup.configuration(file: arguments.text(.config), output: .null)
-    let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: verb, script: nil))
-    var result = JSON.null
-    let run = try engine.changes.asPerson(at: "the shell") {
-      try engine.perform(wait: .zero) { house in
-        let actions = RoomActions(house)
-        switch verb {
-        case "volume":
-          let levels =
-            try change.map { try actions.setVolume(RoomActions.VolumeChange(parsing: $0), in: room) }
-            ?? actions.levels(in: room)
-          result = .array(levels.map(RoomReport.level))
-        case "mute", "unmute":
-          result = .array(try actions.setMuted(verb == "mute", in: room).map(RoomReport.level))
-        case "pause": result = .array(try actions.pause(room).map(RoomReport.playing))
-        case "resume": result = .array(try actions.resume(room).map(RoomReport.playing))
-        case "next": result = .array(try actions.next(room).map(RoomReport.playing))
-        case "previous": result = .array(try actions.previous(room).map(RoomReport.playing))
-        case "stop": result = .array(try await actions.stop(room).map(RoomReport.playing))
-        default: result = .array(try actions.playing(in: room).map(RoomReport.playing))
-        }
-        // Levels take effect some milliseconds after the call.
-        try await house.loop.sleep(for: .milliseconds(50))
-      }
+    if isChange { try checkThatItLasts(verb, configuration) }
+    var options = EngineSetup.ownHouse(configuration, command: verb, script: nil)
+    (options.access, options.controlSocket) = (.adjust, nil)
+    let result: JSON
+    do {
+      result = try EngineSetup.engine(options).perform(method: verb, parameters, at: "the shell")
+    } catch let error as SpeakerError where error.kind == .busy {
+      throw SpeakerError(
+        .busy, error.message, hint: "end it; a daemon has a house for all: roomtone serve", facts: error.facts
+      )
     }
-    if run.status != 0 { throw CancellationError() }
+    if isChange, configuration.driverName == "house", configuration.logLevel <= .info {
+      let speakers = configuration.speakers == nil ? "the speakers are invented, and " : ""
+      Terminal.log(
+        .info, "\(speakers)no daemon has the house: the level is kept for what plays next", [])
+    }
     return result
+  }
+
+  private static func checkThatItLasts(_ verb: String, _ configuration: Configuration) throws {
+    switch configuration.driverName {
+    case "house" where UserFolders.state == nil:
+      throw CommandFailure(
+        .noDaemon, "no daemon runs, and without a home folder no level is kept",
+        hint: "start one: roomtone serve")
+    case "hkwhub" where verb != "volume":
+      throw CommandFailure(
+        .noDaemon,
+        "no daemon runs, and a hub knows no mute: the level to return to would end with this command",
+        hint: "start one: roomtone serve; or set a level: roomtone volume ROOM N")
+    default: break
+    }
   }
 }

@@ -8,8 +8,8 @@ enum ServeCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let folder = try folder(arguments.operands.first)
     let house = try OwnHouse(arguments, of: "serve")
-    if arguments.has(.install) { return try ServiceUnit.install(folder, arguments) }
     var configuration = try house.configuration()
+    if arguments.has(.install) { return try ServiceUnit.install(folder, arguments) }
     if arguments.has(.verbose) { configuration.logLevel = .debug }
     var options = DaemonOptions(folder: folder, socket: UserFolders.controlSocket)
     guard options.socket != nil else {
@@ -19,6 +19,7 @@ enum ServeCommand {
     options.notifier = notifier()
     var engineOptions = EngineSetup.ownHouse(configuration, command: "serve", script: nil)
     engineOptions.programs = UserFolders.programs
+    engineOptions.controlSocket = nil
     let daemon = Daemon(
       engine: try EngineSetup.engine(engineOptions), version: Command.version, options: options)
     let least = configuration.logLevel

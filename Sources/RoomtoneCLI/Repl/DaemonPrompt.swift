@@ -29,14 +29,14 @@ final class DaemonPrompt: PromptRemote {
     _ client: ControlClient, of prompt: Prompt, _ engine: Engine, script: String?, after text: ScriptText?
   ) throws {
     (self.client, self.prompt, self.engine, self.script) = (client, prompt, engine, script)
-    process = try client.call("status")["process"]?.int ?? 0
+    process = client.process?.id ?? 0
     if let text {
       guard let code = String(validating: text.bytes, as: UTF8.self) else {
         throw CommandFailure(.socket, "\(text.name) is not UTF-8, and can't be handed to the daemon")
       }
-      _ = try client.call("eval", parameters(code)) { show($0, $1) }
+      _ = try client.call("eval", parameters(code), isLasting: true) { show($0, $1) }
     } else if script != nil {
-      _ = try client.call("eval", parameters("nil"))
+      _ = try client.call("eval", parameters("nil"), isLasting: true)
     }
     try follow()
     prompt.remote = self

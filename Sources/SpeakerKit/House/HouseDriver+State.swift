@@ -4,6 +4,10 @@ public import EventLoop
 public enum HouseAccess: Sendable {
   /// Playback and changes; granted to one process at a time.
   case drive
+  /// Changes of levels without any sound: opens no output and plays nothing. Levels that a server keeps are changed also
+  /// while another process drives its speakers; those of the embedded house are kept in the state folder, which one process
+  /// at a time has.
+  case adjust
   /// Inspection of the saved state, also while another process drives the house: takes no lock, opens no
   /// output, starts no thread, and writes nothing.
   case look
@@ -68,7 +72,7 @@ extension HouseDriver {
   /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when the driver is closed meanwhile,
   ///   `CancellationError`.
   func lockState() async throws {
-    guard access == .drive else { return }
+    guard access != .look else { return }
     try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
       [unowned self] in
       isClosed
@@ -77,12 +81,12 @@ extension HouseDriver {
 
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    if access == .drive { state?.announce(output: plan?.text ?? output.text, playing: playing) }
+    if access != .look { state?.announce(output: plan?.text ?? output.text, playing: playing) }
   }
 
   /// Schedules writing the state after a change.
   func stateChanged() {
-    guard state != nil, access == .drive, stateTimer == nil else { return }
+    guard state != nil, access != .look, stateTimer == nil else { return }
     stateTimer = loop.after(Self.writingDelay) { [weak self] in self?.writeState() }
   }
 

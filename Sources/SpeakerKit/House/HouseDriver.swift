@@ -118,7 +118,7 @@ public final class HouseDriver: RenderingDriver {
     devices = try findSpeakers()
     (unplugged, silenced) = ([], [:])
     plan = try makePlan()
-    kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
+    kept = state?.read(setsAside: access != .look, log) ?? HouseState()
     devices = kept.applied(to: devices)
     for index in devices.indices { devices[index].output = outputText(ofSpeaker: index) }
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
@@ -140,7 +140,7 @@ public final class HouseDriver: RenderingDriver {
   }
 
   private func makeRenderer() async throws -> any Renderer {
-    if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
+    if access != .drive { return ArithmeticRenderer(loop: loop, format: format) }
     return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
       plan: plan, makeSink: makeSink, log: log, lostAtFirst: { card, loss in self.setCard(card, loss: loss) }

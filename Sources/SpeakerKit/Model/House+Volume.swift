@@ -78,6 +78,25 @@ extension House {
     try await driver.awaitChanges()
   }
 
+  /// Waits until the driver has answered the changes of levels that were requested so far.
+  /// - Throws: the failure that the driver has reported meanwhile, of one of `devices` or of all speakers;
+  ///   `CancellationError`.
+  public func awaitChanges(of devices: [Device]) async throws {
+    var failure: (any CodedError)?
+    let subscription = events.on(.error) { event in
+      guard case .error(let code, let message, let device, nil) = event, failure == nil,
+        let kind = SpeakerErrorKind(rawValue: code)
+      else { return }
+      let isConcerned = device.map { failed in devices.contains { $0 === failed } } ?? (kind == .lost)
+      if isConcerned { failure = SpeakerError(kind, message) }
+    }
+    defer { subscription.cancel() }
+    try await driver.awaitChanges()
+    // Events are delivered in later turns of the loop.
+    while events.hasPending { try await loop.sleep(for: .zero) }
+    if let failure { throw failure }
+  }
+
   /// A speaker in a fade, with its state at the beginning.
   private struct FadeMember {
     let device: Device

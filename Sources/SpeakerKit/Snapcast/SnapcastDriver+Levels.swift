@@ -88,6 +88,10 @@ extension SnapcastDriver {
     pendingLevels[device] = pending.count > 0 ? pending : nil
     if pending.count == 0 { release(device) }
     guard case .success(let result) = result, var server, let volume = result["volume"] else {
+      // The loss of the server is reported for all.
+      if case .failure(let error) = result, link?.isOpen == true {
+        reports?.failed(error, device: device, session: nil)
+      }
       // The server has another level than the one that was reported.
       if pending.isReported, link?.isOpen == true { requestState(isByController: false) }
       return

@@ -155,6 +155,11 @@ public final class SnapcastDriver: RenderingDriver {
         break
       } catch let error as SpeakerError where error.kind == .lost {
         if let failure = managed?.failure { throw failure }
+        if settings.isManaged, access == .adjust {
+          throw SpeakerError(
+            .lost, "the host's own snapserver does not run: it lives as long as a program has the house",
+            hint: "start one that stays: roomtone serve")
+        }
         if settings.isManaged, access == .look {
           return log("the host's own snapserver does not run: its speakers are known while the house is open")
         }

@@ -269,6 +269,41 @@ import Testing
     #expect(harness.printed.count == count)
   }
 
+  @Test("jobs are listed by their next runs, those without one at the end")
+  func jobOrder() throws {
+    let harness = try DaemonHarness([
+      (
+        "a.lua",
+        """
+        local schedule = require "schedule"
+        schedule.cron("0 9 * * *", { name = "late" }, print)
+        schedule.every("1h", { name = "soon" }, print)
+        schedule.cron("0 7 * * *", { name = "early" }, print):cancel()
+        schedule.at("06:00", { name = "morning" }, print)
+        """
+      ), ("b.lua", "require('schedule').cron('0 8 * * *', { name = 'other' }, print)"),
+    ])
+    try harness.begin()
+    let jobs = try harness.call("jobs").elements ?? []
+    let names = jobs.map { $0["name"]?.text ?? "" }
+    #expect(names.filter { $0 != "early" } == ["soon", "morning", "other", "late"], "\(jobs)")
+    #expect(!names.dropLast().contains("early"))
+  }
+
+  @Test("an error of play shows no password of what was meant as the address of a station")
+  func password() throws {
+    let harness = try DaemonHarness([("a.lua", "require('speaker').open()")])
+    try harness.begin()
+    for files in [
+      ["http://bob:sesame@127.0.0.1:1/x.mp3"], ["none.wav", "/music/ftp://bob:sesame@host/x.mp3"],
+    ] {
+      let error = #expect(throws: RPCError.self) {
+        try harness.call("play", [("files", .array(files.map { .string($0) }))])
+      }
+      #expect(error.map { "\($0)".contains("sesame") } == false, "\(error.map { "\($0)" } ?? "")")
+    }
+  }
+
   @Test("a hundred reloads leave descriptors, jobs, threads and listeners as they were")
   func manyReloads() throws {
     let text = """
