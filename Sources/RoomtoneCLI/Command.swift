@@ -15,7 +15,10 @@ enum Command {
   static func main(_ arguments: [String]) -> Int32 {
     LinuxMemory.useOneArena()
     Terminal.prepare()
-    return Terminal.finish(status(of: arguments))
+    let job = JobRun()
+    let status = Terminal.finish(status(of: arguments))
+    job?.end(status: status, error: status == 0 ? nil : Terminal.lastFailure)
+    return status
   }
 
   private static func status(of arguments: [String]) -> Int32 {

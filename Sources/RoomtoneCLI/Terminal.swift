@@ -128,16 +128,24 @@ enum Terminal {
     return name != "dumb" && name != "" && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 
+  /// The first line of the last failure that was reported; nil for none.
+  static var lastFailure: String? { reported.withLock { $0 } }
+  private static let reported = Lock<String?>(nil)
+
   /// Reports an error: one line, and below it the position in the script.
   static func failure(_ error: any CodedError) {
     guard let report = (error as? LuaError)?.report else { return failure(error.description) }
     // A script's message may have several lines, and so has its traceback.
     let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }
+    reported.withLock { $0 = lines.first }
     writeError("roomtone: \(lines.joined(separator: "\n"))\n")
   }
 
   /// Reports a failure in one line.
-  static func failure(_ message: String) { writeError("roomtone: \(message.onOneLine)\n") }
+  static func failure(_ message: String) {
+    reported.withLock { $0 = message.onOneLine }
+    writeError("roomtone: \(message.onOneLine)\n")
+  }
 
   /// Writes a line of the log: `warn: message key=value`; always one line.
   static func log(_ level: LogLevel, _ message: String, _ fields: [(String, String)]) {

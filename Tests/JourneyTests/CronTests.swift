@@ -148,6 +148,52 @@ struct CronTests {
         == true)
   }
 
+  @Test("are run by hand as cron runs them, with their exit status, and the list has the last result of each")
+  func result() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script(
+      "print(os.getenv 'XDG_STATE_HOME', os.getenv 'PATH', os.getenv 'ROOMTONE_JOB')", as: "good.lua")
+    try room.home.script("print 'works' error 'no bread'", as: "bad.lua")
+    let outcome = try room.run(
+      """
+      $ROOMTONE cron add @daily good.lua && $ROOMTONE cron add @daily bad.lua
+      $ROOMTONE cron list; $ROOMTONE cron run good; echo "status $?"; $ROOMTONE cron run bad; echo "status $?"
+      $ROOMTONE cron list; $ROOMTONE cron list --json; $ROOMTONE cron run god
+      """)
+    let lines = outcome.lines
+    #expect(lines.count > 12, "\(outcome)")
+    #expect(lines[3].contains(" -     ") && lines[4].contains(" -     "), "\(outcome)")
+    #expect(
+      lines[5] == "\(room.home.path("state"))\t/usr/bin:/bin\tnil" && lines[6] == "status 0", "\(outcome)")
+    #expect(lines[7] == "works" && lines[8] == "status 1", "\(outcome)")
+    #expect(lines[10].contains(" ok  ") && lines[11].contains(" failed (status 1)  "), "\(outcome)")
+    #expect(
+      outcome.output.contains("\"state\": \"failed\"") && outcome.output.contains("bad.lua:1: no bread"))
+    #expect(
+      outcome.errors.contains("no job is called 'god'; did you mean 'good'?")
+        || outcome.errors.contains("did you mean 'good'?"), "\(outcome)")
+  }
+
+  @Test("that cron runs leave their results, also one that is killed")
+  func killed() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script(
+      "local out <close> = io.open(\"\(room.home.path("reported"))\", \"w\") out:write \"begun\\n\" out:flush() require 'task'.sleep '1h'",
+      as: "long.lua")
+    #expect(try room.run("$ROOMTONE cron add @reboot long.lua").status == 0)
+    try room.withCron {
+      try room.waitFor("reported", toEndWith: "begun\n")
+      let running = try room.run("$ROOMTONE cron")
+      #expect(running.lines.last?.contains(" running  ") == true, "\(running)")
+      _ = try room.run(
+        "for p in /proc/[0-9]*; do if tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q ' run \(room.home.path("long.lua"))'; then kill -9 ${p#/proc/}; fi; done"
+      )
+    }
+    try ServeTests.wait("the job is known as killed") {
+      try room.run("$ROOMTONE cron").lines.last?.contains(" killed  ") == true
+    }
+  }
+
   @Test("are run by cron with the words, the folders and the time zone that they were added with")
   func daemon() throws {
     guard let room = try CronRoom() else { return }

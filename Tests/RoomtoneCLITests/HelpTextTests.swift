@@ -118,6 +118,7 @@ import Testing
         """
         Usage: roomtone cron [OPTIONS] [list]
                roomtone cron [OPTIONS] add EXPR SCRIPT [ARGS...]
+               roomtone cron [OPTIONS] run NAME
                roomtone cron [OPTIONS] remove NAME
 
         """))

@@ -152,7 +152,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     "unknown actions, and options that an action does not have",
     arguments: [
       ("cron ad", "operand", "cron: unknown action 'ad'; did you mean 'add'?"),
-      ("cron dance", "operand", "cron: unknown action 'dance'; known: list, add, remove"),
+      ("cron dance", "operand", "cron: unknown action 'dance'; known: list, add, run, remove"),
       ("cron list now", "operand", "unexpected argument 'now'; cron list takes no operand"),
       ("cron remove a b", "operand", "unexpected argument 'b'; cron remove takes one operand"),
       ("cron add", "operand", "cron add needs an EXPR: when to run it, in quotes: '30 20 * * 6'"),

@@ -11,6 +11,7 @@ enum CronCommand {
     switch arguments.action?.name {
     case "add": try add(arguments)
     case "remove": try remove(arguments.operands[0])
+    case "run": try runNow(arguments.operands[0])
     default: try list(json: arguments.has(.jsonList))
     }
   }
@@ -44,7 +45,7 @@ enum CronCommand {
     var added: Crontab.Job?
     try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
       let name = try name(given ?? job.name, isGiven: given != nil, in: crontab)
-      let command = try command(job.words(named: name), variables)
+      let command = try command(job.words(named: name), [(JobResult.variable, name)] + variables)
       let line = Crontab.Job(name: name, schedule: expression.description, command: command)
       guard Crontab.length(of: line) <= Crontab.longestCommand else {
         throw CommandFailure(
@@ -104,16 +105,42 @@ enum CronCommand {
 
   private static func remove(_ name: String) throws -> Int32 {
     try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
-      let names = crontab.jobs.map(\.name)
-      guard names.contains(name) else {
-        let hint =
-          probable(name, among: names).map { "did you mean '\($0)'?" }
-          ?? (names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))")
-        throw CommandFailure(.unknownJob, "no job is called \(quoted(name))", hint: hint)
-      }
-      crontab.remove(name)
+      crontab.remove(try job(name, in: crontab).name)
     }
     return 0
+  }
+
+  /// Returns the job of that name.
+  /// - Throws: `cron.unknown` with the nearest name.
+  private static func job(_ name: String, in crontab: Crontab) throws -> Crontab.Job {
+    if let job = crontab.job(name) { return job }
+    let names = crontab.jobs.map(\.name)
+    let hint =
+      probable(name, among: names).map { "did you mean '\($0)'?" }
+      ?? (names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))")
+    throw CommandFailure(.unknownJob, "no job is called \(quoted(name))", hint: hint)
+  }
+
+  /// Has this process become a run of a job, with the shell, the folder and the few variables that cron gives it.
+  private static func runNow(_ name: String) throws -> Int32 {
+    let job = try job(name, in: UserCrontab.read())
+    let user = getpwuid(getuid())
+    let home = user.map { String(cString: $0.pointee.pw_dir) } ?? "/"
+    let variables = [
+      "HOME=\(home)", "LOGNAME=\(user.map { String(cString: $0.pointee.pw_name) } ?? "")", "SHELL=/bin/sh",
+      "PATH=/usr/bin:/bin", "\(JobResult.variable)=\(job.name)",
+    ]
+    guard chdir(home) == 0 else {
+      throw CommandFailure(.cron, "can't go to the home folder \(home): \(SystemError(errno).text)")
+    }
+    // The program that follows has the signals of a shell.
+    for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_DFL) }
+    let line: [String] = ["/bin/sh", "-c", job.command]
+    let words = line.map { strdup($0) as UnsafeMutablePointer<CChar>? }
+    let entries = variables.map { strdup($0) as UnsafeMutablePointer<CChar>? }
+    defer { for text in words + entries { free(text) } }
+    execve("/bin/sh", words + [nil], entries + [nil])
+    throw CommandFailure(.cron, "can't run /bin/sh: \(SystemError(errno).text)")
   }
 
   private static func wrong(_ message: String) -> UsageError {
@@ -128,7 +155,8 @@ enum CronCommand {
       let objects = jobs.map { job in
         JSON.object([
           ("name", .string(job.name)), ("schedule", .string(job.schedule)),
-          ("next", .optional(nextTime(job).map { Timestamp.text($0) })), ("command", .string(shown(job))),
+          ("next", .optional(nextTime(job).map { Timestamp.text($0) })),
+          ("last", JobResult.last(of: job.name)?.json ?? .null), ("command", .string(shown(job))),
         ])
       }
       Terminal.print(JSON.array(objects).lines)
@@ -138,8 +166,11 @@ enum CronCommand {
       Terminal.print("no jobs: 'roomtone cron add' makes one")
       return 0
     }
-    var table = TextTable(["NAME", "SCHEDULE", "NEXT", "COMMAND"])
-    for job in jobs { table.add([job.name, job.schedule, next(job) ?? "-", shown(job)]) }
+    var table = TextTable(["NAME", "SCHEDULE", "NEXT", "LAST", "COMMAND"])
+    for job in jobs {
+      let last = JobResult.last(of: job.name)?.text ?? "-"
+      table.add([job.name, job.schedule, next(job) ?? "-", last, shown(job)])
+    }
     table.lines.forEach(Terminal.print)
     return 0
   }
@@ -155,7 +186,8 @@ enum CronCommand {
   /// Returns the job's command without the path of `roomtone` and the environment; passwords are hidden.
   private static func shown(_ job: Crontab.Job) -> String {
     guard let words = ShellWord.split(job.command) else { return job.command }
-    let own = words.firstIndex { $0 == "roomtone" || $0.hasSuffix("/roomtone") }
+    // In front of it are settings of variables.
+    let own = words.firstIndex { !$0.contains("=") && ($0 == "roomtone" || $0.hasSuffix("/roomtone")) }
     let rest = own.map { Array(words[($0 + 1)...]) } ?? words
     return rest.map { ShellWord.quoted(StreamAddress.redacted($0)) }.joined(separator: " ")
   }

@@ -9,7 +9,9 @@ extension CommandSpec {
     operands: [],
     options: [.jobName, .jsonList],
     actions: [
-      ActionSpec(name: "list", summary: "lists the jobs, and when they run next", options: [.jsonList]),
+      ActionSpec(
+        name: "list", summary: "lists the jobs, when they run next, and what came of their last runs",
+        options: [.jsonList]),
       ActionSpec(
         name: "add", summary: "adds a job",
         operands: [.cronTime, .cronScript, .cronArguments], options: [.jobName], innerCommand: 1,
@@ -24,6 +26,10 @@ extension CommandSpec {
           goes wrong is mailed by cron; a job that needs no mail says nothing.
           """,
         ]),
+      ActionSpec(
+        name: "run", summary: "runs a job now, as cron would, and ends with its exit status",
+        operands: [.cronJob],
+        notes: ["It has the folder, the shell and the few variables that cron gives a job."]),
       ActionSpec(name: "remove", summary: "removes a job", operands: [.cronJob]),
     ],
     notes: [
@@ -39,7 +45,8 @@ extension CommandSpec {
       ExampleSpec(
         "roomtone cron add '30 20 * * 6' record morning --for 2h --wait-for-audio",
         "records a show each week"),
-      ExampleSpec("roomtone cron", "the jobs, and when they run next"),
+      ExampleSpec("roomtone cron", "the jobs, when they run next, and their last results"),
+      ExampleSpec("roomtone cron run show", "does it work with what cron gives it?"),
       ExampleSpec("roomtone cron remove show", "removes it"),
     ])
 }
