@@ -170,6 +170,32 @@ struct CompletionTests {
     #expect(none.output == "" && none.errors == "" && none.status == 2)
   }
 
+  @Test("rooms, jobs and scripts are those of the daemon that runs, and help has its topics")
+  func daemon() throws {
+    let (home, process) = try ServeTests.serve([
+      ("bedtime.lua", "require('schedule').cron('30 23 * * *', { name = 'lights out' }, print)"),
+      (
+        "doorbell.lua",
+        "require('speaker').open { add_all = false } require('speaker').device('Kitchen'):set_name('Küche')"
+      ),
+    ])
+    try ServeTests.wait("the speaker is renamed") { try home.run("devices").output.contains("Küche") }
+    func ask(_ line: String) throws -> [String] {
+      let outcome = try home.runInShell("\"$ROOMTONE\" __complete zsh \(line)")
+      #expect(outcome.status == 0 && outcome.errors == "", "\(outcome)")
+      return outcome.lines.map { String($0.dropFirst("word\t".count).prefix { $0 != "\t" }) }
+    }
+    for verb in ["volume", "mute", "stop", "ctl why"] {
+      #expect(try ask("\(verb) Kü") == ["Küche"], "\(verb)")
+    }
+    for action in ["run-now", "skip", "why"] { #expect(try ask("ctl \(action) lig") == ["lights out"]) }
+    for action in ["restart", "reload"] { #expect(try ask("ctl \(action) ''") == ["bedtime", "doorbell"]) }
+    #expect(try ask("help al") == ["alarm"] && ask("help alarm.s").contains("alarm.set"))
+    process.send(SIGTERM)
+    _ = try process.finish()
+    #expect(try ask("ctl restart ''") == [] && ask("mute Bath").contains("Bathroom"))
+  }
+
   @Test("a shell without completion is refused by name")
   func unknown() throws {
     let outcome = try Home().run("completion", "fsh")

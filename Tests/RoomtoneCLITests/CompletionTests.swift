@@ -8,6 +8,9 @@ import Testing
     case .rooms: ["Living Room", "Kitchen", "Bad\nname"]
     case .stations: configuration.map { ["of \($0)"] } ?? ["morning", "the \"club\""]
     case .jobs: ["show"]
+    case .daemonJobs: ["wake up", "bedtime/off"]
+    case .scripts: ["bedtime", "doorbell"]
+    case .topics: ["alarm", "configuration", "alarm.at", "recorder"]
     case .zones: ["Europe/Berlin"]
     }
   }
@@ -26,8 +29,9 @@ import Testing
     #expect(Self.values("") == program.commands.map(\.name) + ["help"])
     #expect(Self.values("rec") == ["record", "recordings"])
     #expect(Self.values("--") == ["--help", "--version"])
-    #expect(Self.values("help", "rec") == ["record", "recordings"])
-    #expect(Self.values("help", "cron", "") == ["list", "add", "remove"])
+    #expect(Self.values("help", "rec") == ["record", "recordings", "recorder"])
+    #expect(Self.values("help", "al") == ["alarm"] && Self.values("help", "alarm.") == ["alarm.at"])
+    #expect(Self.values("help", "cron", "") == ["list", "add", "run", "remove"])
     #expect(Self.values("unknown", "") == [] && Self.values("help", "run", "x", "") == [])
     #expect(Self.complete("rec").proposals[0].summary == "records a station")
   }
@@ -85,6 +89,23 @@ import Testing
     #expect(Self.values("headset", "anc", "") == ["on", "off"])
     #expect(Self.values("cron", "remove", "") == ["show"])
     #expect(Self.values("completion", "") == ["bash", "zsh", "fish"])
+  }
+
+  @Test("rooms, scripts and jobs of the house and its daemon are proposed where they are meant")
+  func house() {
+    for verb in ["volume", "mute", "unmute", "pause", "resume", "stop", "next", "previous", "now"] {
+      #expect(Self.values(verb, "kit") == ["Kitchen"], "\(verb)")
+    }
+    for action in ["volume", "stop"] { #expect(Self.values("ctl", action, "Li") == ["Living Room"]) }
+    #expect(Self.values("ctl", "why", "b") == ["bedtime/off", "bedtime"])
+    #expect(Self.values("ctl", "why", "K") == ["Kitchen"])
+    #expect(Self.values("ctl", "history", "--room", "K") == ["Kitchen"])
+    #expect(Self.values("ctl", "history", "--kind", "vol") == ["volume"])
+    for action in ["run-now", "skip"] { #expect(Self.values("ctl", action, "w") == ["wake up"]) }
+    for action in ["restart", "reload"] { #expect(Self.values("ctl", action, "d") == ["doorbell"]) }
+    #expect(Self.values("ctl", "log", "--script", "") == ["bedtime", "doorbell"])
+    #expect(Self.values("cron", "run", "") == ["show"])
+    #expect(Self.complete("serve", "").files == [.init(isFolder: true)])
   }
 
   @Test("a job's own command line is completed as that of the command")

@@ -72,8 +72,12 @@ struct Completion: Equatable {
     case .names(let kind):
       // A control character would end a line of the shell, or do worse.
       let isOdd = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
-      proposals += names(kind, line.configuration).filter { !$0.unicodeScalars.contains(where: isOdd) }
-        .map { Proposal(value: $0) }
+      var found = names(kind, line.configuration).filter { name in
+        !name.unicodeScalars.contains(where: isOdd) && !proposals.contains { $0.value == name }
+      }
+      // A module has many functions, which are of interest once it is typed.
+      if kind == .topics, !value.contains(".") { found.removeAll { $0.contains(".") } }
+      proposals += found.map { Proposal(value: $0) }
     case .files(let extensions, let behind):
       add(Files(behind: behind, extensions: extensions), value)
     case .folders(let behind): add(Files(behind: behind, isFolder: true), value)
@@ -181,7 +185,8 @@ private struct CompletedLine {
 
   /// Sources of the operand that the completed word may be.
   var operandSources: [ValueSource] {
-    guard let command, !isHelp else { return [] }
+    if isHelp { return command == nil && operands.isEmpty ? [.names(.topics)] : [] }
+    guard let command else { return [] }
     if let inner = innerCommand, let first = action?.innerCommand {
       // A script stands in the place of the command itself.
       let isCommand = program.command(operands[first + 1]) != nil

@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import JSONText
+internal import Reference
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
@@ -40,23 +42,59 @@ enum CompletionCommand {
     case .jobs: (try? UserCrontab.read().jobs.map(\.name)) ?? []
     case .stations:
       (try? EngineSetup.configuration(file: configuration).stations.addresses.keys.sorted()) ?? []
-    case .rooms: (try? rooms(EngineSetup.configuration(file: configuration))) ?? []
+    case .rooms: (try? rooms(configuration)) ?? []
+    case .daemonJobs: (try? jobs()) ?? []
+    case .scripts: (try? daemon("scripts").compactMap { $0["name"]?.text }) ?? []
+    case .topics: topics()
     }
   }
 
-  /// Returns the rooms, then the speakers that are not called as one.
-  private static func rooms(_ configuration: Configuration) throws -> [String] {
+  /// The time that a person waits for a daemon at a Tab.
+  private static let timeout = Duration.seconds(2)
+
+  /// Returns the rooms, then the speakers that are not called as one: those of the process that has the house, else of
+  /// the house of the configuration.
+  private static func rooms(_ file: String?) throws -> [String] {
+    var names: [String] = []
+    func add(_ name: String) { if !names.contains(name) { names.append(name) } }
+    if let client = try ControlClient.connect(toHouseOf: file, timeout: timeout) {
+      for method in ["groups", "devices"] {
+        for element in try client.call(method).elements ?? [] { element["name"]?.text.map(add) }
+      }
+      return names
+    }
     var options = EngineOptions()
-    options.configuration = configuration
+    options.configuration = try EngineSetup.configuration(file: file)
     options.access = .look
     options.stateFolder = UserFolders.state
-    var names: [String] = []
     _ = try Engine(options).perform { house in
-      for name in house.groups.map(\.name) + house.devices.map(\.name) where !names.contains(name) {
-        names.append(name)
-      }
+      for name in house.groups.map(\.name) + house.devices.map(\.name) { add(name) }
     }
     return names
+  }
+
+  /// Returns the elements of a list of the daemon; none without one.
+  private static func daemon(_ method: String) throws -> [JSON] {
+    guard let client = try ControlClient.connect(timeout: timeout), client.process?.isDaemon == true else {
+      return []
+    }
+    return try client.call(method).elements ?? []
+  }
+
+  /// Returns the jobs of the daemon's scripts, with their scripts where several have one of a name.
+  private static func jobs() throws -> [String] {
+    let jobs = try daemon("jobs").map { (name: $0["name"]?.text ?? "", script: $0["script"]?.text) }
+    return jobs.map { job in
+      guard let script = job.script, jobs.count(where: { $0.name == job.name }) > 1 else { return job.name }
+      return "\(script)/\(job.name)"
+    }
+  }
+
+  /// Returns the names that `help` has a page on.
+  private static func topics() -> [String] {
+    let reference = StandardLibrary.reference()
+    let functions = reference.functions.filter { !$0.isMethod }.map(\.name)
+    return reference.modules.map(\.name) + reference.topics.map(\.name) + functions
   }
 }
 
@@ -73,8 +111,8 @@ extension CommandSpec {
     notes: [
       """
       The printed script asks roomtone at each Tab, and proposes commands, actions, options, files that fit, and names of \
-      this machine: rooms and speakers, stations of the configuration, jobs of the crontab, time zones. After an \
-      update of roomtone it need not be printed again.
+      this machine: rooms and speakers, stations of the configuration, scripts and jobs of the daemon, jobs of the \
+      crontab, time zones, topics of 'help'. After an update of roomtone it need not be printed again.
       """,
       """
       bash: write it to ~/.local/share/bash-completion/completions/roomtone, where the package bash-completion finds it; \

@@ -1,3 +1,4 @@
+internal import Home
 internal import Roomtone
 internal import SpeakerKit
 
@@ -24,8 +25,8 @@ extension CommandSpec {
       'stop' and the like act through it, and so do 'run', 'play', 'repl', 'devices', 'groups' and 'status'.
       """,
       """
-      --install writes a systemd unit of the user with the other options and DIR, and prints the commands that enable \
-      it. Nothing runs before that.
+      --install writes a systemd unit of the user with the other options, DIR and the variables of the environment that \
+      lead to files, and prints the commands that enable it. Nothing runs before that.
       """,
     ],
     examples: [
@@ -95,7 +96,10 @@ extension CommandSpec {
       """
       A script is named by its file, without '.lua'; a job by its name, or by SCRIPT/JOB where several scripts have \
       one of that name.
+      """,
       """
+      Without a daemon, a run, a play or a prompt that has the house answers to status, why, history, volume and stop.
+      """,
     ],
     examples: [
       ExampleSpec("roomtone ctl", "what runs and what plays"),
@@ -130,15 +134,22 @@ extension CommandSpec {
     "resume", "resumes what is paused in a room, or everywhere", [ofSession], "kitchen")
   static let stop = verb(
     "stop", "stops what plays in a room, or everywhere",
-    ["A source that plays in other rooms too continues there without the room."], "kitchen")
+    [ofSession, "A source that plays in other rooms too continues there without the room."], "kitchen")
   static let next = verb("next", "plays the next file of the queue", [ofSession], "kitchen")
   static let previous = verb("previous", "plays the previous file of the queue", [ofSession], "kitchen")
   static let now = verb("now", "shows what plays", [throughDaemon], "kitchen")
 
   private static let throughDaemon =
-    "The daemon acts when one runs. Without one the house is opened, and closed again."
+    """
+    The daemon acts when one runs, or a run, a play or a prompt that has the house. Without one the house of the \
+    configuration is opened, and closed again: a server of speakers keeps what is set, and the embedded house has it the \
+    next time. With --config FILE it is the house of that file.
+    """
   private static let ofSession =
-    "Rooms that play the same music together act together. Only a daemon plays on when a command has ended."
+    """
+    Rooms that play the same music together act together. Only a daemon plays on when a command has ended; a run, a play \
+    or a prompt that has the house acts too.
+    """
 
   private static func verb(_ name: String, _ summary: String, _ notes: [String], _ room: String)
     -> CommandSpec
@@ -154,19 +165,24 @@ extension CommandSpec {
 extension OperandSpec {
   static let scriptFolder = OperandSpec(
     name: "DIR", summary: "the folder of scripts (default: $XDG_CONFIG_HOME/roomtone/scripts)",
-    isOptional: true)
-  static let scriptName = OperandSpec(name: "NAME", summary: "a script")
-  static let optionalScriptName = OperandSpec(name: "NAME", summary: "a script", isOptional: true)
-  static let jobName = OperandSpec(name: "JOB", summary: "the name of a job, or SCRIPT/JOB")
+    isOptional: true, sources: [.folders()])
+  static let scriptName = OperandSpec(name: "NAME", summary: "a script", sources: [.names(.scripts)])
+  static let optionalScriptName = OperandSpec(
+    name: "NAME", summary: "a script", isOptional: true, sources: [.names(.scripts)])
+  static let jobName = OperandSpec(
+    name: "JOB", summary: "the name of a job, or SCRIPT/JOB", sources: [.names(.daemonJobs)])
   static let triggerName = OperandSpec(name: "NAME", summary: "letters, digits, '_', '-' and '.'")
   static let triggerValue = OperandSpec(
     name: "VALUE", summary: "JSON; a text that is not JSON stands for itself", isOptional: true)
   static let thing = OperandSpec(
-    name: "THING", summary: "a room, a speaker, a job, a script, a trigger, a recording or a headset")
+    name: "THING", summary: "a room, a speaker, a job, a script, a trigger, a recording or a headset",
+    sources: [.names(.rooms), .names(.daemonJobs), .names(.scripts)])
   static let code = OperandSpec(name: "CODE", summary: "an expression, or statements")
-  static let room = OperandSpec(name: "ROOM", summary: "a room or a speaker, or a part of its name")
+  static let room = OperandSpec(
+    name: "ROOM", summary: "a room or a speaker, or a part of its name", sources: [.names(.rooms)])
   static let optionalRoom = OperandSpec(
-    name: "ROOM", summary: "a room or a speaker, or a part of its name", isOptional: true)
+    name: "ROOM", summary: "a room or a speaker, or a part of its name", isOptional: true,
+    sources: [.names(.rooms)])
   static let level = OperandSpec(
     name: "N", summary: "0 to \(House.maximumVolume), or a change: +5, -5", isOptional: true, isSigned: true)
 }
@@ -176,8 +192,12 @@ extension OptionSpec {
   static let noAttach = OptionSpec("no-attach", .flag, "never goes through the daemon")
   static let install = OptionSpec("install", .flag, "writes a systemd user unit, and runs nothing")
   static let pastTime = OptionSpec("since", .duration, "the changes of this time: 2h")
-  static let ofRoom = OptionSpec("room", .text, valueName: "ROOM", "the changes of a room or a speaker")
-  static let ofKind = OptionSpec("kind", .text, valueName: "KIND", "the changes of one kind: volume")
-  static let ofScript = OptionSpec("script", .text, valueName: "NAME", "the script that is meant")
+  static let ofRoom = OptionSpec(
+    "room", .text, valueName: "ROOM", sources: [.names(.rooms)], "the changes of a room or a speaker")
+  static let ofKind = OptionSpec(
+    "kind", .text, valueName: "KIND", sources: [.words(Change.Kind.allCases.map(\.rawValue))],
+    "the changes of one kind: volume")
+  static let ofScript = OptionSpec(
+    "script", .text, valueName: "NAME", sources: [.names(.scripts)], "the script that is meant")
   static let follow = OptionSpec("follow", short: "f", .flag, "continues with new lines, until interrupted")
 }

@@ -25,6 +25,12 @@ enum NameKind: String, CaseIterable, Sendable {
   case stations
   /// Jobs of `roomtone` in the user's crontab.
   case jobs
+  /// Jobs of the daemon's scripts.
+  case daemonJobs
+  /// Scripts of the daemon.
+  case scripts
+  /// Modules, functions and pages of the reference.
+  case topics
   /// Inhabited zones of the time zone database.
   case zones
 }
