@@ -202,6 +202,13 @@ import Testing
     let text = String(decoding: try readBytes(path), as: UTF8.self)
     #expect(text.contains("\"serve\" \"--house\" \"house\" \"--output\" \"null\""), "\(text)")
     #expect(text.contains("\"--\" \"\(home.path("my \\\"scripts\\\" 100%%"))\""), "\(text)")
+    for name in ["config", "state", "runtime"] {
+      #expect(
+        text.contains(
+          "Environment=\"XDG_\(name == "runtime" ? "RUNTIME_DIR" : "\(name.uppercased())_HOME")=\(home.path(name))\"\n"
+        ), "\(text)")
+    }
+    #expect(text.contains("Environment=\"TZ=UTC\"\n") && !text.contains("\"PATH="), "\(text)")
     // For systemd before version 253, which does not send the signal itself.
     #expect(text.contains("ExecReload=kill -HUP $MAINPID"))
     // Without systemd the text alone is checked.

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import Roomtone
 
 /// The systemd user unit of `roomtone serve`. Source: systemd.service(5), systemd.syntax(7).
@@ -20,7 +21,11 @@ enum ServiceUnit {
     words += ["--", folder]
     let path = "\(units)/\(name)"
     try? LinuxFiles.makeFolders(units, mode: 0o755)
-    let text = Array(text(words).utf8)
+    let variables = JobEnvironment.needed { name in
+      Terminal.log(
+        .warn, "\(name) has a password in it and is left out: others could read it in the unit", [])
+    }
+    let text = Array(text(words, variables).utf8)
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw CommandFailure(.unit, "can't write \(path): \(SystemError(errno).text)") }
     defer { close(file) }
@@ -33,39 +38,42 @@ enum ServiceUnit {
     return 0
   }
 
-  /// Returns the text of the unit that runs `words`. Before version 253 systemd does not know `notify-reload`, and
+  /// Returns the text of the unit that runs `words` with variables of the environment besides those of systemd. Before version 253 systemd does not know `notify-reload`, and
   /// the type of the line before stays; it reloads by the command.
-  static func text(_ words: [String]) -> String {
-    """
-    [Unit]
-    Description=Roomtone, the home's audio
-    After=sound.target pipewire.service pulseaudio.service
+  static func text(_ words: [String], _ variables: [(name: String, value: String)] = []) -> String {
+    let environment = variables.map { "Environment=\(quoted("\($0.name)=\($0.value)", dollar: "$"))\n" }
+      .joined()
+    return """
+      [Unit]
+      Description=Roomtone, the home's audio
+      After=sound.target pipewire.service pulseaudio.service
 
-    [Service]
-    Type=notify
-    Type=notify-reload
-    ExecStart=\(words.map(quoted).joined(separator: " "))
-    ExecReload=kill -HUP $MAINPID
-    SuccessExitStatus=143
-    Restart=on-failure
-    RestartSec=5
-    WatchdogSec=30
-    TimeoutStopSec=30
+      [Service]
+      Type=notify
+      Type=notify-reload
+      \(environment)ExecStart=\(words.map { quoted($0, dollar: "$$") }.joined(separator: " "))
+      ExecReload=kill -HUP $MAINPID
+      SuccessExitStatus=143
+      Restart=on-failure
+      RestartSec=5
+      WatchdogSec=30
+      TimeoutStopSec=30
 
-    [Install]
-    WantedBy=default.target
+      [Install]
+      WantedBy=default.target
 
-    """
+      """
   }
 
-  /// Returns a word of a command line of a unit: in quotes, with the characters escaped that have a meaning there.
-  private static func quoted(_ word: String) -> String {
+  /// Returns a word of a line of a unit: in quotes, with the characters escaped that have a meaning there.
+  /// - Parameter dollar: the form of a dollar, which has a meaning in command lines alone.
+  private static func quoted(_ word: String, dollar: String) -> String {
     var text = "\""
     for scalar in word.unicodeScalars {
       switch scalar {
       case "\"", "\\": text += "\\\(scalar)"
       case "%": text += "%%"
-      case "$": text += "$$"
+      case "$": text += dollar
       case "\n": text += "\\n"
       case "\t": text += "\\t"
       default: text.unicodeScalars.append(scalar)
