@@ -49,7 +49,9 @@ public final class HouseStream {
   /// The cause of a failed connection.
   public func condition(of error: StreamError) -> FailureCondition {
     if error.status != nil { return .missingContent }
-    let host = (try? StreamAddress(error.url ?? stream.url))?.host ?? ""
+    // Behind the mark an address is not shown whole.
+    let url = (error.url ?? stream.url).prefix { $0 != "?" && $0 != "#" }
+    let host = (try? StreamAddress(String(url)))?.host ?? ""
     switch error.kind {
     case .url, .unsupported, .content: return .badContent
     case .timeout, .dns: return .timeout

@@ -37,7 +37,7 @@ public struct NamedStations: Sendable, Equatable {
       .url, unknown("station", name, among: Array(addresses.keys)),
       hint: nearest(name, among: Array(addresses.keys)) == nil
         ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
-      facts: [.init("url", .string(StreamAddress.redacted(given)))])
+      facts: [.init("url", .string(StreamAddress.shown(given)))])
   }
 
   /// Returns `options` with the settings of the station called `name` applied, and those of the command line.

@@ -30,16 +30,18 @@ public struct StreamAddress: Sendable {
   public let port: Int
   /// The path without query and fragment, with %XX decoded; "/" for none.
   public let path: String
-  /// The URL as it is shown: without user and password.
+  /// The URL without user and password, but with its query: a value for programs, which is not shown.
+  public let url: String
+  /// The URL as it is shown: without user, password and query, which may have a token in it.
   public let description: String
-  /// The URL as it was given, with user and password. For requests alone: any other text has `description`.
+  /// The URL as it was given, with user and password. For requests alone: any other text has `url` or `description`.
   let textWithCredentials: String
 
   /// Parses a URL.
   /// - Throws: `stream.url` for a text that is no URL, `stream.unsupported` for a scheme that does not work here. The
-  ///   error has the text without user and password.
+  ///   error has the text without user, password and query.
   public init(_ text: String) throws(StreamError) {
-    let shown = Self.redacted(text)
+    let shown = Self.shown(text)
     let url = ErrorFact("url", .string(shown))
     guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw StreamError(
@@ -73,21 +75,22 @@ public struct StreamAddress: Sendable {
     }
     self.init(
       scheme: scheme, host: host, port: parts.port ?? scheme.port, path: parts.path ?? "/",
-      description: shown, textWithCredentials: text)
+      url: Self.redacted(text), description: shown, textWithCredentials: text)
   }
 
   private init(
-    scheme: Scheme, host: String, port: Int, path: String, description: String, textWithCredentials: String
+    scheme: Scheme, host: String, port: Int, path: String, url: String, description: String,
+    textWithCredentials: String
   ) {
     (self.scheme, self.host, self.port, self.path) = (scheme, host, port, path)
-    (self.description, self.textWithCredentials) = (description, textWithCredentials)
+    (self.url, self.description, self.textWithCredentials) = (url, description, textWithCredentials)
   }
 
   /// The address without user and password.
   public var withoutCredentials: StreamAddress {
     StreamAddress(
-      scheme: scheme, host: host, port: port, path: path, description: description,
-      textWithCredentials: description)
+      scheme: scheme, host: host, port: port, path: path, url: url, description: description,
+      textWithCredentials: url)
   }
 
   /// Returns `true` if two addresses have one scheme, host and port: credentials for the one may be sent to the other.
@@ -138,9 +141,9 @@ extension StreamAddress: Hashable {
 }
 
 extension StreamAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The URL without user and password, as `description`.
+  /// The URL as it is shown, as `description`.
   public var debugDescription: String { description }
-  /// A mirror with the URL without user and password alone.
+  /// A mirror with the URL as it is shown alone.
   public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
 
@@ -177,6 +180,16 @@ extension StreamAddress {
     let host = server.lastIndex(of: "@").map { server.index(after: $0) } ?? start
     if isServer(server[host...]) { return String(text[..<start] + text[host...]) }
     return text[..<start] + "…" + text[scalars.index(after: lastAt)...]
+  }
+
+  /// Returns a text as messages show it: without the user and the password of a URL, and with `…` in place of its query
+  /// and its fragment, which may be secrets too.
+  public static func shown(_ text: String) -> String {
+    let redacted = redacted(text)
+    guard looksLikeURL(redacted),
+      let mark = redacted.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" })
+    else { return redacted }
+    return redacted[...mark] + "…"
   }
 
   /// Returns `true` if a text has the form of a host with or without a port.

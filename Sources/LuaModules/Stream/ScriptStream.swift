@@ -100,7 +100,7 @@ final class ScriptStream {
   private func emit(_ error: StreamError) {
     let facts: [(name: String, value: LuaValue)] = [
       ("error", .error(LuaError(error))), ("code", .string(error.code)), ("message", .string(error.message)),
-      ("url", .string(error.url ?? stream.url)),
+      ("url", .string(error.url ?? stream.shownURL)),
       ("status", error.status.map { .int($0) } ?? .nil),
     ]
     emit(playable.condition(of: error).rawValue, .record(facts))

@@ -90,7 +90,7 @@ final class StreamSoundModule {
           // In a turn of its own, as events are: `tap_created` comes before the first block.
           loop.next {
             guard let self, let tap = place.tap else { return block.finish(changed: false) }
-            self.run(function, on: block, for: tap, of: object?.stream.url)
+            self.run(function, on: block, for: tap, of: object?.stream.shownURL)
           }
         })
       new = ScriptTap("a function", tap)

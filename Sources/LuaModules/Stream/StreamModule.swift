@@ -38,7 +38,7 @@ final class StreamModule {
           call.return(
             .record(
               service.named.addresses.sorted { $0.key < $1.key }.map {
-                ($0.key, .string($0.value.description))
+                ($0.key, .string($0.value.url))
               }))
         },
       ],
@@ -52,7 +52,7 @@ final class StreamModule {
   private static func listenerCause(
     _ stream: ScriptStream, _ event: String, _ place: LuaSite?, _ now: WallTime
   ) -> Cause {
-    let name = stream.stream.station.name ?? StreamAddress.redacted(stream.stream.url)
+    let name = stream.stream.station.name ?? stream.stream.shownURL
     return Cause(
       .event, event, detail: name, script: place?.file, line: place?.line ?? 0, at: now,
       parent: stream.delivered)
@@ -64,7 +64,7 @@ final class StreamModule {
     sound = try StreamSoundModule(script)
     streams = try LuaClass("stream", as: "stream.Stream", in: script.state) { object in
       let name = object.stream.station.name.map { "\"\($0)\" " } ?? ""
-      return "stream \(name)(\(object.stream.url), \(object.stream.status.rawValue))"
+      return "stream \(name)(\(object.stream.shownURL), \(object.stream.status.rawValue))"
     }
   }
 
@@ -96,7 +96,7 @@ final class StreamModule {
     let given = try call.string(number, .url)
     guard service.named.addresses[given] == nil, looksLikePath(given) else { return given }
     throw call.problem(
-      number, "\"\(StreamAddress.redacted(given).prefix(100))\" is a file, not a URL",
+      number, "\"\(StreamAddress.shown(given).prefix(100))\" is a file, not a URL",
       code: StreamError.Kind.url.rawValue,
       hint: "files are played with speaker.play, or made a stream with stream.file")
   }

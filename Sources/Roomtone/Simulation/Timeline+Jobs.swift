@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import LuaRuntime
 internal import Scheduling
+internal import StreamKit
 
 /// Events of jobs, as entries of the time line.
 extension Timeline {
@@ -96,7 +97,7 @@ struct TimelineSummary {
         .job(
           runs: counts.runs, failures: counts.failures, skipped: counts.skipped, missed: counts.missed,
           next: counts.next), name)
-    } + (unheard.isEmpty ? [] : [entry(.unheard(sources: unheard.map(\.url)))]) + [
+    } + (unheard.isEmpty ? [] : [entry(.unheard(sources: unheard.map { StreamAddress.shown($0.url) }))]) + [
       entry(
         .total(runs: jobs.reduce(0) { $0 + $1.counts.runs }, failures: failures, warnings: warnings))
     ]

@@ -49,7 +49,7 @@ public final class Timeline {
     engine.recordings.onReport = { [unowned self] in receive($0) }
     engine.streams.onSource = { [unowned self] in summary.addSource($0, isHeard: $1) }
     engine.recordings.onSource = { [unowned self] in summary.addSource($0, isHeard: true) }
-    for url in engine.options.stations.keys.map(\.description).sorted() {
+    for url in engine.options.stations.keys.map(\.url).sorted() {
       summary.addSource(url, isHeard: false)
     }
     engine.onJob = { [unowned self] in receive($0, $1) }

@@ -123,7 +123,7 @@ enum PlayCommand {
       configuration.stations.addresses[file] != nil || StreamAddress.looksLikeURL(file)
     }
     guard let station = stations.first else { return nil }
-    let shown = quoted(StreamAddress.redacted(station))
+    let shown = quoted(StreamAddress.shown(station))
     if options.files.count > 1 {
       throw UsageError(
         .operand, "\(shown) is a station, which plays alone; files play one after the other",

@@ -119,6 +119,8 @@ public final class Stream {
   /// The URL without user and password, or the path of a file: of the sound that plays, or that the next `start` plays
   /// while the stream is stopped.
   public var url: String { target.url }
+  /// The URL as messages show it, without its query, or the path.
+  public var shownURL: String { target.shownURL }
   /// `true` for a file of this machine.
   public var isLocalFile: Bool { if case .file = target.origin { true } else { false } }
   /// The memory in bytes that a file of this machine has while it plays to nobody: buffer, decoder and thread.

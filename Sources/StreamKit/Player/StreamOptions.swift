@@ -82,6 +82,14 @@ struct StreamTarget {
   /// The URL without user and password, or the path.
   var url: String {
     switch origin {
+    case .server(let address): address.url
+    case .file(let path): path
+    }
+  }
+
+  /// The URL as it is shown, or the path.
+  var shownURL: String {
+    switch origin {
     case .server(let address): address.description
     case .file(let path): path
     }

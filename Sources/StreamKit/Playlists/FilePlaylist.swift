@@ -68,7 +68,7 @@ public struct FilePlaylist: Sendable, Equatable {
     let isFile = StreamAddress.scheme(of: text) == "file"
     guard isFile || StreamAddress.looksLikeURL(text) else { return isURI ? decoded(text) : text }
     guard isFile else {
-      let url = StreamAddress.redacted(text).cleaned
+      let url = StreamAddress.shown(text).cleaned
       throw AudioError(
         .unsupported, "the playlist \(list) lists a station, \(url), and a queue plays files",
         hint: "play stations with play_stream, one at a time",

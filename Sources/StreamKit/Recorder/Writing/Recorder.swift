@@ -70,7 +70,7 @@ public final class Recorder {
   /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file of this
   ///   machine.
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
-    guard let address = stream.target.address else { throw StreamError.isFileHere(stream.url) }
+    guard let address = stream.target.address else { throw StreamError.isFileHere(stream.shownURL) }
     let template = try RecordingTemplate(options.template)
     let mount = loop.isVirtual ? nil : RemoteMount.of(options.template)
     let core = try awake(mount?.folder)

@@ -125,7 +125,7 @@ public final class Recording {
     case .stopped(let error, resumes: false): perform(machine.stopped(error))
     case .finished(let path):
       if let path { self.path = path }
-      perform(machine.finished(silence: StreamError.silent(stream.url)))
+      perform(machine.finished(silence: StreamError.silent(stream.shownURL)))
     }
   }
 

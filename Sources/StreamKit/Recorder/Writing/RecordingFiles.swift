@@ -61,7 +61,7 @@ final class RecordingFiles {
       path: isJoined ? whole : name(try template.path(values, isOccupied: { isOccupied(name($0)) })),
       part: nil,
       station: source.station.value,
-      url: source.address.description, start: start,
+      url: source.address.url, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
     if isJoined, gap > 0 { entry.gaps = [.init(at: 0, seconds: gap)] }
