@@ -80,7 +80,10 @@ final class HouseMethods {
 
   private func answerWhy(_ request: ControlRequest) throws -> JSON? {
     let parameters = try ControlParameters(request, "thing", "file")
-    let (thing, file) = (try parameters.requiredText("thing"), try parameters.text("file", atMost: ControlParameters.longestAddress))
+    let (thing, file) = (
+      try parameters.requiredText("thing"),
+      try parameters.text("file", atMost: ControlParameters.longestAddress)
+    )
     let lines = { (lines: [String]) in JSON.object([("lines", .array(lines.map { .string($0) }))]) }
     // A daemon that has just begun is opening its house, without which there are the answers about all else.
     if engine.house.open != nil, let answer = try? why.answer(thing) { return lines(answer) }
