@@ -123,7 +123,7 @@ struct TimelineRivals {
     let key = Key(room: room, isVolume: change == .volume)
     var recent = (last[key] ?? []).filter { $0.time.duration(to: now) <= Self.limit }
     let rival = recent.last { $0.author.isRival(of: author) }
-    recent.removeAll { $0.author.origin == author.origin }
+    recent.removeAll { $0.author == author }
     if change != .end { recent.append((author, now)) }
     last[key] = recent
     guard let rival else { return }
