@@ -20,11 +20,9 @@ enum EngineSetup {
     return configuration
   }
 
-  /// Returns the mark of a configuration that a process ends with; nil without a folder for it.
+  /// Returns the mark of a configuration that a process ends with; nil without a folder for it, which the daemon makes.
   private static func mark(ofConfiguration path: String) -> HoldMark? {
-    guard let folder = UserFolders.state, (try? LinuxFiles.makeFolders(folder, mode: 0o700)) != nil else {
-      return nil
-    }
+    guard let folder = UserFolders.state, access(folder, F_OK) == 0 else { return nil }
     return HoldMark(path: "\(folder)/held.configuration", file: UserFolders.absolute(path))
   }
 

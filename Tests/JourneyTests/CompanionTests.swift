@@ -26,8 +26,9 @@ import Testing
         "Mon 2026-01-05", #"18:00:00 job "evening" runs"#, "18:00:00 Kitchen volume 22 → 30",
         "18:00:00 Kitchen\t30",
         #"18:00:20 job "quiet" runs"#,
+        "18:00:20 Kitchen volume 30 → 5",
         #"18:00:20 Kitchen ? job "evening" and job "quiet" both change the volume of Kitchen, within 20 s"#,
-        "18:00:20 Kitchen volume 30 → 5", "18:00:20 Kitchen\t5", "Summary", #"job "evening": 1 run"#,
+        "18:00:20 Kitchen\t5", "Summary", #"job "evening": 1 run"#,
         #"job "quiet": 1 run"#, "2 runs, 0 failures, 1 warning",
       ], "\(outcome)")
   }

@@ -79,7 +79,7 @@ import Testing
     #expect(
       try read("status", "d", home)
         == "{'driver': 'house', 'output': 'wav:out', 'process': None, 'speakers': 3, 'available': 3, 'groups': 1, "
-        + "'playing': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua', 'invented': False}\n"
+        + "'playing': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua', 'invented': False, 'loss': None}\n"
     )
   }
 

@@ -24,7 +24,7 @@ import Testing
       let outcome = try home.start(words).finish()
       #expect(outcome.status != 0 && !outcome.errors.contains("sesame"), "\(words): \(outcome)")
       guard words[0] == "run" else { continue }
-      #expect(outcome.errors.contains("http://127.0.0.1:1/live?…"), "\(outcome)")
+      #expect(outcome.output.contains("http://127.0.0.1:1/live?…"), "\(outcome)")
       let first = outcome.lines.first?.split(separator: "\t") ?? []
       #expect(first.first?.contains("sesame") == false, "\(outcome)")
       #expect(first.last == "http://127.0.0.1:1/live?token=sesame", "the field is a value for the script")

@@ -224,7 +224,7 @@ import Testing
 
   @Test(
     "a scheduled recording continues in its file after a reload and a kill: exactly with a long burst, else with its gaps in the catalogue",
-    arguments: [0, 400_000])
+    arguments: [0, 240_000])
   func recording(burst: Int) throws {
     let station = try Station()
     var live = Live(NumberedProgramme.programme(titleEvery: 60_000))

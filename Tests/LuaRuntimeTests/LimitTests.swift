@@ -171,7 +171,7 @@ struct TimeLimitTests {
     #expect(
       lines == [
         "nil\tthe text is larger than 1 MB: no source is", "true",
-        "nil\tthe text is larger than 1 MB: no source is",
+        "nil\ttest.lua:4: the text is larger than 1 MB: no source is",
         "false\tbad argument #1 to 'require' (the name of a module has at most 255 bytes)",
       ])
   }
@@ -189,8 +189,8 @@ struct TimeLimitTests {
       "host",
       [
         LuaFunction("hold") { _ in
-          while access(mark, F_OK) != 0 {}
-          content = String(decoding: try readBytes(mark), as: UTF8.self)
+          // It is there before its text is.
+          while content.isEmpty { content = String(decoding: (try? readBytes(mark)) ?? [], as: UTF8.self) }
           return .none
         }
       ], global: true)
@@ -211,11 +211,12 @@ struct TimeLimitTests {
         local start = os.clock()
         repeat until os.clock() - start > time
       end
-      busy(0.4)
+      busy(1)
       host.sleep(1)
       """)
     #expect(holds.first?.location == "test.lua:3")
-    #expect(holds.first.map { $0.time >= .milliseconds(400) } == true)
+    // `os.clock` counts the processor time of all threads, those of other tests too.
+    #expect(holds.first.map { $0.time >= .milliseconds(100) } == true)
     let usage = harness.state.usage
     #expect(usage.longestHold == holds.map(\.time).max() && usage.longestHoldLocation == "test.lua:3")
     #expect(usage.busy >= usage.longestHold)

@@ -161,6 +161,8 @@ private func luaFiles() throws -> [String] {
     var (accepted, refused) = (0, 0)
     for file in try luaFiles() {
       let text = try Command.succeed("cat", [file]).output
+      // The host refuses definitions before Lua compiles them.
+      if text.starts(with: "---@meta".utf8) { continue }
       for _ in 0..<12 {
         let changed = random.mutated(text)
         let lua = compiler.refusal(of: changed)

@@ -184,7 +184,8 @@ import Testing
       #expect(try parser.parse(words) == .actionHelp(.cron, add), "\(words)")
     }
     #expect(throws: UsageError.self) { try parser.parse(["help", "cron", "ad"]) }
-    #expect(throws: UsageError.self) { try parser.parse(["help", "run", "x"]) }
+    #expect(throws: UsageError.self) { try parser.parse(["help", "run", "now"]) }
+    #expect(try parser.parse(["help", "run", "x"]) == .topic("run x", nil))
     #expect(try parser.parse(["--version"]) == .version)
   }
 }

@@ -95,7 +95,7 @@ import Testing
       local large, fields, list = ("x"):rep(2^24), {}, {}
       for i = 1, 900 do fields["f" .. i], list[i] = large, large end
       print(message(log.info, "x", fields))
-      print(message(task.wait_all, list))
+      print(message(task.all, list))
       task.spawn(function(...) print(select("#", ...), #(...), (...) == large) end, table.unpack(list, 1, 200))
       """)
     #expect(

@@ -66,17 +66,6 @@ struct DoubtfulSoundTests {
     #expect(found == Array(sent[..<200]) + sent[201...])
   }
 
-  @Test("a file that was cut off in the midst of a frame, with zeros behind, ends before it") func zeros()
-    throws
-  {
-    let folder = try TemporaryFolder()
-    let programme = try programme()
-    let end = programme.frames[400].offset
-    let path = try folder.write(
-      Array(programme.bytes[..<(end + 100)]) + [UInt8](repeating: 0, count: 100_000), to: "a.mp3")
-    #expect(try RecordedFrames.lastFrameEnd(path) == end)
-  }
-
   @Test(
     "that lagged before it was lost counts with the sound that was due: the gap is told to a tenth of a second"
   )

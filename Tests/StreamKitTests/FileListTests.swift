@@ -206,8 +206,10 @@ struct FileListTests {
         #expect(stream.isPlaying && stream.status == .buffering)
         station.refuse()
         station.cut()
-        for _ in 0..<600 where stream.isPlaying { try await loop.sleep(for: .milliseconds(20)) }
-        #expect(!stream.isPlaying && stream.status == .buffering)
+        for _ in 0..<600 where stream.isPlaying || stream.status != .connecting {
+          try await loop.sleep(for: .milliseconds(20))
+        }
+        #expect(!stream.isPlaying && stream.status == .connecting)
       }, last: { stream.stop() })
   }
 
@@ -224,10 +226,10 @@ struct FileListTests {
         station.refuse()
         station.cut()
         // It may connect already while the last of the buffer is heard.
-        for _ in 0..<600 where stream.isPlaying || stream.status != .buffering {
+        for _ in 0..<600 where stream.isPlaying || stream.status != .connecting {
           try await loop.sleep(for: .milliseconds(20))
         }
-        #expect(!stream.isPlaying && stream.status == .buffering)
+        #expect(!stream.isPlaying && stream.status == .connecting)
         station.accept()
         for _ in 0..<600 where !stream.isPlaying { try await loop.sleep(for: .milliseconds(20)) }
         #expect(stream.isPlaying)

@@ -189,7 +189,7 @@ import Testing
     #expect(rubbish.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 4096) } == rubbish.count)
     close(descriptor)
     // A write by another connection makes every connection read again.
-    try observer.execute("PRAGMA user_version = 1")
+    try observer.execute("PRAGMA user_version = 2")
 
     var (others, other) = ([String](), Catalogue?.none)
     if foundByOther {

@@ -22,7 +22,7 @@ public struct RecordedFrames {
     public var formatChanges = 0
     /// The bytes between the tag and the end that are neither frame nor tag.
     public var junkBytes = 0
-    /// The offset of the end of the last frame that is whole for certain; without one, of the end of the tag.
+    /// The offset of the end of the last whole frame; without a frame, of the end of the tag.
     public var endOfLastFrame = 0
     /// The duration of the frames in seconds.
     public var seconds = 0.0
@@ -96,8 +96,8 @@ public struct RecordedFrames {
       while true {
         let from = max(start, length - window)
         let found = try walk(file, path, from: from, length: length)
-        if found.endOfLastFrame > from { return found.endOfLastFrame }
-        if from == start { return found.frames == 0 && length - start > piece ? length : start }
+        if found.frames > 0 { return found.endOfLastFrame }
+        if from == start { return length - start > piece ? length : start }
         window *= 16
       }
     }
@@ -129,8 +129,7 @@ public struct RecordedFrames {
         walk.frames += 1
         walk.samples += found.samples
         walk.audioBytes += found.length
-        // Of a file that was cut off the last frame may be hit.
-        if frame.isConfirmed { walk.endOfLastFrame = found.offset + found.length }
+        walk.endOfLastFrame = found.offset + found.length
         time += StreamTime(samples: found.samples, sampleRate: found.sampleRate)
       }
       if bytes.isEmpty { break }

@@ -107,7 +107,7 @@ final class RecordingFiles {
     guard format.codec.hasFrames else { return nil }
     let path = template.expanded(values(format, title: title, number: 1, start: start), number: 1)
     core.settle(part: path + PartFile.suffix)
-    guard let end = core.end(of: path), (try? FileJoin.check(path, accepts: format)) != nil,
+    guard let end = core.end(of: path), (try? joinBase(path, format)) != nil,
       let frames = try? RecordedTail.frames(path, of: format)
     else { return nil }
     return (path, frames, end)
