@@ -137,10 +137,16 @@ private struct FolderModules: ModuleSource {
 
   func hasFile(_ path: String) -> Bool? {
     guard let folder, !path.utf8.contains(0) else { return nil }
+    let places: [String]
     if path.hasPrefix("~/") {
-      return getenv("HOME").map { access(String(cString: $0) + path.dropFirst(), F_OK) == 0 }
+      guard let home = getenv("HOME") else { return nil }
+      places = [String(cString: home) + path.dropFirst()]
+    } else {
+      places = path.hasPrefix("/") ? [path] : [path, folder + path]
     }
-    return access(path, F_OK) == 0 || !path.hasPrefix("/") && access(folder + path, F_OK) == 0
+    // A mount that does not answer would hold up the check, and the end of the script that it belongs to.
+    guard places.allSatisfy({ RemoteMount.of($0) == nil }) else { return nil }
+    return places.contains { access($0, F_OK) == 0 }
   }
 
   var names: [String] {

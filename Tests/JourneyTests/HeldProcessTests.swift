@@ -13,7 +13,7 @@ import Testing
   func script() throws {
     let home = try Home()
     mkdir(home.path("scripts"), 0o700)
-    try home.script("require 'task'.sleep '1s'\n\(Self.endless)", as: "scripts/busy.lua")
+    try home.script("require 'task'.sleep '1s';\n\(Self.endless)", as: "scripts/busy.lua")
     try home.script("print 'on'", as: "scripts/other.lua")
     let first = try home.start(["serve", "--output", "null", "scripts"])
     try first.expect("other: on")

@@ -153,7 +153,8 @@ struct SimulatedStationTests {
     }
     #expect(reported.contains { $0.hasSuffix("queue exhausted") })
     // The station is back at 100 s, and is asked within 2.5 s. Up to 1 s, its pace, shows that no overlap comes.
-    let started = try time(reported.last { $0.hasSuffix("started") }) - 100
+    let started =
+      try time(reported.first { try $0.hasSuffix("started") && time($0) > 100 }) - 100
     #expect((wait.lowerBound...wait.upperBound + 2.5).contains(started), "\(started): \(reported.suffix(12))")
   }
 
@@ -202,8 +203,8 @@ struct SimulatedStationTests {
       reported.contains { $0.hasPrefix("63") && $0.hasSuffix("reconnected 0.0 true true") }, "\(reported)")
     let dry = try #require(reported.firstIndex { $0.hasSuffix("queue exhausted") })
     #expect(reported[dry].hasPrefix("132"), "\(reported)")
-    let words = reported[dry...].map { $0.drop { $0 != " " }.dropFirst() }
-    try #require(words.count == 5 && words[1] == "buffering")
+    let words = reported[dry...].map { $0.drop { $0 != " " }.dropFirst() }.filter { $0 != "connecting" }
+    try #require(words.count == 5 && words[1] == "buffering", "\(reported)")
     #expect(words[2].hasPrefix("reconnected") && words[2].hasSuffix("false false"))
     #expect(words[3...] == ["started", "stopped"])
     // At least what the outage lasted, less the burst; no more than its last wait and the search longer.
@@ -279,7 +280,7 @@ struct SimulatedStationTests {
       #expect(harness.stream.status == .playing)
     }
     #expect(reported.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
-    #expect(reported.filter { $0.hasSuffix("connecting") }.count == 2)
+    #expect(reported.filter { $0.hasSuffix("connecting") }.count > 10, "each attempt is one")
   }
 
   @Test("paused until the buffer is full it stops receiving, and reports the gap when it resumes")
