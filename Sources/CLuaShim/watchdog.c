@@ -136,6 +136,8 @@ static void end_process(shim_watchdog *w) {
                         s == NULL ? "?" : s->name, atomic_load(&w->fatal_ms) / 1000);
   ssize_t written = write(STDERR_FILENO, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   (void)written;
+  /* The host may pass its standard error on by a thread, which has half a second for it. */
+  nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   _exit(1);
 }
 

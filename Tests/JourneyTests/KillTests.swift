@@ -38,18 +38,21 @@ import Testing
       """
       local stream, task = require "stream", require "task"
       local radio = stream.new(arg[1])
-      radio:on("recording_continued", function(e) print("continued", e.stitched, e.gap_seconds, e.frames_overlapped > 0) end)
+      local continued
+      radio:on("recording_continued", function(e) continued = e end)
       local recording = radio:record(arg[2], { continue = true })
-      print("begun", #recording.gaps)
+      while arg[3] == "again" and not continued do task.sleep "10ms" end
+      local e = continued
+      print("begun", #recording.gaps, e and e.stitched, e and e.gap_seconds, e and e.frames_overlapped > 0)
       task.sleep "1h"
       """, as: "record.lua")
     let path = home.path("show.mp3")
     var random = SeededRandom(seed: 5)
     for round in 0...7 {
       let process = try home.start(
-        ["run", "--output", "null", "record.lua", station.url("/live"), path], deadline: .seconds(60))
-      if round > 0 { try process.expect("continued\ttrue\t0.0\ttrue") }
-      try process.expect("begun\t0")
+        ["run", "--output", "null", "record.lua", station.url("/live"), path, round > 0 ? "again" : "first"],
+        deadline: .seconds(60))
+      try process.expect(round > 0 ? "begun\t0\ttrue\t0.0\ttrue" : "begun\t0\tnil")
       usleep(UInt32.random(in: 100_000...2_000_000, using: &random))
       process.send(round < 7 ? SIGKILL : SIGTERM)
       _ = try process.finish()
