@@ -209,7 +209,7 @@ struct SimulatedStationTests {
     #expect(words[1].hasPrefix("reconnected") && words[1].hasSuffix("false false"))
     #expect(words[2...] == ["started", "stopped"])
     // At least what the outage lasted, less the burst; no more than its last wait and the search longer.
-    let gap = try #require(Double(words[2].split(separator: " ")[1]))
+    let gap = try #require(Double(words[1].split(separator: " ")[1]))
     #expect((28...70).contains(gap))
   }
 
