@@ -22,7 +22,7 @@ final class RecordingWriter {
   var ledger = GapLedger()
   private var bytes = 0
   var sound = Sound()
-  private(set) var title: StreamTitle?
+  var title: StreamTitle?
   private var reserve = SoundReserve()
   /// The relation of the first sound to the file that it is appended to.
   var continuation = Continuation.none
@@ -31,8 +31,8 @@ final class RecordingWriter {
   /// The lag of the sound behind the clock.
   private(set) var soundClock = SoundClock()
   /// Files that were opened.
-  private var count = 0
-  private var budget = FileBudget()
+  var count = 0
+  var budget = FileBudget()
   /// The time of the tick.
   private var now = Instant.start
   var beginning = Beginning.waiting
@@ -102,7 +102,7 @@ final class RecordingWriter {
     onEvent(event)
   }
 
-  private func reportBeginning() {
+  func reportBeginning() {
     guard case .unreported(let path) = beginning else { return }
     beginning = .reported
     onEvent(.began(path: path))
@@ -185,7 +185,7 @@ final class RecordingWriter {
   func forgetArrivals() { (reserve, soundClock) = (SoundReserve(), SoundClock()) }
 
   /// The sound for which a file is begun before the end of a recording; less is missing at its end, as a gap.
-  private static let shortestEnd = StreamTime(seconds: 1)
+  static let shortestEnd = StreamTime(seconds: 1)
 
   /// The longest time in which a title comes that belongs to the first sound.
   private static let titleTimeout = Duration.milliseconds(500)
@@ -208,7 +208,7 @@ final class RecordingWriter {
   }
 
   /// The sound that is to be recorded, with the part of the padding before it that there was; nil without an end.
-  private var length: Duration? {
+  var length: Duration? {
     let options = files.options
     return options.duration.map { duration in
       let before = queue.beginning - StreamTime(options.back)
@@ -361,7 +361,7 @@ final class RecordingWriter {
 
   /// Counts a file that begins as the sound of the one before is of another kind, or too long.
   /// - Throws: `record.write` if there are too many of them.
-  private func spendFile() throws(RecordError) {
+  func spendFile() throws(RecordError) {
     guard budget.spend(sound: ledger.time, clock: now) else { throw .formatUnstable(files.options.template) }
   }
 
@@ -386,82 +386,5 @@ final class RecordingWriter {
       if isSameSong { return }
       if parts.isEmpty || !planner.add(new, at: ledger.time) { parts.last?.note(new) }
     }
-  }
-
-  private func change(
-    to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingQueue.Mark)>, _ wall: WallTime
-  ) throws(RecordError) {
-    var fileEnd = sound.fileEnd
-    // A list has as many files as it has.
-    if case .file(let end) = sound.beginning { fileEnd = end } else { try spendFile() }
-    let next = planner.reset()
-    // A title that comes with headers begins with them.
-    let isWhole = sound.beginning != nil && next != nil
-    let rest = count > 0 ? length.map { StreamTime($0) - ledger.time - ledger.missing } : nil
-    let isOver = rest.map { $0 < Self.shortestEnd } ?? false
-    if let rest, isOver, rest > .zero { apply(.gap(seconds: rest.seconds)) }
-    for part in parts {
-      if sound.beginning != nil { part.dropTitlesAtEnd() }
-      try close(part, isCutOff: part.ends == nil && !isWhole)
-    }
-    parts = []
-    if isOver { return close() }
-    sound = Sound(
-      format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil,
-      headers: new.codec.isOgg ? sound.headers : nil)
-    // Of the first file a title that comes with its first sound, or a moment later, is the name.
-    if count == 0, title == nil {
-      let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
-      title = first
-      if let first { progress.update { $0.title = first } }
-    }
-    try open(next ?? title, wall, isCutOff: !isWhole)
-  }
-
-  /// Reads the headers of the frames that follow, which begin a file.
-  func chain(_ bytes: ArraySlice<UInt8>) {
-    sound.headers = OggHeaders(pages: Array(bytes))
-    sound.beginning = .chain
-  }
-
-  /// Begins and ends the files whose time has come.
-  private func followCuts(_ wall: WallTime) throws(RecordError) {
-    while let cut = planner.next(by: ledger.time) {
-      parts.last?.ends = cut.ends
-      try open(cut.title, wall, isCutOff: false)
-      guard let part = parts.last else { continue }
-      for past in planner.frames(from: cut.begins) { try part.write(past.bytes[...], [past.frame]) }
-    }
-    for part in parts {
-      guard let end = part.ends, end <= ledger.time else { continue }
-      let beyond = planner.frames(from: end)
-      try part.cut(
-        beyond.count, bytes: beyond.reduce(0) { $0 + $1.frame.length },
-        samples: beyond.reduce(0) { $0 + $1.frame.samples })
-      parts.removeAll { $0 === part }
-      try close(part)
-    }
-  }
-
-  /// Begins a file.
-  /// - Parameter isCutOff: true if its title began before it.
-  private func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
-    guard let format = sound.format else { return }
-    count += 1
-    var (start, gap) = (wall, 0.0)
-    if count == 1, case .decided(let begun?, let missing) = continuation { (start, gap) = (begun, missing) }
-    let part = try files.open(
-      format, title: title, number: count, start: start, isCutOff: isCutOff, fileEnd: sound.fileEnd,
-      headers: sound.headers, gap: gap)
-    parts.append(part)
-    for gap in part.entry.gaps { progress.update { $0.gaps.append(gap) } }
-    if ledger.gapBefore > .zero { part.note(gapOf: ledger.gapBefore.seconds) }
-    reportTrack(part, title)
-  }
-
-  /// Reports that a file has begun; not the first, unless the recording is split.
-  private func reportTrack(_ part: RecordingPart, _ title: StreamTitle?) {
-    guard count > 1 || files.options.split != nil else { return }
-    report(.track(path: part.entry.path, title: title?.text))
   }
 }
