@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -79,12 +80,14 @@ static inline int file_rename_new(const char *old, const char *name) {
   return syscall(SYS_renameat2, -100 /* AT_FDCWD */, old, -100, name, noReplace) == 0 ? 0 : errno;
 }
 
-/// Returns the modification time of the file at `path` in nanoseconds since the epoch, or INT64_MIN without a file:
-/// statx(2).
-static inline int64_t file_modified(const char *path) {
+/// Returns a time of the file at `path` in nanoseconds since the epoch, or INT64_MIN without a file: that of the last
+/// change of its content, or, for `of_status`, of its status, which moving it changes too: statx(2).
+static inline int64_t file_time(const char *path, bool of_status) {
   struct statx status;
-  if (syscall(SYS_statx, -100 /* AT_FDCWD */, path, 0, STATX_MTIME, &status) != 0) return INT64_MIN;
-  return (int64_t)status.stx_mtime.tv_sec * 1000000000 + status.stx_mtime.tv_nsec;
+  unsigned int mask = of_status ? STATX_CTIME : STATX_MTIME;
+  if (syscall(SYS_statx, -100 /* AT_FDCWD */, path, 0, mask, &status) != 0) return INT64_MIN;
+  struct statx_timestamp time = of_status ? status.stx_ctime : status.stx_mtime;
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /// Writes all pending data of the file system of `fd` to its disk: syncfs(2). Returns 0, or an errno.

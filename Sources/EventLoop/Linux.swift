@@ -55,7 +55,15 @@ public enum LinuxFiles {
 
   /// Returns the time at which the file at `path` was last modified; nil without a file.
   public static func modificationTime(of path: String) -> WallTime? {
-    let time = file_modified(path)
+    time(of: path, status: false)
+  }
+
+  /// Returns the time at which the content or the status of the file at `path` last changed: moving it changes the
+  /// status. Nil without a file.
+  public static func changeTime(of path: String) -> WallTime? { time(of: path, status: true) }
+
+  private static func time(of path: String, status: Bool) -> WallTime? {
+    let time = file_time(path, status)
     return time == .min ? nil : WallTime(nanoseconds: time)
   }
 

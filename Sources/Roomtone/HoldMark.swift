@@ -29,14 +29,13 @@ public struct HoldMark: Sendable {
   /// The moment at which the code had held the process for some seconds, if it ended with that, and its file has not
   /// changed since; nil otherwise.
   var held: WallTime? {
-    var (mark, code) = (stat(), stat())
+    var mark = stat()
     guard stat(path, &mark) == 0, mark.st_mode & S_IFMT == S_IFREG, mark.st_size <= 4096,
-      let content = try? readSmallFile(path), content == file, stat(file, &code) == 0
+      let content = try? readSmallFile(path), content == file,
+      // A file that is moved into place has the moment of that as the last change of its status.
+      let marked = LinuxFiles.modificationTime(of: path), let changed = LinuxFiles.changeTime(of: file)
     else { return nil }
-    // A file that is moved into place has the moment of that as the last change of its status.
-    let (marked, changed) = (mark.st_mtim, code.st_ctim)
-    guard (marked.tv_sec, marked.tv_nsec) >= (changed.tv_sec, changed.tv_nsec) else { return nil }
-    return WallTime(seconds: Int64(marked.tv_sec))
+    return marked >= changed ? marked : nil
   }
 
   private func readSmallFile(_ path: String) throws(SystemError) -> String {

@@ -103,8 +103,7 @@ public final class ProgramTable {
     }
     let deadline = ContinuousClock.now + Self.grace
     while ContinuousClock.now < deadline, left.contains(where: { $0.record.isAlive($0.group) }) {
-      var pause = timespec(tv_sec: 0, tv_nsec: 10_000_000)
-      nanosleep(&pause, nil)
+      usleep(10_000)
     }
     for (group, record) in left where record.isAlive(group) { kill(-group, SIGKILL) }
   }
