@@ -31,14 +31,14 @@ private final class FileHarness {
   static func run(
     _ station: Station, path: String = "/file", wait: Duration = .milliseconds(300),
     isFile: Bool? = nil,
-    dataTimeout: Duration = .seconds(20), blocks: Int = 1200,
+    dataTimeout: Duration = .seconds(20), blocks: Int = 1200, pauseTimeout: Duration = .seconds(300),
     _ body: @escaping (FileHarness) async throws -> Void
   ) throws {
     let network = try NetworkThread()
     defer { network.close() }
     var options = StreamOptions()
     (options.bufferWaitFile, options.isFile, options.bufferBlocks) = (wait, isFile, blocks)
-    options.dataTimeout = dataTimeout
+    (options.dataTimeout, options.pauseTimeout) = (dataTimeout, pauseTimeout)
     let harness = try FileHarness(station, station.url(path), network, options)
     try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
   }
@@ -308,6 +308,30 @@ struct FileReceiverTests {
       let error = await #expect(throws: StreamError.self) { try await stream.start() }
       #expect(error?.code == "stream.content" && error?.message.contains("without any sound") == true)
     }
+  }
+
+  @Test(
+    "a long pause closes its connection and keeps its place: not a sample is missing then",
+    arguments: [true, false])
+  func longPause(hasRanges: Bool) throws {
+    let station = try Station()
+    let file = Answer.file(wave(seconds: 120), type: "audio/wav")
+    station.answer("/file", with: hasRanges ? file : file.withoutRanges())
+    let reference = try sound(station)
+    try FileHarness.run(station, pauseTimeout: .milliseconds(200)) { harness in
+      try await harness.stream.start()
+      let playback = try harness.attach()
+      harness.stream.pause()
+      try await harness.wait { station.openConnections == 0 }
+      #expect(harness.stream.status == .paused)
+      harness.stream.resumeIfPaused()
+      #expect(harness.stream.status == .playing)
+      let sound = try await harness.rest(of: playback)
+      #expect(sound.channels == reference.channels, "\(sound.frameCount), \(reference.frameCount)")
+      #expect(!harness.reported.contains("failed"))
+    }
+    #expect(station.visits.count == 3)
+    #expect(station.visits.last?["Range"] != nil)
   }
 
   @Test("gone elsewhere while it is paused it fills before it plays on, and start waits for that")

@@ -11,6 +11,7 @@ extension StreamMachineTests {
     case .connect(let plays): plays ? "connect and play" : "connect"
     case .disconnect: "disconnect"
     case .restart: "restart"
+    case .rest: "rest"
     case .reportDry: "report dry"
     case .playReceived: "play received"
     case .leavePlayer: "leave player"

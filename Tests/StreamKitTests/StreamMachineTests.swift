@@ -211,6 +211,16 @@ import Testing
     }
   }
 
+  @Test("the longest pause stops a station; a file stays where it is")
+  func longestPause() throws {
+    var machine = try paused()
+    #expect(words(machine.pauseEnded(isRecorded: false)).contains("emit stopped"))
+    #expect(machine.phase == .stopped)
+    machine = try paused()
+    machine.received(FileFacts())
+    #expect(words(machine.pauseEnded(isRecorded: false)) == ["rest"] && machine.phase == .paused)
+  }
+
   @Test("it resumes with the sound in the buffer, or fills first where that has run dry or was left")
   func resumes() throws {
     var machine = try paused()

@@ -89,7 +89,7 @@ function stream.effect.highpass(hz) end
 ---@field max_bit_rate? integer Highest bit rate in kbit/s received where the station has several versions (HLS), 8 to 10,000: the best up to it, else the lowest (default: 320).
 ---@field user_agent? string `User-Agent` header of requests (default: `"Roomtone"`).
 ---@field data_timeout? Duration Longest time without data before a new connection, at least 1 s (default: 20 s).
----@field pause_timeout? Duration Longest pause during which the stream is received; then it stops; 0: no limit (default: 5 minutes).
+---@field pause_timeout? Duration Longest pause during which a station is received; then it stops; 0: no limit (default: 5 minutes). A file keeps its place however long the pause: its connection is closed then, and made again from there.
 ---@field buffer_wait? Duration Sound to be buffered before a station plays (default: 0.7 s; see `catch_up`).
 ---@field catch_up? "skip"|"keep" What follows when sound of a station comes too late: `"skip"` plays what comes first, to be live again, and plays 0.5 % slower until 3 s of sound are kept; `"keep"` waits for what is missing and plays all of it, later. Recordings wait in any case (default: `"skip"`).
 ---@field is_file? boolean `true` if the URL leads to a file, `false` if it leads to a station (default: detected).
@@ -183,7 +183,7 @@ function stream.file(path, options) end
 ---@field max_bit_rate integer Highest bit rate in kbit/s received where the station has several versions (HLS).
 ---@field user_agent string `User-Agent` header of requests.
 ---@field data_timeout number Longest time without data before a new connection, in seconds.
----@field pause_timeout number Longest pause during which the stream is received, in seconds; 0: no limit.
+---@field pause_timeout number Longest pause during which the stream is received, in seconds; then a station stops, and a file keeps its place without a connection; 0: no limit.
 ---@field is_file? boolean `true` for a file, `false` for a station, as set; nil: detected.
 ---@field buffer_wait_file number Sound to be buffered before a file plays, in seconds.
 ---@field throttle_bypass number Sound of a file received ahead of that, in seconds.
@@ -387,8 +387,9 @@ function Stream:set_user_agent(name) end
 ---@param time Duration The timeout, at least 1 s.
 function Stream:set_data_timeout(time) end
 
----Sets the longest pause during which the stream is received; it stops then. The time starts with each pause, and does
----not run while an interruption has the speakers. Raises `argument`.
+---Sets the longest pause during which the stream is received. Then a station stops; a file keeps its place, and its
+---connection is made again from there when it plays on. The time starts with each pause, and does not run while an
+---interruption has the speakers. Raises `argument`.
 ---@param time Duration 0: no limit.
 function Stream:set_pause_timeout(time) end
 

@@ -106,6 +106,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     }
   }
 
+  func rest() { loop.post { self.file?.rest() } }
+
   func receiveEarlier(from time: StreamTime) {
     loop.post {
       guard !self.isStopped, let hls = self.hls else { return self.report(.earlier(from: time, [], nil)) }

@@ -15,6 +15,9 @@ protocol StreamReceiver: AnyObject, Sendable {
   func playerIsDry()
   /// Moves to a time of a file: the frames from there on are marked with that seek generation.
   func seek(to time: StreamTime, generation: Int)
+  /// Lets go of what nobody awaits, as the player of a file rests for long: the sound that follows comes when the player
+  /// continues.
+  func rest()
   /// Receives the sound from a time on that is in front of the buffer, and reports `earlier`.
   func receiveEarlier(from time: StreamTime)
 }
@@ -24,6 +27,7 @@ extension StreamReceiver {
   func change(_ options: ReceiverOptions) {}
   func playerIsDry() {}
   func seek(to time: StreamTime, generation: Int) {}
+  func rest() {}
   func receiveEarlier(from time: StreamTime) {}
 }
 

@@ -61,6 +61,8 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   /// Does nothing: a recording has no position that could be moved.
   func seek(to time: StreamTime, generation: Int) {}
 
+  func rest() {}
+
   func diskHasRoom() {
     guard waitsForDisk, !isStopped else { return }
     waitsForDisk = false

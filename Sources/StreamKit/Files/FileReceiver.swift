@@ -14,6 +14,8 @@ protocol AdoptingReceiver: HTTPReceiver {
   func seek(to time: StreamTime, generation: Int)
   /// Resumes reading: the recorded sound is on the disks.
   func diskHasRoom()
+  /// Closes a connection on which nothing is awaited, as the player rests for long.
+  func rest()
 }
 
 /// Receives one file for a player: adopts the connection that found it, holds back the sound that is too far ahead of
@@ -50,10 +52,19 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   /// A state of the reading of the file.
   private enum Reading {
     case flowing
-    /// The buffer has no room; with the failure of a transfer that was lost meanwhile.
-    case heldBack(loss: StreamError?)
+    /// The buffer has no room.
+    case heldBack(HeldTransfer)
     /// All items have been found.
     case finished
+  }
+
+  /// The transfer of a file that is held back.
+  private enum HeldTransfer {
+    case open
+    /// It was lost meanwhile.
+    case lost(StreamError)
+    /// It was closed, as the player rests for long: another one brings what follows.
+    case closed
   }
 
   /// Bytes that are read rather than skipped by another request.
@@ -109,6 +120,12 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   func diskHasRoom() {}
+
+  func rest() {
+    guard case .heldBack(.open) = reading, driver.transfer != nil else { return }
+    reading = .heldBack(.closed)
+    driver.closeTransfer()
+  }
 
   private var isStopped: Bool { driver.isStopped }
   private var shownURL: String { driver.shownURL }
@@ -198,7 +215,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
       ?? StreamError(
         .network, "\(shownURL) ended the connection", facts: [.init("url", .string(shownURL))])
     if case .heldBack = reading {
-      reading = .heldBack(loss: error)
+      reading = .heldBack(.lost(error))
     } else {
       driver.perform(driver.machine.ended(error, at: driver.now))
     }
@@ -298,7 +315,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   private func holdBack() -> HTTPFlow {
-    reading = .heldBack(loss: nil)
+    reading = .heldBack(.open)
     reportFacts()
     driver.arm()
     report(.heldBack)
@@ -307,17 +324,18 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   /// Resumes reading: the buffer has room.
   private func resume() {
-    guard case .heldBack(let loss) = reading, !isStopped else { return }
+    guard case .heldBack(let held) = reading, !isStopped else { return }
     reading = .flowing
     guard case .more = drain(), !isStopped else {
-      if case .heldBack = reading { reading = .heldBack(loss: loss) }
+      if case .heldBack = reading { reading = .heldBack(held) }
       return
     }
-    if let error = loss {
-      driver.perform(driver.machine.ended(error, at: driver.now))
-    } else {
+    switch held {
+    case .open:
       received(isNew: true)
       driver.transfer?.resume()
+    case .lost(let error): driver.perform(driver.machine.ended(error, at: driver.now))
+    case .closed: request(from: wanted)
     }
   }
 

@@ -249,6 +249,7 @@ public final class Stream {
       case .connect(let plays): try connect(plays: plays)
       case .disconnect: disconnect()
       case .restart: receiver?.restart()
+      case .rest: receiver?.rest()
       case .reportDry: receiver?.playerIsDry()
       case .playReceived: playReceived()
       case .leavePlayer: leavePlayer()
@@ -284,7 +285,10 @@ public final class Stream {
   func setPauseTimer(runs: Bool) {
     timers.pause?.cancel()
     guard runs, options.pauseTimeout > .zero else { return }
-    timers.pause = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
+    timers.pause = loop.after(options.pauseTimeout) { [weak self] in
+      guard let self else { return }
+      perform(machine.pauseEnded(isRecorded: isRecorded))
+    }
   }
 }
 

@@ -54,6 +54,8 @@ struct StreamMachine {
     case disconnect
     /// Has the receiver resume after the buffer was full.
     case restart
+    /// Has the receiver let go of what the player of a file does not await.
+    case rest
     /// Reports to the receiver that the player has nothing left.
     case reportDry
 
@@ -222,6 +224,11 @@ struct StreamMachine {
     guard isPlaying else { return [] }
     phase = .paused
     return [.halt, .passHeard, .keepUnheard(true), .pauseTimer(runs: !isSuspended), .emit(.paused)]
+  }
+
+  /// The longest pause has passed. A file keeps its place; nothing of it is missed meanwhile.
+  mutating func pauseEnded(isRecorded: Bool) -> [Action] {
+    content.file == nil ? stop(isRecorded: isRecorded) : [.rest]
   }
 
   mutating func resume(isFilling: Bool) -> [Action] {
