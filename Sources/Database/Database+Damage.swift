@@ -48,7 +48,7 @@ extension Database {
   private static func whileLocked<Result>(
     _ path: String, _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
-    let folder = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let folder = open(LinuxFiles.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     if folder >= 0 { flock(folder, LOCK_EX) }
     return try body()
@@ -67,10 +67,5 @@ extension Database {
     }
     let words = SystemError(errno).text
     throw DatabaseError(.damaged, path: path, "it can't be set aside, \(words.lowercased())")
-  }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

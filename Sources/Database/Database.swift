@@ -167,7 +167,6 @@ public final class Database {
 
   /// Creates missing folders of the path, for the owner alone. A failure is reported when the file is opened.
   private static func makeFolders(to path: String) {
-    guard let slash = path.lastIndex(of: "/") else { return }
-    try? LinuxFiles.makeFolders(String(path[..<slash]), mode: 0o700)
+    try? LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700)
   }
 }

@@ -30,6 +30,12 @@ public enum LinuxFiles {
     return isMore ? .max : bytes
   }
 
+  /// Returns the folder that a path is in, without a slash at its end; "." for one without a folder.
+  public static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
   /// Creates the folder at `path` with all that are missing above it.
   /// - Parameter mode: rights of the new folders, less those that the process withholds from its files.
   /// - Throws: `SystemError` if one can't be created.
@@ -70,6 +76,40 @@ public enum LinuxFiles {
   /// Creates a file that is in memory alone.
   /// - Returns: the descriptor, which the caller closes, or an errno below 0.
   public static func inMemory(name: String) -> Int32 { file_in_memory(name) }
+}
+
+/// A process as `/proc/PID/stat` describes it. Any thread. Source: proc(5).
+public struct LinuxProcess: Sendable {
+  /// Its group, and its session.
+  public let group: Int32, session: Int32
+  /// The start in ticks of the clock since the start of the system.
+  public let start: UInt64
+  /// True for a process that has ended and was not waited for.
+  public let isGone: Bool
+  /// The addresses of its arguments in its own memory; nil where the system does not show them.
+  public let arguments: Range<UInt>?
+
+  /// Nil for no such process.
+  public init?(_ process: Int32) {
+    let file = open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var line = [UInt8](repeating: 0, count: 4096)
+    let count = read(file, &line, line.count)
+    // The name of the program, in parentheses, may hold any byte; the third field follows it.
+    guard count > 0, let name = line[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = line[name..<count].dropFirst().split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+    func number<Number: FixedWidthInteger>(_ field: Int) -> Number? {
+      fields.count > field - 3 ? Number(String(decoding: fields[field - 3], as: UTF8.self)) : nil
+    }
+    guard let group: Int32 = number(5), let session: Int32 = number(6), let start: UInt64 = number(22) else {
+      return nil
+    }
+    (self.group, self.session, self.start) = (group, session, start)
+    isGone = fields.first.map { "ZXx".utf8.contains($0[$0.startIndex]) } ?? false
+    let ends: (UInt?, UInt?) = (number(48), number(49))
+    arguments = if case (let first?, let end?) = ends, 0 < first, first < end { first..<end } else { nil }
+  }
 }
 
 /// The memory of the process. Any thread.

@@ -8,7 +8,7 @@ struct DiskRoom: Sendable {
   /// The room for the file at `path`.
   /// - Parameter minimumFree: the bytes that stay free; 0 for no such limit.
   init(at path: String, minimumFree: Int) {
-    folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    folder = LinuxFiles.folder(of: path)
     self.minimumFree = minimumFree
   }
 

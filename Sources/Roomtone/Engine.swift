@@ -264,7 +264,7 @@ public final class Engine {
     scripts += 1
     let state = try LuaState(
       name: path, loop: loop, limits: options.configuration.limits, watchdog: watchdog, seed: options.seed)
-    let folder = isFile ? Self.folder(of: path) : nil
+    let folder = isFile ? LinuxFiles.folder(of: path) : nil
     let script = Script(name: path, folder: folder, number: scripts, state: state)
     script.workingFolder = workingFolder
     script.onLog = { [unowned self] in onLog($0, $1, $2) }
@@ -288,10 +288,5 @@ public final class Engine {
     state.libraryModules = StandardLibrary.modules
     state.libraryModule = { [folder = options.standardLibrary] in StandardLibrary.module($0, in: folder) }
     return script
-  }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

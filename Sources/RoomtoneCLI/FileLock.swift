@@ -23,10 +23,8 @@ final class FileLock {
   }
 
   private init(opening path: String) throws(CommandFailure) {
-    if let slash = path.lastIndex(of: "/") {
-      // A failure is reported when the file is opened.
-      try? LinuxFiles.makeFolders(String(path[..<slash]), mode: 0o700)
-    }
+    // A failure is reported when the file is opened.
+    try? LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700)
     var file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     // An existing file on a read-only file system can be locked as well.
     if file < 0, errno == EROFS { file = open(path, O_RDONLY | O_CLOEXEC) }

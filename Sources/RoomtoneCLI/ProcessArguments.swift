@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 
 /// The arguments of the process as the machine shows them to all of its users, in `ps` and in `/proc/PID/cmdline`.
@@ -26,19 +27,8 @@ enum ProcessArguments {
 
   /// The memory of the arguments, each ended by a zero byte. Source: proc(5), `arg_start` and `arg_end`.
   private static func memory() -> UnsafeMutableBufferPointer<UInt8>? {
-    guard let file = fopen("/proc/self/stat", "re") else { return nil }
-    defer { fclose(file) }
-    var line = [UInt8](repeating: 0, count: 4096)
-    let count = fread(&line, 1, line.count, file)
-    // The name of the program, in parentheses, may hold any byte; the third field follows it.
-    guard let name = line[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    let fields = line[name..<count].dropFirst().split(separator: UInt8(ascii: " "))
-    let (startField, endField) = (48 - 3, 49 - 3)
-    guard fields.count > endField,
-      let start = UInt(String(decoding: fields[startField], as: UTF8.self)),
-      let end = UInt(String(decoding: fields[endField], as: UTF8.self)), start < end
-    else { return nil }
+    guard let range = LinuxProcess(getpid())?.arguments else { return nil }
     return UnsafeMutableBufferPointer(
-      start: UnsafeMutablePointer(bitPattern: start), count: Int(end - start))
+      start: UnsafeMutablePointer(bitPattern: range.lowerBound), count: range.count)
   }
 }

@@ -11,14 +11,14 @@ public final class ProgramTable {
   private let loop: EventLoop
   private let folder: String?
   /// The state of this process, as records name it.
-  private let owner: ProcessState?
+  private let owner: LinuxProcess?
   private var outputs: [Int: ErrorOutput] = [:]
   private var count = 0
 
   /// A table of programs that are recorded in `folder`; nil for none that is.
   public init(loop: EventLoop, folder: String?) {
     (self.loop, self.folder) = (loop, folder)
-    owner = folder == nil ? nil : ProcessState(getpid())
+    owner = folder == nil ? nil : LinuxProcess(getpid())
   }
 
   /// Starts a command of the shell, as `Program.start` does.
@@ -64,7 +64,7 @@ public final class ProgramTable {
   /// Records a program that runs.
   func record(_ program: Program, _ command: String) {
     guard let folder, let path = file(of: program.process), let owner,
-      let state = ProcessState(program.process)
+      let state = LinuxProcess(program.process)
     else { return }
     try? LinuxFiles.makeFolders(folder, mode: 0o700)
     let record = ProgramRecord(
@@ -142,39 +142,16 @@ private struct ProgramRecord {
   }
 
   /// True if the process that has started it runs: it ends its programs itself.
-  var ownerRuns: Bool { ProcessState(owner).map { $0.start == ownerStart && !$0.isGone } ?? false }
+  var ownerRuns: Bool { LinuxProcess(owner).map { $0.start == ownerStart && !$0.isGone } ?? false }
 
   /// True if a process of the group runs. The number of a group stays taken for as long as it has a process.
   func isAlive(_ group: pid_t) -> Bool {
-    if let first = ProcessState(group), first.start != start { return false }
+    if let first = LinuxProcess(group), first.start != start { return false }
     guard let names = try? LinuxFiles.names(in: "/proc") else { return false }
     return names.contains { name in
-      guard let process = pid_t(name), let state = ProcessState(process) else { return false }
+      guard let process = pid_t(name), let state = LinuxProcess(process) else { return false }
       return state.group == group && state.session == session && state.start >= start && !state.isGone
     }
-  }
-}
-
-/// A process as `/proc/PID/stat` describes it. Source: proc(5).
-private struct ProcessState {
-  let group: pid_t, session: pid_t
-  /// The start in ticks of the clock since the start of the system.
-  let start: UInt64
-  /// True for a process that has ended and was not waited for.
-  let isGone: Bool
-
-  /// Nil for no such process.
-  init?(_ process: pid_t) {
-    guard let text = try? textOfProcFile("/proc/\(process)/stat"),
-      // The name of the program, in parentheses, may hold any character; the third field follows it.
-      let name = text.lastIndex(of: ")")
-    else { return nil }
-    let fields = text[name...].dropFirst().split(separator: " ")
-    guard fields.count > 19, let group = pid_t(fields[2]), let session = pid_t(fields[3]),
-      let start = UInt64(fields[19])
-    else { return nil }
-    (self.group, self.session, self.start) = (group, session, start)
-    isGone = "ZXx".contains(fields[0])
   }
 }
 

@@ -78,7 +78,7 @@ public final class ScratchFiles {
     }
     if kind == "r", !isCopied, !isReal { return .failure(SystemError(ENOENT)) }
     if isReal, access(path, W_OK) != 0 { return .failure(SystemError(errno)) }
-    if !isReal, !isCopied, access(Self.parent(of: absolute), W_OK) != 0 {
+    if !isReal, !isCopied, access(LinuxFiles.folder(of: absolute), W_OK) != 0 {
       return .failure(SystemError(errno))
     }
     if let failure = begin(absolute, at: copy) { return .failure(SystemError(failure)) }
@@ -99,7 +99,7 @@ public final class ScratchFiles {
           + "the real ones are as they were")
     }
     do throws(SystemError) {
-      try LinuxFiles.makeFolders(Self.parent(of: copy), mode: 0o700)
+      try LinuxFiles.makeFolders(LinuxFiles.folder(of: copy), mode: 0o700)
       return nil
     } catch { return error.number }
   }
@@ -116,7 +116,7 @@ public final class ScratchFiles {
     if isReal, info.st_mode & S_IFMT == S_IFDIR, !((try? LinuxFiles.names(in: path)) ?? [path]).isEmpty {
       return ENOTEMPTY
     }
-    if access(Self.parent(of: absolute), W_OK) != 0 { return errno }
+    if access(LinuxFiles.folder(of: absolute), W_OK) != 0 { return errno }
     if let failure = begin(absolute, at: copy) { return failure }
     unlink(copy)
     if isReal { removed.insert(absolute) }
@@ -136,7 +136,7 @@ public final class ScratchFiles {
         message: "'\(path.onOneLine)' is not a file: it stays where it is in a simulation",
         hint: "guard it with pcall, or run the script for real")
     }
-    for path in [old, target] where access(Self.parent(of: path), W_OK) != 0 { return errno }
+    for path in [old, target] where access(LinuxFiles.folder(of: path), W_OK) != 0 { return errno }
     if old == target { return nil }
     if let failure = begin(target, at: folder + target) { return failure }
     if let failure = Self.copy(source, to: folder + target) { return failure }
@@ -148,17 +148,13 @@ public final class ScratchFiles {
 
   /// Returns the path from the root on without links in its folders; nil where there is no such folder.
   private static func absolute(_ path: String) -> String? {
-    let parent = path.contains("/") ? Self.parent(of: path) : "."
+    let parent = LinuxFiles.folder(of: path)
     guard let real = realpath(parent, nil) else { return nil }
     defer { free(real) }
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     guard !name.isEmpty, name != ".", name != ".." else { return nil }
     let folder = String(cString: real)
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
-  }
-
-  private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
   /// True for the devices of memory, such as `/dev/null`.

@@ -22,7 +22,7 @@ final class ControlSocket {
         "\(path.onOneLine) can't be a socket: its path has more than \(UnixAddress.longestPath) bytes",
         hint: "set XDG_RUNTIME_DIR to a folder with a shorter path")
     }
-    let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    let folder = LinuxFiles.folder(of: path)
     try Self.makeFolder(folder)
     lock = try Self.lock(folder + "/control.lock", name)
     self.path = path

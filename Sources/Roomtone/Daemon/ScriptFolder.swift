@@ -104,10 +104,7 @@ final class ScriptFolder {
   /// Returns the path of the script called `name`.
   func file(of name: String) -> String { "\(path)/\(name).lua" }
 
-  private var parent: String? {
-    guard let slash = path.lastIndex(of: "/"), path != "/" else { return nil }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
+  private var parent: String? { path.contains("/") && path != "/" ? LinuxFiles.folder(of: path) : nil }
 
   /// Watches the folders of the files that links lead to, in which an edit is seen.
   private func watchTargets(of names: [String]) {
@@ -118,8 +115,7 @@ final class ScriptFolder {
       else {
         continue
       }
-      let folder = slash == target.startIndex ? "/" : String(target[..<slash])
-      found[folder, default: [:]][String(target[target.index(after: slash)...])] = name
+      found[LinuxFiles.folder(of: target), default: [:]][String(target[target.index(after: slash)...])] = name
     }
     for folder in targets.keys where found[folder] == nil && !isOwn(folder) { watch?.remove(folder) }
     targets = found

@@ -90,7 +90,7 @@ struct JobRun {
     // A program that the job starts is no run of it.
     unsetenv(JobResult.variable)
     guard let path = JobResult.path(of: name) else { return nil }
-    try? LinuxFiles.makeFolders(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]), mode: 0o700)
+    try? LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700)
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     self.name = name
     // The run before may go on: its result is of no interest then, and that of this run is.

@@ -88,7 +88,7 @@ enum FolderChecks {
         return problem("\(path): \(SystemError(number).text)", hint: "name another folder")
       }
       isThere = false
-      place = parent(of: place)
+      place = LinuxFiles.folder(of: place)
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       return problem("\(place) is not a folder", hint: "move it away, or name another folder")
@@ -115,11 +115,6 @@ enum FolderChecks {
       return .warn(check, detail, hint: "mount its disk, if it has one of its own")
     }
     return .ok(check, detail)
-  }
-
-  private static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// Returns the finding for the folder of sockets.

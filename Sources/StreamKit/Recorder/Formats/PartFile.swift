@@ -227,13 +227,8 @@ public final class PartFile {
     return Glibc.rename(path, name) == 0 ? 0 : errno
   }
 
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
   private static func makeFolder(of path: String) throws(RecordError) {
-    let folder = folder(of: path)
+    let folder = LinuxFiles.folder(of: path)
     guard !isThere(folder) else { return }
     try makeFolder(of: folder)
     guard mkdir(folder, 0o777) != 0 else { return syncFolder(of: folder) }
@@ -243,7 +238,7 @@ public final class PartFile {
 
   /// Syncs the folder of `path`, where the file system supports it: the names in it are on the disk then.
   private static func syncFolder(of path: String) {
-    let file = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let file = open(LinuxFiles.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard file >= 0 else { return }
     fsync(file)
     Glibc.close(file)

@@ -186,7 +186,7 @@ extension RecordingLibrary {
 
   private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
     // A missing folder stands for a missing disk.
-    guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
+    guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { return nil }
     var entry = entry
     switch entry.state {
     case .finished, .recovered, .failed:

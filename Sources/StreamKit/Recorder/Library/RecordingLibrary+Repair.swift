@@ -66,7 +66,7 @@ extension RecordingLibrary {
       }
     }
     for entry in try catalogue.openEntries() where isLost(entry, now) {
-      guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { continue }
       done.append(Repaired(path: entry.path, outcome: .lost))
     }
     if let folder {
@@ -90,7 +90,7 @@ extension RecordingLibrary {
   private func repair(_ entry: RecordingEntry, _ now: WallTime) throws -> Repaired.Outcome? {
     guard Self.isThere(entry.path) else {
       // A missing folder stands for a missing disk.
-      guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
+      guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { return nil }
       try catalogue.remove(entry.id)
       return .missing
     }

@@ -96,7 +96,7 @@ public struct RecordingLibrary {
     var (deleted, failure) = ([String](), RecordError?.none)
     for entry in old
     where !busy.contains(entry.path) && isIncluded(entry.path) && Self.end(of: entry, now) < limit {
-      guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { continue }
       if isLost(entry, now) {
         try catalogue.remove(entry.id)
         continue
@@ -131,10 +131,5 @@ public struct RecordingLibrary {
   static func isThere(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
-  }
-
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

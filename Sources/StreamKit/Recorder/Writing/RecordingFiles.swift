@@ -215,8 +215,7 @@ final class RecordingFiles {
     var folder = template.expanded(
       .init(ext: "x", start: core.localTime(WallTime(seconds: 0))), number: 1)
     repeat {
-      let slash = folder.lastIndex(of: "/")
-      folder = slash.map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
+      folder = LinuxFiles.folder(of: folder)
       if let free = try? LinuxFiles.freeBytes(at: folder) {
         if free < wanted { throw RecordError.tooLittleRoom(at: folder, free: free, wanted: wanted) }
         return
