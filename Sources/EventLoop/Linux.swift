@@ -80,7 +80,7 @@ public enum LinuxFiles {
 
 /// A process as `/proc/PID/stat` describes it. Any thread. Source: proc(5).
 public struct LinuxProcess: Sendable {
-  /// Its group, and its session.
+  /// The process group, and the session.
   public let group: Int32, session: Int32
   /// The start in ticks of the clock since the start of the system.
   public let start: UInt64

@@ -61,9 +61,9 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   /// The transfer of a file that is held back.
   private enum HeldTransfer {
     case open
-    /// It was lost meanwhile.
+    /// The connection was lost meanwhile.
     case lost(StreamError)
-    /// It was closed, as the player rests for long: another one brings what follows.
+    /// The connection was closed, as the player rests for long: another one brings what follows.
     case closed
   }
 
