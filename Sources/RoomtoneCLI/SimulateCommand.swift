@@ -84,7 +84,8 @@ enum SimulateCommand {
     engine.onFailure = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
     if let page, let recorder {
-      let title = ([options.text] + options.companions).map(\.name).joined(separator: ", ")
+      let names = ([options.text] + options.companions).map { $0.name.split(separator: "/").last ?? "" }
+      let title = names.joined(separator: ", ")
       try page.write(Array(WeekPage(recorder.week(title: title, until: end)).text.utf8))
     }
     return result.status

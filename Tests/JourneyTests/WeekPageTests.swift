@@ -32,7 +32,9 @@ import Testing
     #expect(page.split(separator: "class=\"b music").count == 6)
     _ = try home.run("simulate", script, "--json", "--html", "again.html")
     #expect(try text(home.path("again.html")) == page)
-    #expect(try home.run("simulate", script, "--html", "week.html").status == 0)
+    let other = try home.script("require 'task'.sleep '1s'", as: "other.lua")
+    #expect(try home.run("simulate", script, "--with", other, "--html", "week.html").status == 0)
+    #expect(try text(home.path("week.html")).contains("<h1><bdi>routine.lua, other.lua</bdi></h1>"))
   }
 
   @Test("a script that fails has a page that shows it, and its own exit status")

@@ -91,7 +91,8 @@ struct TimelineRivals {
           !isOfVolume
           ? "what plays in \(places)"
           : "the volume of \(places)" + (isOfSource ? " and what plays there" : "")
-        text = "\(first) and \(second) both change \(changes), within \(TimelineEvent.text(of: distance))"
+        let time = distance == .zero ? "at the same moment" : "within \(TimelineEvent.text(of: distance))"
+        text = "\(first) and \(second) both change \(changes), \(time)"
       case .playing:
         text = "\(second) changes the volume of \(places), where \(first) plays: it stays so until that ends"
       }

@@ -120,14 +120,31 @@ import Testing
     #expect(client.session.output.isEmpty)
   }
 
-  @Test("an answer that is too long is an error for its own request")
+  @Test("an answer of the longest length is sent; one byte more is an error for its own request")
   func longAnswer() {
-    var client = Client()
-    client.send(Self.request, answers: false)
-    let text = JSON.string(String(repeating: "x", count: 600_000))
-    client.perform(client.session.finished(client.open[0], .success(text)))
-    let answers = client.read()
-    #expect(answers.first?["id"]?.int == 1 && answers.first?["error"] != nil && !client.isClosed)
+    let frame = RPCAnswer.result(.string(""), id: .number(1)).line.utf8.count
+    for (more, isSent) in [(0, true), (1, false), (64, false), (100_000, false)] {
+      var client = Client()
+      client.send(Self.request, answers: false)
+      let text = String(repeating: "x", count: ControlSession.longestAnswer - frame + more)
+      client.perform(client.session.finished(client.open[0], .success(.string(text))))
+      let answer = client.read().first
+      #expect(answer?["id"]?.int == 1 && !client.isClosed, "\(more)")
+      #expect((answer?["result"] != nil) == isSent && (answer?["error"] == nil) == isSent, "\(more)")
+    }
+  }
+
+  @Test("a client that does not read is dropped at the first byte above a mebibyte")
+  func exactBacklog() {
+    let frame = RPCAnswer.notification("log", .string("")).line.utf8.count + 1
+    let half = ControlSession.longestBacklog / 2
+    for (more, isDropped) in [(0, false), (1, true)] {
+      var client = Client()
+      for count in [half, half + more] {
+        client.perform(client.session.notify("log", .string(String(repeating: "x", count: count - frame))))
+      }
+      #expect(client.isClosed == isDropped, "\(more)")
+    }
   }
 
   @Test("a client that ends its input is answered, then the connection closes")

@@ -6,7 +6,7 @@ public struct Week: Sendable {
   /// The number of days that a page can show.
   public static let mostDays = 31
 
-  /// The name of the script.
+  /// The names of the scripts.
   public let title: String
   /// The name of the zone whose clocks count.
   public let zone: String

@@ -49,11 +49,7 @@ public struct WeekPage {
 
   // MARK: The head
 
-  /// The name of the script without its folders.
-  private var title: String {
-    let name = week.title.split(separator: "/").last.map(String.init) ?? week.title
-    return name.isEmpty ? "a script" : name
-  }
+  private var title: String { week.title.isEmpty ? "a script" : week.title }
 
   private var head: HTML {
     let figures = week.figures

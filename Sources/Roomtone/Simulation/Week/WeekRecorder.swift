@@ -77,7 +77,7 @@ public final class WeekRecorder {
 
   /// Returns the week so far, up to now.
   /// - Parameters:
-  ///   - title: the name of the script.
+  ///   - title: the names of the scripts.
   ///   - end: the end of the time that was to be simulated.
   public func week(title: String, until end: WallTime) -> Week {
     let now = Int(loop.wallNow.seconds)
