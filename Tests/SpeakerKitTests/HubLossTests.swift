@@ -52,6 +52,20 @@ extension RealTimeTests {
       }
     }
 
+    @Test("a hub that restarts between two requests plays on where it was heard last")
+    func restarts() throws {
+      try HubHarness.run { harness in
+        let session = harness.house.session
+        try await session.play(try harness.ramp(seconds: 30))
+        try await harness.wait { session.position > 24_000 }
+        harness.hub.restart()
+        let position = session.position
+        try await harness.wait { harness.hub.speakers.allSatisfy(\.isActive) && harness.hub.mediaURL != nil }
+        try await harness.wait { session.position > position + 9_600 }
+        #expect(session.state == .playing && harness.reported.allSatisfy { !$0.hasPrefix("ended") })
+      }
+    }
+
     @Test(
       "an answer that is wrong, endless, late or none is an error with words, and the hub is tried again",
       arguments: [

@@ -51,8 +51,23 @@ import Testing
     #expect(player.position(at: at(30)) == 10 * Self.second)
     #expect(player.stop(at: at(30)).isEmpty)
     #expect(other.player.observed(.init(isPlaying: true, elapsed: 2), of: 1, sent(1), at: at(3)).isEmpty)
+    // Two answers say so: a hub that vanishes or restarts gives one at most.
+    #expect(other.player.observed(.init(isPlaying: false), of: 1, sent(1), at: at(5)).isEmpty)
+    var lost = other
     #expect(
-      other.player.observed(.init(isPlaying: false), of: 1, sent(1), at: at(5)) == [.ended(run, .cutShort)])
+      other.player.observed(.init(isPlaying: false), of: 1, sent(1), at: at(6)) == [.ended(run, .cutShort)])
+    lost.player.lost(at: at(5.5))
+    let rest = HubPlayer.Run(number: 2, cue: 7, firstFrame: Self.second * 9 / 2, end: 10 * Self.second)
+    #expect(lost.player.found(.init(isPlaying: false), sent(1), at: at(9)) == [.play(rest)])
+  }
+
+  @Test("a hub that says that it has ceased, and plays after all, is heard on")
+  mutating func ceases() {
+    _ = start()
+    for second in stride(from: 3.0, to: 9, by: 2) {
+      #expect(player.observed(.init(isPlaying: true, elapsed: 1), of: 1, sent(1), at: at(second)).isEmpty)
+      #expect(player.observed(.init(isPlaying: false), of: 1, sent(1), at: at(second + 1)).isEmpty)
+    }
   }
 
   @Test("a hub that does not play yet is waited for; one that fetches nothing is not, for ever")

@@ -241,7 +241,7 @@ extension RealTimeTests {
         try kitchen.setVolume(40)
         try await kitchen.setGroup("Downstairs")
         try await harness.house.session.play(
-          try harness.source(Signal.sine(440, amplitude: 0.5, frames: 1_440_000, sampleRate: 48_000)))
+          try harness.source(Signal.sine(440, amplitude: 0.5, frames: 14_400_000, sampleRate: 48_000)))
         try await harness.wait { harness.house.session.position > 24_000 }
         harness.rig.killServer()
         try await harness.wait { !kitchen.isAvailable }

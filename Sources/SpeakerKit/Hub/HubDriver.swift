@@ -144,7 +144,7 @@ public final class HubDriver: Driver {
       }
       link.onOpen = { [weak self] in self?.reconnected() }
       link.onLost = { [weak self] in self?.lost($0) }
-      link.onRenewed = { [weak self] in for device in self?.members ?? [] { self?.move(device, isIn: true) } }
+      link.onRenewed = { [weak self] in self?.renewed() }
     } catch {
       await end()
       throw (error as? SpeakerError).map { Self.withHint($0) } ?? error
@@ -270,6 +270,13 @@ public final class HubDriver: Driver {
     loss = error.message
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices { setAvailable(false, index) }
+  }
+
+  /// Restores the members of a hub that has forgotten them; one that has restarted plays nothing, and is to play on.
+  private func renewed() {
+    // The command that is under way is repeated.
+    if player.playing != nil { player.lost(at: loop.now) }
+    for device in members { move(device, isIn: true) }
   }
 
   /// Restores the members, the requested levels and what plays on a hub that is back.

@@ -45,12 +45,21 @@ struct HubPlayer {
     var end: Int?
   }
 
+  /// The sound of a run that the hub plays, by its answers.
+  private enum Sounding {
+    case awaited
+    case heard
+    /// The last answer was that it has ceased before its end. Another answer confirms it: a hub that restarts, or is
+    /// about to vanish, says the same, and plays on when it is back.
+    case ceased
+  }
+
   private enum Phase {
     case stopped
     case paused(Run, frame: Int)
     /// The hub has not answered.
     case requested(Run)
-    case playing(Run, HubClock, accepted: Instant, wasHeard: Bool)
+    case playing(Run, HubClock, accepted: Instant, Sounding)
     /// The hub was lost; it may play or not.
     case interrupted(Run, frame: Int)
     /// Ended, at a frame.
@@ -133,7 +142,7 @@ struct HubPlayer {
   /// Applies the answer of the hub that it plays a run.
   mutating func accepted(_ number: Int, at now: Instant) {
     guard case .requested(let run) = phase, run.number == number else { return }
-    phase = .playing(run, HubClock(frame: run.firstFrame), accepted: now, wasHeard: false)
+    phase = .playing(run, HubClock(frame: run.firstFrame), accepted: now, .awaited)
   }
 
   /// Applies the refusal of a run by the hub.
@@ -145,12 +154,12 @@ struct HubPlayer {
 
   /// Applies the beginning of the delivery of a run's medium.
   mutating func delivered(_ number: Int, _ delivery: Delivery) {
-    guard case .playing(var run, var clock, let accepted, let wasHeard) = phase, run.number == number,
+    guard case .playing(var run, var clock, let accepted, let sounding) = phase, run.number == number,
       let begun = delivery.begun
     else { return }
     run.end = run.end ?? delivery.end
     clock.start(at: max(begun, accepted))
-    phase = .playing(run, clock, accepted: accepted, wasHeard: wasHeard)
+    phase = .playing(run, clock, accepted: accepted, sounding)
   }
 
   /// Applies the playback of the hub while it plays a run.
@@ -158,21 +167,24 @@ struct HubPlayer {
     _ status: HubStatus, of number: Int, _ delivery: Delivery, at now: Instant
   ) -> [Action] {
     delivered(number, delivery)
-    guard case .playing(let run, var clock, let accepted, var wasHeard) = phase, run.number == number else {
+    guard case .playing(let run, var clock, let accepted, let sounding) = phase, run.number == number else {
       return []
     }
     if status.isPlaying {
-      wasHeard = true
       if let elapsed = status.elapsed {
         clock.observe(frame: run.firstFrame + elapsed * rate, at: now, rate: rate)
       }
-      phase = .playing(run, clock, accepted: accepted, wasHeard: wasHeard)
+      phase = .playing(run, clock, accepted: accepted, .heard)
       return []
     }
     let position = position(at: now)
     let isPast = run.end.map { position >= $0 } ?? false
-    guard wasHeard || isPast || accepted.duration(to: now) >= Self.startTime else { return [] }
+    guard sounding != .awaited || isPast || accepted.duration(to: now) >= Self.startTime else { return [] }
     let isComplete = delivery.isComplete && (run.end.map { position + slack >= $0 } ?? true)
+    if !isComplete, sounding == .heard {
+      phase = .playing(run, clock, accepted: accepted, .ceased)
+      return []
+    }
     phase = .ended(isComplete ? run.end ?? position : position)
     return [.ended(run, isComplete ? .complete : delivery.begun == nil ? .notFetched : .cutShort)]
   }
@@ -192,7 +204,7 @@ struct HubPlayer {
     guard !status.isPlaying else {
       var clock = HubClock(frame: frame)
       clock.start(at: now)
-      phase = .playing(run, clock, accepted: now, wasHeard: true)
+      phase = .playing(run, clock, accepted: now, .heard)
       return observed(status, of: run.number, delivery, at: now)
     }
     if let end = run.end, delivery.isComplete, frame + slack >= end {
