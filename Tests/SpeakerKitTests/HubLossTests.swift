@@ -114,7 +114,7 @@ extension RealTimeTests {
         ] {
           harness.hub.fault(command, .page(text))
         }
-        try await harness.house.session.play(try harness.ramp(seconds: 5))
+        try await harness.house.session.play(try harness.ramp(seconds: 30))
         try await harness.wait { harness.logged.count == 2 }
         try await harness.wait(0.2)
         #expect(harness.logged.count == 2 && harness.house.devices.allSatisfy(\.isAvailable))

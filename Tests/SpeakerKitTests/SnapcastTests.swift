@@ -206,7 +206,7 @@ extension RealTimeTests {
         } catch {
           #expect(error.kind == .noStream && error.hint?.contains("snapserver-config") == true)
         }
-        let low = Signal.sine(440, amplitude: 0.5, frames: 480_000, sampleRate: 48_000)
+        let low = Signal.sine(440, amplitude: 0.5, frames: 4_800_000, sampleRate: 48_000)
         let path = try harness.source(low)
         try await other.play(path)
         try await harness.wait { other.position > 24_000 }
