@@ -8,10 +8,13 @@
 --
 -- All speakers join one session, and so does one that is added to the house during the party. After the party
 -- the session has the speakers that it had before and plays what it played then: what was started for the
--- party stops. A party ends with its script, also if that fails. There is one party at a time in a script.
+-- party stops. A volume that somebody sets during the party stays. A party ends with its script, also if that
+-- fails; if the process is killed, the volumes return when the house opens again. There is one party at a time
+-- in a script.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local fades = require "roomtone.fades"
 local host = require "roomtone.host"
 local log = require "log"
 local object = require "roomtone.object"
@@ -49,6 +52,22 @@ local function set_volume(own, devices)
   end
 end
 
+-- Notes the volume and mute of a speaker from before, which return after the party; for the next process too.
+local function note(own, level)
+  table.insert(own.levels, level)
+  if own.volume then
+    local number = fades.borrow(level.device, level.volume, level.muted, own.volume, own.volume)
+    table.insert(own.borrowed, number)
+  end
+end
+
+-- Notes a volume that somebody sets during the party, or that is the party's again.
+local function watch_volume(own, event)
+  if event.cause == nil or event.cause == "controller" then
+    own.changed[event.device.id] = event.muted or event.volume ~= own.volume
+  end
+end
+
 -- Lets a speaker that was added to the house join the party.
 local function add(own, device)
   local level = rooms.levels({ device })[1]
@@ -56,7 +75,7 @@ local function add(own, device)
   if err then
     log.warn("a new speaker does not join the party", { speaker = device.name, error = tostring(err) })
   elseif level and not own.is_over then
-    table.insert(own.levels, level)
+    note(own, level)
     table.insert(own.added, device)
     set_volume(own, { device })
   end
@@ -77,6 +96,33 @@ local function restore_music(own)
   end
 end
 
+-- Restores the volume and mute of a speaker.
+local function restore_level(level)
+  if level.muted then
+    task.try(level.device.set_volume, level.device, level.volume)
+    task.try(level.device.mute, level.device)
+  else
+    fade.volume { level.device, to = level.volume, over = 0 }
+  end
+end
+
+-- Returns the levels for after the party: those of before; or those of now that somebody has set meanwhile.
+local function levels_after(own)
+  local list, now = {}, {}
+  for index, level in ipairs(own.levels) do
+    list[index] = level
+    now[index] = level.device
+  end
+  for _, level in ipairs(rooms.levels(now)) do
+    for index, before in ipairs(own.levels) do
+      if before.device == level.device and (own.changed[level.device.id] or not own.volume) then
+        list[index] = level
+      end
+    end
+  end
+  return list
+end
+
 -- Restores sessions, with their sources and positions, volumes and mute.
 local function restore(own)
   local _ <close> = object.closing(function() -- also if the house is closed
@@ -84,18 +130,17 @@ local function restore(own)
     object.emit(own, "done", { party = own.object })
     object.close(own)
   end)
+  local levels = levels_after(own)
   for _, device in ipairs(own.added) do
     task.try(device.leave, device) -- one that was removed since has left
   end
   local _, failure = task.try(restore_music, own)
   local _, err = task.try(own.before.restore, own.before)
-  for _, level in ipairs(own.levels) do
-    if level.muted then
-      task.try(level.device.set_volume, level.device, level.volume)
-      task.try(level.device.mute, level.device)
-    else
-      fade.volume { level.device, to = level.volume, over = 0 }
-    end
+  for _, level in ipairs(levels) do
+    restore_level(level)
+  end
+  for _, number in ipairs(own.borrowed) do
+    fades.forget(number)
   end
   err = err or failure
   if err then
@@ -132,16 +177,23 @@ function party.start(given)
   end)
   own.session = own.session or rooms.session(speaker)
   local devices = checks.attribute(checks.where(), speaker.devices)
-  own.levels, own.added = rooms.levels(devices), {}
+  own.levels, own.added, own.changed, own.borrowed = {}, {}, {}, {}
+  local levels = rooms.levels(devices)
   own.was = own.session:state()
   own.music = speaker.snapshot { devices = own.session.devices }
   own.before = rooms.join(devices, own.session)
+  for _, level in ipairs(levels) do
+    note(own, level)
+  end
   set_volume(own, devices)
   own.subscriptions = {
     speaker.on("device", function(event)
       if event.reason == "added" then
         add(own, event.device)
       end
+    end),
+    speaker.on("volume", function(event)
+      watch_volume(own, event)
     end),
     own.session:on("ended", function()
       own.is_other = true -- what plays at the end was started during the party

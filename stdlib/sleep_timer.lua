@@ -9,10 +9,12 @@
 -- After the fade the music stops: the default session, if no other room plays it; else the rooms leave. Then
 -- the volumes are as before the fade, so that the music of the next day is heard. Of two timers that fade a
 -- speaker at the same time, the later one controls the volume, and the last to end restores it. A timer ends
--- with its script, as by `cancel`: the music goes on at its volume.
+-- with its script, as by `cancel`: the music goes on at its volume. If the process is killed during the fade,
+-- the volumes return when the house opens again.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local fades = require "roomtone.fades"
 local host = require "roomtone.host"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
@@ -42,8 +44,9 @@ local Timer = object.class {
   end,
 }
 
--- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `timers`, those that
--- fade the speaker; and `fade`, which the last of them controls.
+-- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `borrowed`, the number
+-- under which the house keeps it for the next process; `timers`, those that fade the speaker; and `fade`, which
+-- the last of them controls.
 local tracks = {}
 
 -- Returns true if nobody else has set the speaker's volume.
@@ -65,7 +68,11 @@ local function begin(own, devices)
     local id = level.device.id
     local track = tracks[id]
     if not track or track.level.device ~= level.device or not is_controlled(track) then
+      if track then
+        fades.forget(track.borrowed)
+      end
       track = { level = level, timers = {} }
+      track.borrowed = fades.borrow(level.device, level.volume, level.muted, 0, level.volume)
       tracks[id] = track
     end
     table.insert(track.timers, own)
@@ -102,8 +109,11 @@ local function restore(own)
         end
       end
     end
-    if is_over and tracks[level.device.id] == track then
-      tracks[level.device.id] = nil
+    if is_over then
+      fades.forget(track.borrowed)
+      if tracks[level.device.id] == track then
+        tracks[level.device.id] = nil
+      end
     end
   end
 end

@@ -161,6 +161,10 @@ public final class Engine {
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
     house.whenOpen { [unowned self] in changes.follow($0) }
+    if options.store != nil, options.access == .drive {
+      let levels = BorrowedLevelMemory(store: store, driver: house.driverName) { relay.log(.warn, $0) }
+      house.whenOpen { levels.follow($0) }
+    }
     if let path = options.controlSocket, options.access == .drive, !loop.isVirtual {
       let socket = HouseSocket(path: path, of: self)
       houseSocket = socket

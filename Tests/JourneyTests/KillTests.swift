@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import JSONText
 import TestSupport
 import TestTraits
 import Testing
@@ -68,6 +69,57 @@ import Testing
       numbers == Array(numbers[0]..<(numbers[0] + numbers.count)),
       "\(zip(numbers, numbers.dropFirst()).filter { $0 + 1 != $1 })")
     #expect(try home.run("recordings", "verify").status == 0)
+  }
+}
+
+/// Kills daemons that have changed the house for a while.
+@Suite("a house whose process is killed", .waiting) struct KilledHouseTests {
+  /// Kills a daemon once its script has set the kitchen to 40, and returns the kitchen's volume and mute under the next
+  /// one, after a line of the shell in between.
+  private func volume(after code: String, between line: String = "true") throws -> JSON? {
+    let (home, process) = try ServeTests.serve([
+      ("loud.lua", "local speaker, task = require 'speaker', require 'task' \(code)")
+    ])
+    let state = home.path("state/roomtone/house.state")
+    try ServeTests.wait("the state of the house is written") {
+      String(decoding: (try? readBytes(state)) ?? [], as: UTF8.self).contains("volume 40\n")
+    }
+    process.send(SIGKILL)
+    _ = try process.finish()
+    guard unlink(home.path("scripts/loud.lua")) == 0 else { throw TestFailure("unlink") }
+    let between = try home.runInShell(line)
+    guard between.status == 0 else { throw TestFailure("\(between)") }
+    let next = try home.startInShell("exec $ROOMTONE serve --output null scripts")
+    defer {
+      next.send(SIGTERM)
+      _ = try? next.finish()
+    }
+    try ServeTests.awaitAnswer(home)
+    let answer = try home.run("volume", "Kitchen", "--json")
+    return JSON(parsing: answer.output.utf8)?.elements?.first
+  }
+
+  @Test(
+    "volumes that an interruption, a party or a sleep timer has changed return at the next start",
+    arguments: [
+      "speaker.interrupt { devices = 'Kitchen', volume = 40, play = function() task.sleep '1h' end }",
+      "require 'party'.start { volume = 40 } task.sleep '1h'",
+      """
+      speaker.device 'Kitchen':set_volume(50) task.sleep(0.1)
+      require 'sleep_timer'.start { after = 0, fade = '10s', rooms = 'Kitchen' } task.sleep '2s'
+      speaker.device 'Bathroom':set_volume(40) while true do task.sleep '1s' end
+      """,
+    ])
+  func restored(_ code: String) throws {
+    let wanted = code.contains("sleep_timer") ? 50 : 22
+    #expect(try volume(after: code)?["volume"]?.int == wanted)
+  }
+
+  @Test("a volume that somebody has set since stays")
+  func kept() throws {
+    let code = "speaker.interrupt { devices = 'Kitchen', volume = 40, play = function() task.sleep '1h' end }"
+    let line = "sed -i 's/^volume 40/volume 31/' state/roomtone/house.state"
+    #expect(try volume(after: code, between: line)?["volume"]?.int == 31)
   }
 }
 

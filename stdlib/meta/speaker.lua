@@ -274,6 +274,7 @@ function speaker.eq() end
 
 ---Fades the gain or the volume, and returns at the end of the fade. Exactly one of `gain`, `volume` and `to` is
 ---required. A fade of the volume begins at the volume that was set last; of two fades of a speaker the later one wins.
+---If the routine is cancelled, or its script ends, the fade stops where it is.
 ---
 ---Raises `speaker.range` (longer than a day), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -318,6 +319,9 @@ function speaker.session(options) end
 ---since: membership, volume, mute, and the position of a session whose speakers it had all. Returns when that has taken
 ---effect. With `duck` speakers stay in their sessions, and `volume` is that of the sound alone; sounds with `duck` for the
 ---same speaker wait for each other.
+---
+---The end of the script ends an interruption too. If the process is killed meanwhile, volume and mute return when the
+---house opens again, unless somebody has set them since.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
 ---`audio.not_found`, `audio.unreadable`, `audio.unsupported`, `stream.url`, `stream.unsupported`, `argument`,

@@ -80,6 +80,25 @@ describe("party.start", function()
     expect(speaker.is_playing()):to_be_false()
   end)
 
+  it("leaves a volume that somebody sets meanwhile, and mute, also in the sessions of before", function()
+    local kitchen, bath, left = speaker.device "Kitchen", speaker.device "Bathroom", speaker.device "Bedroom Left"
+    local session = bathroom()
+    play(speaker.default_session())
+    local night = party.start { volume = 35 }
+    task.sleep "1m"
+    kitchen:set_volume(40)
+    bath:set_volume(10)
+    left:mute()
+    task.sleep "1m"
+    night:stop()
+    task.sleep(1)
+    expect(kitchen.volume):to_equal(40)
+    expect(bath.volume):to_equal(10)
+    expect(session:state()):to_equal "playing"
+    expect(left.muted):to_be_true()
+    expect(speaker.device("Bedroom Right").volume):to_equal(18)
+  end)
+
   it("keeps volumes if none is given", function()
     play(speaker.default_session())
     local night = party.start {}

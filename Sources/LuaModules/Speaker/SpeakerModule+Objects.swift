@@ -82,7 +82,8 @@ extension SpeakerModule {
     events.add(to: devices, deviceEvents())
   }
 
-  /// The functions of `roomtone.fades`, with which the library's own fades report what they do. Not for scripts.
+  /// The functions of `roomtone.fades`, with which the library's own fades report what they do, and keep the levels from
+  /// before for the next process. Not for scripts.
   func fades() -> [LuaFunction] {
     [
       // `begin(device, to, seconds)` → the number of the fade
@@ -100,6 +101,20 @@ extension SpeakerModule {
       LuaFunction("cancel", arity: 2) { [devices] call in
         let number = try call.int(2)
         try call.object(1, devices).endFade(number)
+        return .none
+      },
+      // `borrow(device, volume, muted, low, high)` → a number; the first two are from before
+      LuaFunction("borrow", arity: 5) { [devices, door] call in
+        let (volume, isMuted) = (try call.int(2, in: House.volumeRange), try call.bool(3))
+        let (low, high) = (try call.int(4, in: House.volumeRange), try call.int(5, in: House.volumeRange))
+        let level = BorrowedLevel(
+          device: try call.object(1, devices).id, volume: volume, isMuted: isMuted, meanwhile: low, high)
+        guard let level else { throw call.problem(4, "at most argument #5 expected") }
+        return call.return(.int(door.open?.borrow([level]) ?? 0))
+      },
+      // `forget(number)`: the level of `borrow` is restored
+      LuaFunction("forget", arity: 1) { [door] call in
+        door.open?.forget(borrowed: try call.int(1))
         return .none
       },
     ]

@@ -126,6 +126,8 @@ final class Interruption {
   private let restores: Bool
   private var loans: [Loan] = []
   private var suspensions: [Suspension] = []
+  /// Number of its levels among the borrowed ones of the house; nil without a level.
+  private var borrowed: Int?
   private var hasEnded = false
 
   init(_ house: House, _ session: Session, _ devices: [Device], fade: Duration, restores: Bool) {
@@ -184,9 +186,21 @@ final class Interruption {
       device.levelCause = .interruption
       levels.append((device.id, .volume(volume)))
     }
+    if restores { keepLevels(meanwhile: volume) }
     let reached = loans.filter { $0.level != nil }.map { ($0.device, LevelCommand.set(volume)) }
     house.report(.level(reached, by: .interruption))
     house.driver.change(levels)
+  }
+
+  /// Keeps the levels from before for the next process, in case that this one is killed.
+  private func keepLevels(meanwhile volume: Int) {
+    borrowed = house.borrow(
+      loans.compactMap { loan in
+        loan.level.flatMap {
+          BorrowedLevel(
+            device: loan.device.id, volume: $0.volume, isMuted: $0.isMuted, meanwhile: volume, volume)
+        }
+      })
   }
 
   /// Restores what others have not changed. Does nothing the second time.
@@ -202,6 +216,7 @@ final class Interruption {
     if !loans.isEmpty {
       house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
     }
+    if let borrowed { house.forget(borrowed: borrowed) }
     do { try session.close() } catch {}
   }
 

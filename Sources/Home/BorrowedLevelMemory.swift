@@ -1,0 +1,62 @@
+internal import JSONText
+public import SpeakerKit
+
+/// The levels that speakers have for a while, kept in the store from one process to the next: one that is killed in the
+/// middle of an interruption leaves them to the one that opens the house after it. Confined to the loop.
+public struct BorrowedLevelMemory {
+  /// The owner of the value in the store; scripts have the path of a file, or `-e` and the like.
+  private static let owner = "house"
+  private let store: ScriptStore
+  private let key: String
+  private let log: (String) -> Void
+
+  /// Creates the memory of the houses of a driver.
+  public init(store: ScriptStore, driver: String, log: @escaping (String) -> Void) {
+    (self.store, key, self.log) = (store, "levels.\(driver)", log)
+  }
+
+  /// Restores what an earlier process has left in a house that has been opened, and keeps its levels from now on.
+  public func follow(_ house: House) {
+    let missing = house.restore(borrowed: kept)
+    keep(missing)
+    house.onBorrowed = { keep(missing + $0) }
+  }
+
+  private var kept: [BorrowedLevel] {
+    var text: String?
+    attempt { text = try store.text(key, of: Self.owner) }
+    return (text.flatMap { JSON(parsing: $0.utf8)?.elements } ?? []).compactMap(BorrowedLevel.init(json:))
+  }
+
+  private func keep(_ levels: [BorrowedLevel]) {
+    attempt {
+      if levels.isEmpty {
+        _ = try store.remove(key, of: Self.owner)
+      } else {
+        try store.set(key, to: JSON.array(levels.map(\.json)).line, of: Self.owner)
+      }
+    }
+  }
+
+  private func attempt(_ work: () throws -> Void) {
+    do { try work() } catch {
+      log("the volumes from before an interruption are not kept, should the process be killed: \(error)")
+    }
+  }
+}
+
+extension BorrowedLevel {
+  fileprivate var json: JSON {
+    .object([
+      ("device", .string(device)), ("volume", .number(volume)), ("muted", .bool(isMuted)),
+      ("low", .number(meanwhile.lowerBound)), ("high", .number(meanwhile.upperBound)),
+    ])
+  }
+
+  fileprivate init?(json: JSON) {
+    guard let device = json["device"]?.text, let volume = json["volume"]?.int,
+      let isMuted = json["muted"]?.bool, let low = json["low"]?.int, let high = json["high"]?.int
+    else { return nil }
+    self.init(device: device, volume: volume, isMuted: isMuted, meanwhile: low, high)
+  }
+}

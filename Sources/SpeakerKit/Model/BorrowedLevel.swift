@@ -1,0 +1,84 @@
+internal import EventLoop
+
+/// A level that a speaker has for a while, as in an interruption or a fade to silence, with the one that it returns to. A
+/// process that is killed meanwhile leaves the speaker as it is: kept on disk, the level is restored by the next one.
+public struct BorrowedLevel: Sendable, Equatable {
+  /// Id of the speaker.
+  public let device: String
+  /// Level and mute from before.
+  public let volume: Int
+  /// `true` if the speaker was muted before.
+  public let isMuted: Bool
+  /// Levels that the speaker may have meanwhile; with any other one, somebody has set it.
+  public let meanwhile: ClosedRange<Int>
+
+  /// Creates a level; nil for volumes that are out of range.
+  public init?(device: String, volume: Int, isMuted: Bool, meanwhile low: Int, _ high: Int) {
+    let range = House.volumeRange
+    guard range.contains(volume), range.contains(low), range.contains(high), low <= high else { return nil }
+    (self.device, self.volume, self.isMuted, meanwhile) = (device, volume, isMuted, low...high)
+  }
+}
+
+/// The borrowed levels of a house, the oldest first; a speaker has one for each borrower.
+struct BorrowedLevels {
+  private var levels: [(number: Int, level: BorrowedLevel)] = []
+  private var last = 0
+
+  /// All levels.
+  var all: [BorrowedLevel] { levels.map(\.level) }
+
+  /// Adds levels of one borrower.
+  /// - Returns: the borrower's number.
+  mutating func add(_ new: [BorrowedLevel]) -> Int {
+    last += 1
+    levels += new.map { (last, $0) }
+    return last
+  }
+
+  /// Removes the levels of a borrower.
+  /// - Returns: `false` if there were none.
+  mutating func remove(_ number: Int) -> Bool {
+    let count = levels.count
+    levels.removeAll { $0.number == number }
+    return levels.count < count
+  }
+}
+
+extension House {
+  /// Adds levels that speakers have for a while.
+  /// - Returns: the number for `forget(borrowed:)`, to be called once the levels are restored.
+  public func borrow(_ levels: [BorrowedLevel]) -> Int {
+    loop.assertOnLoop()
+    let number = borrowed.add(levels)
+    if !levels.isEmpty { onBorrowed(borrowed.all) }
+    return number
+  }
+
+  /// Removes the levels of a borrower. Does nothing for a number without levels.
+  public func forget(borrowed number: Int) {
+    loop.assertOnLoop()
+    if borrowed.remove(number) { onBorrowed(borrowed.all) }
+  }
+
+  /// Restores levels that an earlier process has left, unless somebody has set others since. Of several of a speaker the
+  /// oldest is the one from before all.
+  /// - Returns: the levels of speakers that the house does not have yet.
+  public func restore(borrowed levels: [BorrowedLevel]) -> [BorrowedLevel] {
+    loop.assertOnLoop()
+    var missing: [BorrowedLevel] = []
+    var isKnown: Set<String> = []
+    for level in levels {
+      guard let device = devices.first(where: { $0.id == level.device }) else {
+        missing.append(level)
+        continue
+      }
+      guard isKnown.insert(device.id).inserted else { continue }
+      let isLeft = levels.contains { $0.device == device.id && $0.meanwhile.contains(device.volume) }
+      guard isLeft, !device.isMuted else { continue }
+      restoreLevel((level.volume, level.isMuted, device.levelTouches), to: device)
+    }
+    driver.settle()
+    return missing
+  }
+}
