@@ -9,26 +9,58 @@ local follow = require "follow"
 local schedule = require "schedule"
 local sleep_timer = require "sleep_timer"
 local speaker = require "speaker"
+local store = require "store"
 
 local TIME = arg[1] or "22:30"
 local ROOM = speaker.group(arg[2] or "Bedroom") -- an unknown room is an error now, not in the evening
 local VOLUME = 12
+local LENGTH, FADE = 30 * 60, 5 * 60 -- seconds until the music stops, with the fade
 -- Played if the house is silent: a URL, or the name of a station of the configuration.
 local STATION = "http://127.0.0.1:8000/night.mp3"
 
-local function bedtime()
-  ROOM:set_volume(VOLUME)
+local function play()
   follow.to { ROOM } -- joins before the other rooms leave
   if not speaker.is_playing() then
     speaker.play_stream(STATION)
   end
-  -- Returns when the music has stopped. The volume is VOLUME again then, so that the morning is heard.
-  sleep_timer.start({ after = "25m", fade = "5m", rooms = ROOM }):wait "done"
-  print "Good night."
+end
+
+-- Returns when the music has stopped. The store keeps the time of that, so that a restart changes nothing.
+local function wait_for_end()
+  local left = math.max(0, store.get "ends" - os.time())
+  local fade = math.min(FADE, left)
+  local timer = sleep_timer.start { after = left - fade, fade = fade, rooms = ROOM }
+  -- If somebody stops the music before, the evening is over.
+  local stopped = speaker.default_session():on("ended", function(event)
+    if event.reason == "stopped" and timer.remaining > 1 then
+      store.delete "ends"
+      timer:cancel()
+    end
+  end)
+  if timer:wait "done" then -- not if the script ends
+    store.delete "ends"
+    -- The volume is as before the fade again, so that the morning is heard.
+    print "Good night."
+  end
+  stopped:cancel()
+end
+
+local function bedtime()
+  ROOM:set_volume(VOLUME)
+  play()
+  store.set("ends", os.time() + LENGTH)
+  wait_for_end()
 end
 
 if TIME == "now" then
   bedtime()
 else
   schedule.at(TIME, { days = "daily", name = "bedtime" }, bedtime)
+  -- After a reload or a restart in the middle of an evening, that goes on.
+  if store.get("ends", 0) > os.time() then
+    if speaker.state() == "stopped" then
+      play()
+    end
+    wait_for_end()
+  end
 end

@@ -1,3 +1,4 @@
+import AudioCore
 import EventLoop
 import Home
 import JSONText
@@ -93,6 +94,57 @@ import Testing
       #expect(try level(of: "Kitchen", harness) == 22, "\(rest)")
       let isPlaying = harness.daemon.engine.house.open?.session.state == .playing
       #expect(isPlaying == code.contains("sleep_timer"), "\(rest)")
+    }
+  }
+
+  @Test("an evening that is read again in the middle ends when it would have, and not later")
+  func bedtime() throws {
+    let harness = try daemon([])
+    let text = String(
+      decoding: try readBytes(Fixtures.repository("scripts/bedtime.lua")), as: UTF8.self
+    )
+    .replacing("speaker.play_stream(STATION)", with: "speaker.play('wake_up.mp3', { loop = true })")
+    try harness.write(text, to: "bedtime.lua")
+    try harness.begin()
+    harness.pass(.seconds(1))
+    _ = try harness.call("run_now", [("job", "bedtime")])
+    func isPlaying() -> Bool { harness.daemon.engine.house.open?.session.state == .playing }
+    for _ in 1...3 {
+      harness.pass(.seconds(7 * 60))
+      _ = try harness.call("reload", [("name", "bedtime")])
+      #expect(isPlaying())
+    }
+    harness.pass(.seconds(8 * 60 + 30))
+    let faded = try level(of: "Bedroom", harness) ?? 0
+    #expect(isPlaying() && faded < 6)
+    harness.pass(.seconds(60))
+    let restored = try level(of: "Bedroom", harness)
+    #expect(!isPlaying() && restored == 12)
+  }
+
+  @Test("a fade and a scene end with their script: volumes stay where they are, the rest of a scene is applied")
+  func fades() throws {
+    for code in [
+      "require 'fade'.volume { 'Kitchen', to = 42, over = 20 } task.sleep '1h'",
+      "speaker.device 'Kitchen':fade { to = 42, over = 20 }",
+      """
+      local scene, kitchen = require 'scene', speaker.device 'Kitchen'
+      kitchen:set_volume(42) speaker.set_eq 'rock' scene.save 'loud'
+      kitchen:set_volume(22) speaker.set_eq 'flat' task.sleep(0.1) scene.apply('loud', { fade = 20 })
+      """,
+    ] {
+      let head = "local speaker, task = require 'speaker', require 'task' "
+      let harness = try DaemonHarness([("loud.lua", head + code)])
+      try harness.begin()
+      harness.pass(.seconds(10))
+      try harness.write("", to: "loud.lua")
+      _ = try harness.call("reload", [("name", "loud")])
+      let half = try level(of: "Kitchen", harness) ?? 0
+      #expect(abs(half - 32) <= 1, "\(code)")
+      harness.pass(.seconds(60))
+      #expect(try level(of: "Kitchen", harness) == half, "\(code)")
+      let isRock = harness.daemon.engine.house.open?.session.equalizer != .flat
+      #expect(isRock == code.contains("scene"), "\(code)")
     }
   }
 }

@@ -2,6 +2,7 @@
 
 local speaker = require "speaker"
 local start = require "routine"
+local store = require "store"
 local task = require "task"
 
 describe("bedtime", function()
@@ -39,6 +40,39 @@ describe("bedtime", function()
     start("bedtime", "now")
     expect(os.date "%H:%M"):to_equal "00:30"
     expect(speaker.is_playing()):to_be_false()
+  end)
+
+  it("goes on for the time that was left after a restart, in the bedroom alone", evening, function()
+    store.set("ends", os.time() + 12 * 60)
+    local script = task.spawn(start, "bedtime")
+    task.sleep(5)
+    expect(speaker.device("Bedroom Left").is_playing):to_be_true()
+    expect(speaker.device("Kitchen").active):to_be_false()
+    local volume = speaker.group("Bedroom").volume
+    task.sleep "6m50s"
+    expect(speaker.group("Bedroom").volume):to_equal(volume)
+    task.sleep "2m40s"
+    expect(speaker.group("Bedroom").volume < volume - 4):to_be_true()
+    task.sleep "2m"
+    expect(speaker.is_playing()):to_be_true()
+    task.sleep "30s"
+    expect(speaker.state()):to_equal "stopped"
+    expect(speaker.group("Bedroom").volume):to_equal(volume)
+    script:await()
+    expect(store.get "ends"):to_equal(nil)
+  end)
+
+  it("does not begin an evening again that is over, or whose music somebody has stopped", evening, function()
+    store.set("ends", os.time() - 60)
+    start "bedtime"
+    task.sleep "1m"
+    expect(speaker.is_playing()):to_be_false()
+    task.sleep "31m"
+    expect(speaker.is_playing()):to_be_true()
+    speaker.stop()
+    task.sleep(1)
+    expect(store.get "ends"):to_equal(nil)
+    expect(speaker.group("Bedroom").volume):to_equal(12)
   end)
 
   it("refuses an unknown room or time at its start", function()
