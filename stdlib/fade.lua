@@ -7,10 +7,12 @@
 --
 -- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: the later one wins.
 -- A speaker that can't be reached, or that an announcement interrupts with a volume of its own, is left out,
--- and receives the volume of the fade when it is back.
+-- and receives the volume of the fade when it is back. A fade ends with its script, as by `cancel`: volumes
+-- stay where they are.
 
 local checks = require "roomtone.misuse"
 local fades = require "roomtone.fades"
+local host = require "roomtone.host"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
@@ -86,6 +88,9 @@ local function finish(own, is_cancelled)
     return
   end
   own.ended = task.now()
+  if own.ending then
+    host.forget_end(own.ending)
+  end
   for _, part in ipairs(own.parts) do
     if is_cancelled or not part.is_behind then
       release(part)
@@ -236,6 +241,11 @@ function fade.volume(given)
     own.parts[index] = control(own, level)
   end
   local list = steps(own)
+  if own.over > 0 then
+    own.ending = host.at_end(function()
+      finish(own, true)
+    end)
+  end
   own.routine = task.spawn(run, own, own.over > 0 and list or {})
   for _, step in ipairs(own.over == 0 and list or {}) do
     take(step)

@@ -15,6 +15,8 @@
 -- wins. A speaker that can't be reached, or that an interruption uses at a volume of its own, is left out, and receives
 -- the volume of the fade when it is back, also after the end. Of a session, a speaker that leaves it is left alone; of a
 -- group, the members are those at the beginning.
+--
+-- A fade ends with its script, as by `cancel`, also at a reload or the end of the daemon: volumes stay where they are.
 
 ---@class fadelib
 local fade = {}

@@ -25,8 +25,8 @@ function scene.save(name) end
 ---@class scene.ApplyOptions
 ---@field fade? Duration Length of the fade of the volumes (default: 0).
 
----Applies a scene, and returns when the volumes have taken effect. If the routine is cancelled, volumes stay as they
----are then. A change of a speaker's group stops what it plays, as `Device:set_group`.
+---Applies a scene, and returns when the volumes have taken effect. If the routine is cancelled or its script ends during
+---the fade, volumes stay as they are then; all else of the scene is applied before the fade. A change of a speaker's group stops what it plays, as `Device:set_group`.
 ---
 ---A speaker that is not in the house, or that a session of higher priority keeps, is left out, which is logged. One that
 ---can't be reached receives its volume when it is back, unless the scene has it muted.
