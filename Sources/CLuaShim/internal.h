@@ -38,6 +38,7 @@ struct shim_state {
                                   limit; NULL for none */
   bool measures;               /* slices are measured, and long ones reported */
   uint64_t slice_began;        /* nanoseconds */
+  uint64_t slice_processor;    /* the thread's processor time then, in nanoseconds */
   shim_usage usage;
 
   /* Userdata types. */

@@ -1,10 +1,11 @@
 internal import CLuaShim
 
-/// The time that a state's code has held the loop.
+/// The time that a state's code has taken.
 public struct LuaUsage: Sendable, Equatable {
-  /// The time in which its code ran, and nothing else on the loop could.
+  /// The processor time of its code.
   public var busy = Duration.zero
-  /// The longest time without suspending.
+  /// The longest time without suspending, in which nothing else on the loop ran: elapsed time, also while the system had
+  /// the processor for something else.
   public var longestHold = Duration.zero
   /// The `file:line` during the longest hold; nil when that was short, or is not known.
   public var longestHoldLocation: String?
@@ -17,7 +18,7 @@ extension LuaState {
   /// Starts to measure the time of the code, for `usage` and `onHold`; in a state with a watchdog only.
   public func measureTime() { shim_measure(shim) }
 
-  /// The time that the code has held the loop since `measureTime`.
+  /// The time that the code has taken since `measureTime`.
   public var usage: LuaUsage {
     var usage = LuaUsage()
     guard !isClosed, let raw = shim_usage_of(shim) else { return usage }

@@ -287,3 +287,38 @@ struct DeterminismTests {
     #expect(lines == ["a", "c", "z\t26"])
   }
 }
+
+@Suite("Measured time")
+struct MeasuredTimeTests {
+  @Test("code that waits for a processor takes none: its hold is elapsed time, its time that of the processor")
+  func waiting() throws {
+    let harness = try ScriptHarness(virtual: false, watched: true)
+    harness.state.measureTime()
+    harness.state.register(
+      "machine",
+      [
+        LuaFunction("stall") { _ in
+          let end = ContinuousClock.now + .milliseconds(300)
+          // The watchdog's signals end a sleep.
+          while ContinuousClock.now < end { usleep(10_000) }
+          return .none
+        }
+      ], global: true)
+    try harness.run("machine.stall()")
+    let stalled = harness.state.usage
+    #expect(stalled.longestHold >= .milliseconds(300) && stalled.busy < .milliseconds(100), "\(stalled)")
+    let before = Self.ownTime()
+    try harness.run("for i = 1, 2e7 do end")
+    let (taken, worked) = (Self.ownTime() - before, harness.state.usage.busy - stalled.busy)
+    #expect(worked <= taken && worked >= taken / 2, "\(worked) of \(taken)")
+    try harness.run("for i = 1, 100 do host.sleep(0) end")
+    #expect(harness.state.usage.busy > stalled.busy + worked, "short slices count, too")
+  }
+
+  /// Returns the processor time of this thread.
+  private static func ownTime() -> Duration {
+    var now = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+    return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
+  }
+}

@@ -157,8 +157,8 @@ void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t millisecond
  * memory. */
 bool shim_set_mark(shim_state *state, const char *path, const char *text);
 
-/* Measured times of the slices of a state, in nanoseconds, and the position of long ones in a script, `file:line`, or an
- * empty text. */
+/* Measured times of the slices of a state, in nanoseconds, `busy` of the processor, the others elapsed; and the position of
+ * long ones in a script, `file:line`, or an empty text. */
 typedef struct shim_usage {
   uint64_t busy, last, longest;
   char last_at[96], longest_at[96];

@@ -47,9 +47,9 @@ extension CommandSpec {
         name: "top", summary: "lists the scripts by the time that their code takes", options: [.jsonList],
         notes: [
           """
-          TIME is that in which the code of the script ran since its start, and nothing else could. LONGEST is the \
-          longest time without suspending, with the line: a script that holds the others for 100 ms or longer is in \
-          the log, too. EVENTS counts the calls of its listeners and jobs.
+          TIME is the processor time of the code of the script since its start. LONGEST is the longest time without \
+          suspending, as time passed, with the line: a script that holds the others for 100 ms or longer is in the \
+          log, too. EVENTS counts the calls of its listeners and jobs.
           """
         ]),
       ActionSpec(
