@@ -1,6 +1,7 @@
 internal import AudioCore
 public import EventLoop
 public import SpeakerKit
+internal import StreamKit
 
 /// The actions of a person on the rooms of a house, from the command line and the daemon's socket. Confined to the loop.
 public struct RoomActions {
@@ -136,7 +137,7 @@ public struct RoomActions {
       let rate = Double(session.format.sampleRate)
       return Playing(
         session: session.name, state: session.state, title: session.source?.title ?? "",
-        source: session.source?.path ?? "", rooms: house.rooms(of: session.devices),
+        source: StreamAddress.shown(session.source?.path ?? ""), rooms: house.rooms(of: session.devices),
         position: Double(session.position) / rate, duration: session.duration.map { Double($0) / rate },
         volume: session.volume)
     }

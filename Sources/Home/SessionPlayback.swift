@@ -57,7 +57,7 @@ final class SessionPlayback {
   }
 
   private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {
-    SourceInfo(path: stream.url, title: title ?? stream.station.name ?? stream.url)
+    SourceInfo(path: stream.url, title: title ?? stream.station.name ?? stream.shownURL)
   }
 
   private var hasEnded: Bool { if case .ended = phase { true } else { false } }

@@ -45,7 +45,7 @@
 ---@field limit? integer `speaker.no_stream`: the maximum number of sessions. `script.objects`: the maximum number of objects of a script: streams, sessions, jobs, subscriptions, taps, tasks.
 ---@field start? number `speaker.range`: the requested start of playback, in seconds.
 ---@field seconds? number `speaker.range`, `stream.no_seek`: the requested position of `seek`, in seconds.
----@field url? string `stream.…`, `http.…`: the URL, without user and password. `audio.unsupported`: the station in a playlist of files.
+---@field url? string `stream.…`, `http.…`: the URL, without user and password, and with `…` in place of its query. `audio.unsupported`: the station in a playlist of files.
 ---@field count? integer `audio.unreadable`: the number of files of a queue none of which can be played. `audio.unsupported`: the number of files of a queue that is too long.
 ---@field status? integer `stream.…`, `http.status`: the HTTP status.
 ---@field retry_after? integer `stream.…`, `http.status`: the wait that the server asks for, in seconds, at most an hour.

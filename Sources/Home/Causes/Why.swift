@@ -78,7 +78,7 @@ public struct Why {
     let state = entry.error.map { "\(entry.state.rawValue): \($0)" } ?? entry.state.rawValue
     return ["recording \(entry.path): \(state), \(length)\(gaps)"]
       + (found.isEmpty
-        ? ["  \(text.time(entry.start))  recorded from \(entry.station ?? entry.url)\(job)"] : list(found))
+        ? ["  \(text.time(entry.start))  recorded from \(entry.station ?? StreamAddress.shown(entry.url))\(job)"] : list(found))
   }
 
   /// The names that have an answer.

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import HTTP
 internal import Home
 internal import LuaRuntime
+internal import StreamKit
 
 /// `http`: requests to servers.
 final class HTTPModule {
@@ -120,7 +121,8 @@ final class HTTPModule {
   // MARK: Responses
 
   private func answer(to request: HTTPRequest, limit: Int, raises: Bool) async throws -> LuaValue {
-    let url = ErrorFact("url", .string(request.url))
+    let shown = StreamAddress.shown(request.url)
+    let url = ErrorFact("url", .string(shown))
     let response: (head: HTTPResponse, body: [UInt8])?
     do {
       response = try await service.fetch(request, limit: limit)
@@ -131,8 +133,8 @@ final class HTTPModule {
     }
     guard let (head, body) = response else {
       throw LuaError(
-        code: "simulate.not_here", message: "\(request.url) is outside of the simulation",
-        hint: "give it an answer in the file of --stations: answer(\"\(request.url)\", { body = \"…\" })",
+        code: "simulate.not_here", message: "\(shown) is outside of the simulation",
+        hint: "give it an answer in the file of --stations: answer(\"\(shown)\", { body = \"…\" })",
         facts: [url])
     }
     guard head.status < 400 || !raises else { throw refusal(head) }
@@ -154,12 +156,13 @@ final class HTTPModule {
   }
 
   private func refusal(_ head: HTTPResponse) -> LuaError {
-    var facts = [ErrorFact("url", .string(head.url)), ErrorFact("status", .int(head.status))]
+    let url = StreamAddress.shown(head.url)
+    var facts = [ErrorFact("url", .string(url)), ErrorFact("status", .int(head.status))]
     if let delay = head.retryAfter(at: loop.wallNow) {
       facts.append(ErrorFact("retry_after", .int(Int(delay.inSeconds.rounded(.up)))))
     }
     return LuaError(
-      code: "http.status", message: "\(head.url) answers with status \(head.status)",
+      code: "http.status", message: "\(url) answers with status \(head.status)",
       hint: "raise = false returns such answers", facts: facts)
   }
 

@@ -34,7 +34,7 @@ public enum StationsFile {
       do throws(StreamError) { address = try StreamAddress(url).withoutCredentials } catch {
         throw call.problem(1, error.message, hint: error.hint)
       }
-      guard stations[address] == nil else { throw call.problem(1, "\(url) is listed twice") }
+      guard stations[address] == nil else { throw call.problem(1, "\(StreamAddress.shown(url)) is listed twice") }
       guard stations.count < most.stations else {
         throw call.problem(1, "a file lists \(most.stations) stations at most")
       }
@@ -48,7 +48,7 @@ public enum StationsFile {
       do throws(HTTPError) { url = RequestService.key(of: try HTTPRequest(given)) } catch {
         throw call.problem(1, error.message)
       }
-      guard answers[url] == nil else { throw call.problem(1, "\(url) is listed twice") }
+      guard answers[url] == nil else { throw call.problem(1, "\(StreamAddress.shown(url)) is listed twice") }
       guard answers.count < most.answers else {
         throw call.problem(1, "a file lists \(most.answers) answers at most")
       }

@@ -42,7 +42,7 @@ extension Stream {
   ) throws -> any StreamReceiver {
     switch target.origin {
     case .file(let path):
-      guard let buffer else { throw StreamError.isFileHere(url) }
+      guard let buffer else { throw StreamError.isFileHere(shownURL) }
       return LocalReceiver(path: path, options: receiverOptions, loop: loop, buffer: buffer, report: report)
     case .server(let address):
       return try source.makeReceiver(

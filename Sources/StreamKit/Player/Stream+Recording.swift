@@ -13,13 +13,13 @@ extension Stream {
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
   ) async throws -> Recording {
     loop.assertOnLoop()
-    guard target.address != nil else { throw StreamError.isFileHere(url) }
+    guard target.address != nil else { throw StreamError.isFileHere(shownURL) }
     if file != nil, receiver != nil { return try await recordBeside(options, by: recorder, made: made) }
-    guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
+    guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(shownURL) }
     if options.resets {
       guard recordings.isEmpty else {
         throw StreamError(
-          .inUse, "another recording of \(url) is under way, which a new connection would break",
+          .inUse, "another recording of \(shownURL) is under way, which a new connection would break",
           hint: "stop it first, or record without reset")
       }
       if receiver != nil { try connectAnew() }
