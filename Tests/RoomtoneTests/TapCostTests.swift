@@ -48,5 +48,34 @@ struct TapCostTests {
     #expect(late < 2.5 * early, "four minutes took \(early) s, and \(late) s later")
   }
 
+  @Test("of five hundred taps each receives its blocks, and a tap costs what one of fifty costs")
+  func many() throws {
+    let piece = try readBytes(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))
+    func seconds(_ count: Int) throws -> Double {
+      let harness = try EngineHarness()
+      let file = try harness.folder.write(
+        [UInt8]([[UInt8]](repeating: piece, count: 1 + 120 * 4000 / piece.count).joined()), to: "long.mp3")
+      let begun = ownProcessorTime()
+      let lines = try harness.printed(
+        """
+        local radio, counts = require "stream".file "\(file)", {}
+        for i = 1, \(count) do
+          counts[i] = 0
+          radio:tap(function(block) counts[i] = counts[i] + 1 end)
+        end
+        radio:start()
+        task.sleep "4s"
+        local least, most = math.huge, 0
+        for _, n in ipairs(counts) do least, most = math.min(least, n), math.max(most, n) end
+        print(least >= 100, most <= 140)
+        os.exit(0)
+        """)
+      #expect(lines == ["true\ttrue"], "\(count) taps")
+      return ownProcessorTime() - begun
+    }
+    let (few, many) = (try seconds(50), try seconds(500))
+    #expect(many < 40 * few, "fifty took \(few) s, five hundred \(many) s")
+  }
+
   private final class Record { var times: [Double] = [] }
 }

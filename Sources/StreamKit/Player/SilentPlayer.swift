@@ -96,8 +96,19 @@ final class SilentPlayer {
     decoder = new
     let this = LoopReference(self)
     let loop = loop
-    // Taps return blocks in here; new sound is read at the next turn.
-    new.onFrames { loop.post { this.object?.read() } }
+    // Taps return blocks in here; new sound is read at the next turn, once for all that came in this one.
+    let isPosted = Lock(false)
+    new.onFrames {
+      let isFirst = isPosted.withLock { isPosted in
+        defer { isPosted = true }
+        return !isPosted
+      }
+      guard isFirst else { return }
+      loop.post {
+        isPosted.withLock { $0 = false }
+        this.object?.read()
+      }
+    }
     return new
   }
 }

@@ -46,6 +46,11 @@ final class BlockTapDecoder: TapDecoder {
   }
 
   private let port: TapPort
+  private let round: ReadRound
+  /// The round in which `upstream` had nothing more.
+  private var emptyRound: Int?
+  /// `true` for the first stage of its kind in the row, by which blocks enter.
+  var isFirst = false
   private let deadline: Deadline?
   private let overrun = TapOverrun()
   /// The deadline of the first block in the queue, which is delivered then in any case.
@@ -67,9 +72,12 @@ final class BlockTapDecoder: TapDecoder {
   private var isRemoved = false
 
   /// Creates a stage behind `upstream`.
-  /// - Parameter deadline: the time limits for blocks; nil for none.
-  init(_ port: TapPort, upstream: any Decoder, deadline: Deadline?) {
+  /// - Parameters:
+  ///   - round: the request that the stages of a decoder read for.
+  ///   - deadline: the time limits for blocks; nil for none.
+  init(_ port: TapPort, upstream: any Decoder, round: ReadRound, deadline: Deadline?) {
     self.port = port
+    self.round = round
     self.upstream = upstream
     self.deadline = deadline
     number = port.number
@@ -86,6 +94,7 @@ final class BlockTapDecoder: TapDecoder {
   func seek(toFrame frame: Int) throws {
     try upstream.seek(toFrame: frame)
     for index in queue.indices where !queue[index].isSettled { letGo(index) }
+    round.blocks -= queue.count
     (queue, filling, due) = ([], nil, nil)
     (delivered, isWet, hasEnded, failure) = (0, false, false, nil)
   }
@@ -146,6 +155,7 @@ final class BlockTapDecoder: TapDecoder {
 
   private func finish(_ block: TapBlock) {
     queue.removeFirst()
+    round.blocks -= 1
     delivered = 0
     due? += block.duration
     if spare.count < 4, block.reset() { spare.append(block) }
@@ -225,7 +235,11 @@ final class BlockTapDecoder: TapDecoder {
   private func fill() {
     if isRemoved { enqueue() }
     // A changed block fades into the next, also into the first behind a removal.
-    while queue.count < 3, !hasEnded, !isRemoved || queue.last?.outcome == .changed, readBlock() {}
+    if queue.count == 1, queue[0].outcome == .changed { round.isNeeded = true }
+    guard emptyRound != round.number else { return }
+    while queue.count < 3, !hasEnded, !isRemoved || queue.last?.outcome == .changed,
+      !isFirst || round.hasRoom, readBlock()
+    {}
   }
 
   /// Reads sound into the block that is being filled.
@@ -239,7 +253,10 @@ final class BlockTapDecoder: TapDecoder {
     var count = 0
     do { count = try upstream.read(into: room.buffer) } catch { failure = error }
     if count == 0 {
-      guard failure != nil || !upstream.isStillWaiting else { return false }
+      guard failure != nil || !upstream.isStillWaiting else {
+        emptyRound = round.number
+        return false
+      }
       hasEnded = true
       enqueue()
       return false
@@ -270,6 +287,7 @@ final class BlockTapDecoder: TapDecoder {
     guard let block = filling, block.frames > 0 else { return filling = nil }
     filling = nil
     queue.append(Entry(block: block, outcome: isRemoved ? .unchanged : .held))
+    round.blocks += 1
     if block.format != reportedFormat {
       reportedFormat = block.format
       port.report(block.format)

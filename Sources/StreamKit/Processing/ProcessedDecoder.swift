@@ -14,6 +14,7 @@ final class ProcessedDecoder: LiveDecoder {
   private let chain: SoundChain
   private let levels: LevelMap
   private let waker = Waker()
+  private let round = ReadRound()
   private let deadline: BlockTapDecoder.Deadline?
   private var stages: [any TapDecoder] = []
   private var version: Int?
@@ -47,6 +48,7 @@ final class ProcessedDecoder: LiveDecoder {
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     adoptSetting()
+    round.begin()
     let last = last
     let count = try last.read(into: buffer)
     isWaiting = last.isStillWaiting
@@ -74,6 +76,14 @@ final class ProcessedDecoder: LiveDecoder {
     for stage in stages where !numbers.contains(stage.number) { stage.remove() }
     for tap in taps where tap.number > lastTap { stages.append(stage(tap, fadesIn: !isFirst)) }
     lastTap = setting.taps.lastNumber
+    findFirst()
+  }
+
+  private func findFirst() {
+    for case let stage as BlockTapDecoder in stages {
+      stage.isFirst = true
+      return
+    }
   }
 
   private func stage(_ tap: SoundChain.Tap, fadesIn: Bool) -> any TapDecoder {
@@ -83,7 +93,7 @@ final class ProcessedDecoder: LiveDecoder {
       return EffectTapDecoder(effect, number: tap.number, upstream: last, fadesIn: fadesIn) {
         port.report($0)
       }
-    case .blocks: return BlockTapDecoder(port, upstream: last, deadline: deadline)
+    case .blocks: return BlockTapDecoder(port, upstream: last, round: round, deadline: deadline)
     }
   }
 
@@ -95,6 +105,7 @@ final class ProcessedDecoder: LiveDecoder {
       stage.upstream = upstream
       upstream = stage
     }
+    findFirst()
   }
 }
 

@@ -14,6 +14,29 @@ protocol TapDecoder: LiveDecoder {
   var isDone: Bool { get }
 }
 
+/// One read of a row of stages, and the blocks in the row. It keeps the cost of a block the same for each of many taps.
+final class ReadRound {
+  /// Maximum number of blocks in the row, so that the first of many taps is not minutes ahead of what is heard: three for
+  /// each of ten stages.
+  private static let mostBlocks = 30
+
+  /// The number of the read. A stage that has found nothing upstream asks again in the next one: asked for each block that
+  /// another stage has, hundreds of stages would all look at each other.
+  private(set) var number = 0
+  /// The number of blocks in the row.
+  var blocks = 0
+  /// `true` if a stage needs another block before it can deliver what it has.
+  var isNeeded = false
+
+  /// `true` if the row may have another block.
+  var hasRoom: Bool { isNeeded || blocks < Self.mostBlocks }
+
+  func begin() {
+    number += 1
+    isNeeded = false
+  }
+}
+
 extension TapDecoder {
   var frameCount: Int? { upstream.frameCount }
   /// Does nothing: frames are reported by the first decoder.
