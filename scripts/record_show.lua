@@ -36,7 +36,8 @@ local news = recorder.schedule {
 
 -- Each run ends with one event "finished" or "failed".
 for _, recording in ipairs { show, news } do
-  print(recording.name, "next on", os.date("%a %d %b, %H:%M", math.floor(recording.next)))
+  local next_time = recording.next
+  print(recording.name, "next on", next_time and os.date("%a %d %b, %H:%M", math.floor(next_time)))
   recording:on("finished", function(event)
     print(recording.name, event.path, ("%.0f minutes, %.1f MB"):format(event.seconds / 60, event.bytes / 1e6))
   end)

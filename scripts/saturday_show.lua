@@ -36,4 +36,7 @@ schedule.at("10:00", { days = "sun", name = "the show on Sunday" }, function()
   speaker.finish()
 end)
 
-print("the next show is on " .. os.date("%A, %d %B, %H:%M", math.floor(show.next)))
+local next_time = show.next
+if next_time then
+  print("the next show is on " .. os.date("%A, %d %B, %H:%M", math.floor(next_time)))
+end

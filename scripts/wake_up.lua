@@ -11,7 +11,8 @@ local speaker = require "speaker"
 local task = require "task"
 
 local TIME = arg[1] or "06:45"
-local SOURCES = arg[2] and { table.unpack(arg, 2) } or { "wake_up.mp3" }
+local SONG = arg[2] or "wake_up.mp3"
+local SOURCES = { SONG, table.unpack(arg, 3) }
 local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
 
 if TIME ~= "now" then
@@ -37,7 +38,7 @@ end)
 bedroom:set_volume(QUIET)
 bedroom:join()
 print "Good morning!"
-speaker.play(SOURCES[1], { title = "the morning tune" })
+speaker.play(SONG, { title = "the morning tune" })
 bedroom:fade { to = LOUD, over = "12s" } -- suspends this routine only; music and callbacks continue
 
 -- A speaker that joins starts in step with the others, so the music moves without a gap.

@@ -1,4 +1,5 @@
 import Glibc
+import JSONText
 import TestSupport
 import TestTraits
 import Testing
@@ -77,46 +78,50 @@ private let hasLanguageServer =
       task = require "task"
       task.sleep "1s"
       """
-    let codes = try diagnose(home, mistakes)
+    let codes = try diagnose(home, [mistakes])
     #expect(codes == ["missing-fields", "param-type-mismatch", "undefined-field"], "\(codes)")
-    let bedtime = try readBytes(Fixtures.repository("scripts/doorbell.lua"))
-    #expect(try diagnose(home, String(decoding: bedtime, as: UTF8.self)) == [])
+    let names = try Command.succeed("ls", [Fixtures.repository("scripts")]).text.split(separator: "\n")
+    let scripts = try names.filter { $0.hasSuffix(".lua") }.map {
+      String(decoding: try readBytes(Fixtures.repository("scripts/\($0)")), as: UTF8.self)
+    }
+    #expect(scripts.count > 8)
+    let short = """
+      local announce, follow, speaker = require "announce", require "follow", require "speaker"
+      announce.play { "gong.wav" }
+      announce.say { "The door is open" }
+      follow.to { speaker.group "Kitchen" }
+      """
+    #expect(try diagnose(home, scripts + [short]) == [])
   }
 
-  /// Returns the codes of what the server finds in a script, each once, sorted.
-  private func diagnose(_ home: Home, _ script: String) throws -> [String] {
+  /// Returns the codes of what the server finds in scripts, each once, sorted.
+  private func diagnose(_ home: Home, _ scripts: [String]) throws -> [String] {
     func message(_ body: String) -> String { "Content-Length: \(body.utf8.count)\r\n\r\n\(body)" }
     let root = "file://\(home.path("."))"
-    let quoted = script.reduce(into: "") { text, character in
-      switch character {
-      case "\n": text += "\\n"
-      case "\"", "\\": text += "\\\(character)"
-      default: text.append(character)
-      }
-    }
-    let file = "\"textDocument\":{\"uri\":\"\(root)/x.lua\""
+    func file(_ number: Int) -> String { "\"textDocument\":{\"uri\":\"\(root)/script\(number).lua\"" }
     let begin =
       message(
-        #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":"\#(root)","workspaceFolders":[{"uri":"\#(root)","name":"w"}],"capabilities":{"textDocument":{"diagnostic":{}}}}}"#
+        #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":"\#(root)","workspaceFolders":[{"uri":"\#(root)","name":"w"}],"capabilities":{"workspace":{"workspaceFolders":true},"textDocument":{"diagnostic":{}}}}}"#
       )
       + message(#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#)
-      + message(
-        #"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{\#(file),"languageId":"lua","version":1,"text":"\#(quoted)"}}}"#
+    let openings = scripts.enumerated().map { number, script in
+      let text = JSON.string(script).line
+      return message(
+        #"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{\#(file(number)),"languageId":"lua","version":1,"text":\#(text)}}}"#
       )
-    try home.script(begin, as: "begin")
-    try home.script(
-      message(#"{"jsonrpc":"2.0","id":2,"method":"textDocument/diagnostic","params":{\#(file)}}}"#),
-      as: "ask")
-    // The workspace is read by and by: asked until the answer stays the same.
+    }
+    let questions = scripts.indices.map {
+      message(#"{"jsonrpc":"2.0","id":2,"method":"textDocument/diagnostic","params":{\#(file($0))}}}"#)
+    }
+    try home.script(begin + openings.joined(), as: "begin")
+    try home.script(questions.joined(), as: "ask")
+    // The workspace is read by and by: the last of several answers counts.
     let outcome = try home.runInShell(
       """
-      (cat begin; for i in $(seq 30); do sleep 1; cat ask; done) | \(languageServer) >answers 2>/dev/null &
-      last=; for i in $(seq 40); do
-        sleep 1; now=$(tr '}' '\n' <answers | grep -o '"code":"[a-z-]*"' | sort | uniq)
-        count=$(grep -o '"id":2' answers | wc -l)
-        [ $count -gt 8 ] && break
-      done
-      kill $!; printf '%s\n' "$now"
+      (cat begin; for i in $(seq 12); do sleep 2; cat ask; done; sleep 3) 2>/dev/null |
+        \(languageServer) >answers 2>/dev/null
+      sed 's/Content-Length/\\n&/g' answers | grep '"id":2' | tail -n \(scripts.count) |
+        tr '}' '\\n' | grep -o '"code":"[a-z-]*"' | sort | uniq
       """)
     return outcome.lines.map { String($0.dropFirst(8).dropLast()) }.filter { !$0.isEmpty }
   }

@@ -44,6 +44,7 @@ local announce = {}
 ---Raises the errors of `speaker.interrupt`: `speaker.outranked`, `speaker.no_active_device`, `speaker.unknown`,
 ---`speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported`; `argument`, `task.cannot_suspend`.
 ---@async
+---@overload async fun(options: string[])
 ---@param options announce.PlayOptions
 function announce.play(options) end
 
@@ -51,6 +52,7 @@ function announce.play(options) end
 ---
 ---Raises `announce.speech` (espeak-ng is missing, or can't speak with that voice), and the errors of `play`.
 ---@async
+---@overload async fun(options: string[])
 ---@param options announce.SayOptions
 function announce.say(options) end
 

@@ -31,6 +31,7 @@ local follow = {}
 ---(no speaker of the room can be reached, or after the overlap none that is still in a session), `speaker.closed`,
 ---`argument`, `task.cannot_suspend`.
 ---@async
+---@overload async fun(options: fade.Target[])
 ---@param options follow.Options
 function follow.to(options) end
 

@@ -20,7 +20,7 @@
 -- luacheck: ignore 121 122 142 143
 
 ---The script's arguments from 1 on, its name at 0; `...` holds the arguments too.
----@type table<integer, string>
+---@type table<integer, string?>
 arg = {}
 
 ---Loads a module once: from Roomtone's library, else from the script's folder. A name of the library's is the library's,
