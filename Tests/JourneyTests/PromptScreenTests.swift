@@ -88,6 +88,12 @@ import Testing
     }
     try screen.press("q")
     try screen.expect("records  nothing", ">")
+    try screen.enter("for i = 1, 2 do live() end print('behind', 6 * 7)")
+    for count in 2...3 {
+      try screen.expect("view \(count)") { lines in lines.count { $0 == "records  nothing" } == count }
+      try screen.press("q")
+    }
+    try screen.expect("records  nothing", "behind  42", ">")
     try screen.enter("while not go do task.sleep(0.05) end return 6 * 7 &")
     try screen.expect(row: "(running)")
     try screen.enter("go = true")

@@ -235,6 +235,13 @@ import Testing
     try screen.enter("print(i) end")
     try screen.expect("> for i = 1, 2 do", ">> print(i) end", "1", "2", ">")
     #expect(try !screen.colored.contains("\u{1B}["))
+    // Lines that come together are one block, with its local variables; others are blocks of their own.
+    try screen.pasteBare("local function f(x)\n  return x + 1\nend\n\nfor i = 6, 7 do\n  print(f(i))\nend\n")
+    try screen.expect(row: "7")
+    try screen.expect("8", ">")
+    try screen.pasteBare("local z = 3\nz z\nprint 'still'\n")
+    try screen.expect(row: "-- 'z' is local and has ended with this line; without 'local' it stays")
+    try screen.expect("> still", ">")
   }
 
   @Test("a signal ends it tidily and restores the terminal", arguments: [SIGTERM, SIGHUP])

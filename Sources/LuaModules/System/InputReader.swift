@@ -55,6 +55,13 @@ public final class InputReader {
     }
   }
 
+  /// `true` if a line has come, or the end, that nobody has asked for.
+  public var hasLine: Bool {
+    if atEnd || nextLineEnd() != nil { return true }
+    var state = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+    return poll(&state, 1, 0) > 0
+  }
+
   /// Stops reading; pending requests are not answered.
   func end() {
     _ = waiting.removeAll()

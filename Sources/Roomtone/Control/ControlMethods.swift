@@ -21,7 +21,8 @@ final class ControlMethods {
   private var methods: [String: Method] {
     let own: [String: Method] = [
       "status": status, "scripts": scripts, "top": top, "restart": restart, "reload": reload, "jobs": jobs,
-      "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate, "log": log,
+      "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate,
+      "end_live": endLive, "log": log,
       "run": { [self] in
         try daemon.attach($0)
         return nil
@@ -194,16 +195,22 @@ final class ControlMethods {
       let onPrint: ((String) -> Void)? =
         try parameters.flag("follow")
         ? { [weak request] in _ = request?.notify("print", .object([("text", .string($0))])) } : nil
-      let onLive: (([String]) -> Void)? =
+      let onLive: (([String], Int) -> Void)? =
         try parameters.flag("live")
-        ? { [weak request] rows in
-          _ = request?.notify("live", .object([("rows", .array(rows.map { .string($0) }))]))
+        ? { [weak request] rows, number in
+          _ = request?.notify(
+            "live", .object([("rows", .array(rows.map { .string($0) })), ("live", .number(number))]))
         } : nil
       request.onCancel = try daemon.evaluations.run(
         code, in: script, environment, onPrint: onPrint, onLive: onLive
       ) { request.answer($0) }
     } catch { throw LuaError(error).located }
     return nil
+  }
+
+  private func endLive(_ request: ControlRequest) throws -> JSON? {
+    let number = try ControlParameters(request, "live").int("live") ?? 0
+    return .bool(daemon.evaluations.endLive(number))
   }
 
   private func running(_ host: ScriptHost) throws -> Script {

@@ -70,8 +70,8 @@ final class Evaluations {
     let script: Int
     /// Receives printed lines at once; nil to have them with the results.
     let onPrint: ((String) -> Void)?
-    /// Receives the rows of `live()`; nil to have them printed once.
-    let onLive: (([String]) -> Void)?
+    /// Receives the rows of `live()` and its number; nil to have them printed once.
+    let onLive: (([String], Int) -> Void)?
     var printed: [JSON] = []
     let finish: (Result<JSON, any Error>) -> Void
   }
@@ -81,6 +81,9 @@ final class Evaluations {
   private var open: [ObjectIdentifier: Evaluation] = [:]
   /// The environments of code in scripts of the folder, by the numbers of those.
   private var environments: [Int: LuaReference] = [:]
+  /// Ends each `live()` that is shown, by its number.
+  private var lives: [Int: () -> Void] = [:]
+  private var lastLive = 0
 
   init(engine: Engine, log: DaemonLog) { (self.engine, self.log) = (engine, log) }
 
@@ -120,14 +123,32 @@ final class Evaluations {
         for line in lines { call.state.onPrint(line) }
         return .none
       }
-      return try call.suspend { [unowned self] _ in
+      return try call.suspend { [unowned self] continuation in
+        lastLive += 1
+        let number = lastLive
         let display = LiveDisplay(engine, script) { view in
-          draw(view.lines(width: Self.mostLines, height: Self.mostLines))
+          draw(view.lines(width: Self.mostLines, height: Self.mostLines), number)
         }
-        return { display.end() }
+        let end = { [weak self] in
+          self?.lives[number] = nil
+          display.end()
+        }
+        lives[number] = {
+          end()
+          continuation.resume(returning: [])
+        }
+        return end
       }
     }
     return script.state.value(of: live)
+  }
+
+  /// Ends a `live()` that is shown: the code behind it runs.
+  /// - Returns: `false` if there is none of that number.
+  func endLive(_ number: Int) -> Bool {
+    guard let end = lives[number] else { return false }
+    end()
+    return true
   }
 
   /// Compiles code as an expression, else as statements, and runs it in a routine of its own; with `&` at its end as a
@@ -136,13 +157,13 @@ final class Evaluations {
   ///   - environment: the globals of the code; nil for those of the script.
   ///   - onPrint: receives printed lines at once; nil to have them with the results. With it, the first result is the
   ///     global `_` from then on.
-  ///   - onLive: receives the rows of `live()`, which then goes on until it is cancelled; nil to have them printed once.
+  ///   - onLive: receives the rows of `live()` and its number, until `endLive`; nil to have them printed once.
   ///   - finish: receives the shown results and the printed lines, or the error, once.
   /// - Returns: a function that cancels the routine.
   /// - Throws: `LuaError` of the syntax.
   func run(
     _ code: String, in script: Script, _ environment: LuaReference? = nil,
-    onPrint: ((String) -> Void)? = nil, onLive: (([String]) -> Void)? = nil,
+    onPrint: ((String) -> Void)? = nil, onLive: (([String], Int) -> Void)? = nil,
     finish: @escaping (Result<JSON, any Error>) -> Void
   ) throws -> () -> Void {
     let state = script.state

@@ -13,6 +13,8 @@ public final class LineInput: PromptInput {
   private let show: (String) -> Void
   /// Lines of a statement that is not finished, and the number of the first.
   private var chunk = PromptBlock(text: "")
+  /// Lines that have come together with the block before them, and are not part of it.
+  private var ahead: [String] = []
   private var cancelRead: () -> Void = {}
 
   /// Input for `prompt`, which has none yet.
@@ -30,6 +32,10 @@ public final class LineInput: PromptInput {
   public func read() {
     if let prompts { show(chunk.text.isEmpty ? prompts.first : prompts.more) }
     if chunk.text.isEmpty { chunk.line = reader.lineEnds + 1 }
+    if !ahead.isEmpty {
+      let line = ahead.removeFirst()
+      return prompt.engine.loop.next { [weak self] in self?.receive(line) }
+    }
     cancelRead = reader.read(.line(keepsEnd: true)) { [unowned self] line in
       guard let line else { return end() }
       let hasEnd = line.last == UInt8(ascii: "\n")
@@ -42,6 +48,7 @@ public final class LineInput: PromptInput {
   public func interrupt() {
     cancelRead()
     chunk.text = ""
+    ahead = []
     if prompts != nil { show("\n") }
     read()
   }
@@ -54,8 +61,40 @@ public final class LineInput: PromptInput {
 
   private func receive(_ line: String) {
     chunk.text += chunk.text.isEmpty ? line : "\n" + line
-    guard !chunk.text.allSatisfy(\.isWhitespace), prompt.isUnfinished(chunk.text) else { return submit() }
+    guard !chunk.text.allSatisfy(\.isWhitespace), prompt.isUnfinished(chunk.text) else {
+      guard prompts != nil, prompt.declaresLocals(chunk.text) else { return submit() }
+      let rest = ahead
+      ahead = []
+      return gather(rest)
+    }
     read()
+  }
+
+  /// Submits the block, with the lines that have come together with it, as a program that is pasted, if they belong to it:
+  /// its local variables end with it.
+  private func gather(_ rest: [String]) {
+    guard !reader.hasLine else {
+      cancelRead = reader.read(.line(keepsEnd: false)) { [unowned self] line in
+        guard let line else { return finish(rest) }
+        gather(rest + [String(decoding: line, as: UTF8.self)])
+      }
+      return
+    }
+    finish(rest)
+  }
+
+  private func finish(_ rest: [String]) {
+    let lines = rest.joined(separator: "\n")
+    let whole = chunk.text + "\n" + lines
+    if !rest.isEmpty, prompt.joins(chunk.text, lines) {
+      chunk.text = whole
+    } else if !rest.isEmpty, prompt.isUnfinished(whole) {
+      chunk.text = whole
+      return read()
+    } else {
+      ahead = rest
+    }
+    submit()
   }
 
   private func submit() {

@@ -144,10 +144,13 @@ public final class Prompt {
     }
   }
 
+  /// Returns `true` if a block declares local variables, which end with it.
+  func declaresLocals(_ text: String) -> Bool { !BlockLocals(of: text).names.isEmpty }
+
   /// Returns `true` if lines that have come together with a whole block belong to it, as a program that is pasted: the
   /// block declares local variables, which would end with it.
   public func joins(_ text: String, _ rest: String) -> Bool {
-    guard !BlockLocals(of: text).names.isEmpty else { return false }
+    guard declaresLocals(text) else { return false }
     return if case .success = compile(PromptBlock(text: "\(text)\n\(rest)")) { true } else { false }
   }
 

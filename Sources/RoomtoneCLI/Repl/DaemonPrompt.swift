@@ -19,6 +19,8 @@ final class DaemonPrompt: PromptRemote {
   private var client: ControlClient
   private var watch: FDWatch?
   private var state = State.idle
+  /// The number of the last `live()` that a key has ended: rows that are on their way are not shown.
+  private var endedLive: Int?
 
   /// The prompt of a daemon for `prompt`, whose `remote` it becomes.
   /// - Parameters:
@@ -85,6 +87,12 @@ final class DaemonPrompt: PromptRemote {
     finish(result)
   }
 
+  /// Ends `live()`, as a key was pressed; the code behind it goes on.
+  private func endLive(_ number: Int) {
+    endedLive = number
+    do { try client.start("end_live", [("live", .number(number))]) } catch { lose(error) }
+  }
+
   private func receive() {
     do {
       repeat {
@@ -120,7 +128,8 @@ final class DaemonPrompt: PromptRemote {
     case "print": engine.onPrint(parameters["text"]?.text ?? "")
     case "live":
       let rows = (parameters["rows"]?.elements ?? []).compactMap(\.text)
-      prompt.showLive(rows) { [unowned self] in leave(.success([])) }
+      guard let number = parameters["live"]?.int, number != endedLive else { return }
+      prompt.showLive(rows) { [unowned self] in endLive(number) }
     case "log":
       let message = parameters["message"]?.text ?? ""
       if parameters["level"]?.text == "print" {
