@@ -8,9 +8,9 @@
 --
 -- All speakers join one session, and so does one that is added to the house during the party. After the party
 -- the session has the speakers that it had before and plays what it played then: what was started for the
--- party stops. A volume that somebody sets during the party stays. A party ends with its script, also if that
--- fails; if the process is killed, the volumes return when the house opens again. There is one party at a time
--- in a script.
+-- party stops. A volume that somebody sets during the party stays. A party ends with its script, also if it
+-- fails; if the process is killed, the volumes return when the house opens again. There is one party at a
+-- time in a script.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"

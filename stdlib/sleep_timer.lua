@@ -44,9 +44,9 @@ local Timer = object.class {
   end,
 }
 
--- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `borrowed`, the number
--- under which the house keeps it for the next process; `timers`, those that fade the speaker; and `fade`, which
--- the last of them controls.
+-- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `borrowed`, the
+-- number under which the house keeps it for the next process; `timers`, those that fade the speaker; and
+-- `fade`, which the last of them controls.
 local tracks = {}
 
 -- Returns true if nobody else has set the speaker's volume.

@@ -290,7 +290,7 @@ struct DeterminismTests {
 
 @Suite("Measured time")
 struct MeasuredTimeTests {
-  @Test("code that waits for a processor takes none: its hold is elapsed time, its time that of the processor")
+  @Test("code that waits for a processor takes none of its time; its hold is elapsed time")
   func waiting() throws {
     let harness = try ScriptHarness(virtual: false, watched: true)
     harness.state.measureTime()

@@ -122,7 +122,7 @@ import Testing
     #expect(!isPlaying() && restored == 12)
   }
 
-  @Test("a fade and a scene end with their script: volumes stay where they are, the rest of a scene is applied")
+  @Test("a fade and a scene end with their script: volumes stay, the rest of a scene is applied")
   func fades() throws {
     for code in [
       "require 'fade'.volume { 'Kitchen', to = 42, over = 20 } task.sleep '1h'",

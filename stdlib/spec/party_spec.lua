@@ -81,7 +81,8 @@ describe("party.start", function()
   end)
 
   it("leaves a volume that somebody sets meanwhile, and mute, also in the sessions of before", function()
-    local kitchen, bath, left = speaker.device "Kitchen", speaker.device "Bathroom", speaker.device "Bedroom Left"
+    local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
+    local left = speaker.device "Bedroom Left"
     local session = bathroom()
     play(speaker.default_session())
     local night = party.start { volume = 35 }

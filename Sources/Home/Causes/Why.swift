@@ -76,9 +76,9 @@ public struct Why {
     let gaps = entry.gaps.isEmpty ? "" : ", \(entry.gaps.count) gap\(entry.gaps.count == 1 ? "" : "s")"
     let length = DurationText.describe(.seconds(Int(entry.seconds.rounded())))
     let state = entry.error.map { "\(entry.state.rawValue): \($0)" } ?? entry.state.rawValue
+    let station = entry.station ?? StreamAddress.shown(entry.url)
     return ["recording \(entry.path): \(state), \(length)\(gaps)"]
-      + (found.isEmpty
-        ? ["  \(text.time(entry.start))  recorded from \(entry.station ?? StreamAddress.shown(entry.url))\(job)"] : list(found))
+      + (found.isEmpty ? ["  \(text.time(entry.start))  recorded from \(station)\(job)"] : list(found))
   }
 
   /// The names that have an answer.

@@ -34,7 +34,7 @@ public enum StationsFile {
       do throws(StreamError) { address = try StreamAddress(url).withoutCredentials } catch {
         throw call.problem(1, error.message, hint: error.hint)
       }
-      guard stations[address] == nil else { throw call.problem(1, "\(StreamAddress.shown(url)) is listed twice") }
+      guard stations[address] == nil else { throw call.problem(1, "\(address) is listed twice") }
       guard stations.count < most.stations else {
         throw call.problem(1, "a file lists \(most.stations) stations at most")
       }

@@ -20,7 +20,8 @@ extension Stream {
     }
     if let duration = file.duration, seconds > duration {
       throw StreamError(
-        .noSeek, "seek to \(Self.shown(seconds)) s is past the end: \(shownURL) lasts \(Self.shown(duration)) s",
+        .noSeek,
+        "seek to \(Self.shown(seconds)) s is past the end: \(shownURL) lasts \(Self.shown(duration)) s",
         facts: [.init("seconds", .number(seconds)), .init("duration", .number(duration))])
     }
     _ = try moveInFile(to: StreamTime(seconds: seconds))
@@ -36,7 +37,8 @@ extension Stream {
     if isHeld(target) { return move(to: target) }
     guard let buffer, canSeek else {
       throw StreamError(
-        .noSeek, "\(shownURL) can't seek to \(Self.shown(target.seconds)) s: the server sends the whole file only",
+        .noSeek,
+        "\(shownURL) can't seek to \(Self.shown(target.seconds)) s: the server sends the whole file only",
         hint: "stay within what the buffer holds")
     }
     halt()
