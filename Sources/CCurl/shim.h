@@ -1,6 +1,7 @@
 // libcurl with typed wrappers for its variadic functions. The names in parentheses are those of macros too.
 #pragma once
 #include <curl/curl.h>
+#include <stdint.h>
 #include "../CLinux/library.h"
 
 #define CURL_FUNCTIONS(each)     \
@@ -30,6 +31,16 @@
   each(curl_url_strerror)        \
   each(curl_version_info)
 LIBRARY(curl, CURL_FUNCTIONS)
+
+// Of libidn2, whose header is not needed to build libcurl's users.
+int idn2_lookup_u8(const uint8_t *name, uint8_t **ascii, int flags);
+void idn2_free(void *name);
+#define IDN_FUNCTIONS(each) \
+  each(idn2_free)           \
+  each(idn2_lookup_u8)
+LIBRARY(idn, IDN_FUNCTIONS)
+/// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL, as browsers look names up.
+enum { IDN_LOOKUP_FLAGS = 1 | 8 };
 
 enum { CURL_BASIC_AUTHENTICATION = CURLAUTH_BASIC };
 

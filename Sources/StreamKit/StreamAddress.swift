@@ -34,24 +34,25 @@ public struct StreamAddress: Sendable {
   public let url: String
   /// The URL as it is shown: without user, password and query, which may have a token in it.
   public let description: String
-  /// The URL as it was given, with user and password. For requests alone: any other text has `url` or `description`.
+  /// The URL as `encoded` returns it, with user and password. For requests alone: any other text has `url` or
+  /// `description`.
   let textWithCredentials: String
 
-  /// Parses a URL.
+  /// Parses a URL, in which blanks, umlauts and the like may stand as people write them.
   /// - Throws: `stream.url` for a text that is no URL, `stream.unsupported` for a scheme that does not work here. The
   ///   error has the text without user, password and query.
-  public init(_ text: String) throws(StreamError) {
-    let shown = Self.shown(text)
+  public init(_ given: String) throws(StreamError) {
+    let shown = Self.shown(given)
     let url = ErrorFact("url", .string(shown))
-    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+    guard !given.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw StreamError(
         .url, "the URL has a control character", hint: "write such bytes as %0A", facts: [url])
     }
-    let isCredentials = text.contains("@") && !text.contains("://")
-    guard let name = Self.scheme(of: text), !isCredentials else {
+    let isCredentials = given.contains("@") && !given.contains("://")
+    guard let name = Self.scheme(of: given), !isCredentials else {
       throw StreamError(
         .url,
-        text.isEmpty
+        given.isEmpty
           ? "the URL is empty"
           : "no station \"\(shown.prefix(100))\" is configured, and it is not a URL",
         hint: "write it with http:// or https://", facts: [url])
@@ -61,7 +62,7 @@ public struct StreamAddress: Sendable {
         .unsupported, "\(name):// addresses don't work here", hint: "use http:// or https://",
         facts: [url, .init("scheme", .string(name))])
     }
-    guard text.utf8.count <= Self.lengthLimit, let parts = URIReference(text), let host = parts.host,
+    guard let text = Self.encoded(given), let parts = URIReference(text), let host = parts.host,
       Self.isHost(host)
     else {
       throw StreamError(
@@ -75,7 +76,7 @@ public struct StreamAddress: Sendable {
     }
     self.init(
       scheme: scheme, host: host, port: parts.port ?? scheme.port, path: parts.path ?? "/",
-      url: Self.redacted(text), description: shown, textWithCredentials: text)
+      url: Self.redacted(text), description: Self.shown(text), textWithCredentials: text)
   }
 
   private init(
@@ -109,24 +110,10 @@ public struct StreamAddress: Sendable {
   /// Resolves a reference, such as an entry of a list from this address. Blanks and the like in it are escaped.
   /// - Returns: nil for a text that is neither a URL nor a reference to one.
   func resolving(_ reference: String) -> Target? {
-    guard !reference.isEmpty, reference.utf8.count <= Self.lengthLimit,
-      let url = URIReference.resolve(Self.escaping(reference), base: textWithCredentials)
+    guard !reference.isEmpty, let encoded = Self.encoded(reference),
+      let url = URIReference.resolve(encoded, base: textWithCredentials)
     else { return nil }
     return (try? StreamAddress(url)).map { .address($0) } ?? .unsupported(scheme: Self.scheme(of: url))
-  }
-
-  /// Returns the text with %XX for bytes that a URL may not have.
-  private static func escaping(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      if byte > 32 && byte < 127 && !#"<>"{}|\^`"#.utf8.contains(byte) {
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        let hex = String(byte, radix: 16, uppercase: true)
-        result += "%" + (hex.count < 2 ? "0" : "") + hex
-      }
-    }
-    return result
   }
 }
 

@@ -84,6 +84,35 @@ struct StreamAddressTests {
   }
 
   @Test(
+    "a URL may be written as people write it: what servers don't accept is escaped, escapes stay",
+    arguments: [
+      ("http://a/Klassik Radio.mp3", "http://a/Klassik%20Radio.mp3"),
+      ("http://a/größe?n=ü&m=1", "http://a/gr%C3%B6%C3%9Fe?n=%C3%BC&m=1"),
+      ("http://a/x%20y/größe", "http://a/x%20y/gr%C3%B6%C3%9Fe"),
+      ("http://a/100%/50%zz", "http://a/100%25/50%25zz"),
+      ("http://a/[1]{2}|\"<>^`\\.mp3", "http://a/%5B1%5D%7B2%7D%7C%22%3C%3E%5E%60%5C.mp3"),
+      ("http://a?q=ä", "http://a?q=%C3%A4"), ("http://a/x#a#b", "http://a/x#a%23b"),
+      ("http://größe.example:8000/x", "http://xn--gre-6ka8i.example:8000/x"),
+      ("http://MÜNCHEN.example", "http://xn--mnchen-3ya.example"),
+      ("http://mü:pä@a/x", "http://a/x"), ("http://[::1]:80/ä", "http://[::1]:80/%C3%A4"),
+    ])
+  func written(text: String, url: String) throws {
+    let address = try StreamAddress(text)
+    #expect(address.url == url)
+    #expect(try StreamAddress(address.textWithCredentials) == address)
+    let request = try HTTPRequest(address)
+    #expect(request.url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+    if text.contains("@") { #expect(request.credentials == HTTPCredentials(user: "mü", password: "pä")) }
+  }
+
+  @Test("a host that can't exist names no server", arguments: ["http://\u{301}a/", "http://ä b/"])
+  func impossibleHost(text: String) {
+    let error = #expect(throws: StreamError.self) { try StreamAddress(text) }
+    #expect(error?.kind == .url && error?.message.contains("names no server") == true)
+    #expect(throws: HTTPError.self) { try HTTPRequest(text) }
+  }
+
+  @Test(
     "a server is the same when scheme, host and port are",
     arguments: [
       ("http://a/x", "HTTP://u:p@A:80/y", true), ("https://a", "https://a:443/", true),

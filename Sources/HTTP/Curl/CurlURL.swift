@@ -38,9 +38,13 @@ struct CurlURL {
     guard scheme == "http" || scheme == "https" else {
       throw HTTPError(.unsupportedScheme, host: nil, "not \(scheme.prefix(32)):")
     }
-    guard let host = part(CURLUPART_HOST), !host.isEmpty else {
+    guard let given = part(CURLUPART_HOST), !given.isEmpty else {
       throw HTTPError(.badURL, host: nil, "it has no host")
     }
+    guard let host = InternationalName.ascii(given) else {
+      throw HTTPError(.badURL, host: given, "its host has a name that can't exist")
+    }
+    if host != given { _ = curl.curl_url_set(parser, CURLUPART_HOST, host, 0) }
     self.host = host
     let decoded = UInt32(CURLU_URLDECODE)
     let (user, password) = (part(CURLUPART_USER, decoded), part(CURLUPART_PASSWORD, decoded))
