@@ -128,6 +128,39 @@ struct ICYRun {
     #expect(text([0x93, 0xFA, 0x96], japanese) == "ú")
   }
 
+  private func utf16(_ text: String, isLittle: Bool) -> [UInt8] {
+    ("\u{FEFF}" + text).utf16.flatMap { unit in
+      isLittle ? [UInt8(unit & 0xFF), UInt8(unit >> 8)] : [UInt8(unit >> 8), UInt8(unit & 0xFF)]
+    }
+  }
+
+  @Test(
+    "a title in UTF-16 with a byte order mark is read, alone, as a whole block, or read byte by byte by others",
+    arguments: [true, false])
+  func utf16(isLittle: Bool) {
+    let title = "Größe – 東京 🎵"
+    let bytes = utf16(title, isLittle: isLittle)
+    let block = Array("StreamTitle='".utf8) + bytes + Array("';StreamUrl='http://a/';".utf8)
+    for padding in [0, 7] {
+      let data = ICYMetadata(block + [UInt8](repeating: 0, count: padding))
+      #expect(data.title == title && data.url == "http://a/")
+    }
+    let whole = utf16("StreamTitle='\(title)';StreamUrl='u';", isLittle: isLittle)
+    for padding in [0, 8] {
+      let data = ICYMetadata(whole + [UInt8](repeating: 0, count: padding))
+      #expect(data.title == title && data.url == "u")
+    }
+    let doubled = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    for encoding in [MetadataEncoding.latin1, .utf8, .windows1252] {
+      #expect(text(Array(doubled.utf8), encoding) == title)
+      #expect(text(bytes, encoding) == title)
+      // Half a character at the end is left out.
+      #expect(text(utf16("äb", isLittle: isLittle).dropLast(), encoding) == "ä")
+    }
+    // Two letters that are no mark.
+    #expect(text(Array("ÿ þ".utf8), .latin1) == "ÿ þ")
+  }
+
   @Test("names of encodings are accepted as people write them, and unknown ones refused") func names() {
     #expect(MetadataEncoding(name: "UTF-8") == .utf8)
     #expect(MetadataEncoding(name: "Latin1") == .latin1 && MetadataEncoding(name: "ISO-8859-1") == .latin1)
@@ -145,9 +178,20 @@ struct ICYRun {
       ("R&amp;B", "R&B"), ("Caf&#233; &lt;live&gt;", "Café <live>"),
       ("&#x1F3B5; &quot;A&quot; &apos;", "🎵 \"A\" '"),
       ("&amp;amp;", "&amp;"), ("Q & A &amp; B", "Q & A &amp; B"), ("&nbsp;", "&nbsp;"), ("A&#7;B", "A&#7;B"),
+      ("It&#39;s &#X27;on&#x27;", "It's 'on'"), ("It&#146;s", "It’s"), ("&#129;", "&#129;"),
       ("&#xD800;", "&#xD800;"), ("&#+65;", "&#+65;"), ("&#99999999999;", "&#99999999999;"), ("&", "&"),
     ])
   func entities(sent: String, title: String) {
     #expect(ICYMetadata(Array("StreamTitle='\(sent)';".utf8)).title == title)
+    #expect(ICYMetadata(Array("StreamUrl='\(sent)';".utf8)).url == title)
+  }
+
+  @Test("an address with a bare ampersand stays as it was sent, one that is written in XML is decoded")
+  func addresses() {
+    for (sent, url) in [
+      ("http://a/?x=1&y=2", "http://a/?x=1&y=2"), ("http://a/?x=1&amp;y=It&#39;s", "http://a/?x=1&y=It's"),
+    ] {
+      #expect(ICYMetadata(Array("StreamTitle='t';StreamUrl='\(sent)';".utf8)).url == url)
+    }
   }
 }

@@ -44,6 +44,62 @@ struct PlaylistTests {
     #expect(try Playlist(latin, format: .m3u, base: base).entries.first?.title == "Café")
   }
 
+  @Test(
+    "a list in UTF-16 with a byte order mark is recognised and read",
+    arguments: [
+      ("#EXTM3U\n#EXTINF:-1,Größe\nhttp://a.example/x\n", Playlist.Format.m3u, "text/plain"),
+      ("http://a.example/x\n", .m3u, "audio/x-mpegurl"),
+      ("[playlist]\r\nFile1=http://a.example/x\r\nTitle1=Größe\r\n", .pls, "text/plain"),
+      (
+        "<?xml version='1.0' encoding='UTF-16'?><playlist><trackList><track><title>Größe</title>"
+          + "<location>http://a.example/x</location></track></trackList></playlist>", .xspf, "text/plain"
+      ),
+      ("<asx><entry><title>Größe</title><ref href='http://a.example/x'/></entry></asx>", .asx, "text/plain"),
+    ])
+  func utf16(text: String, format: Playlist.Format, type: String) throws {
+    for isLittle in [true, false] {
+      let bytes = ("\u{FEFF}" + text).utf16.flatMap { unit in
+        isLittle ? [UInt8(unit & 0xFF), UInt8(unit >> 8)] : [UInt8(unit >> 8), UInt8(unit & 0xFF)]
+      }
+      #expect(Playlist.format(start: bytes, contentType: type, path: "/list") == format)
+      let entry = try #require(try Playlist(bytes, format: format, base: base).entries.first)
+      #expect(entry.address == "http://a.example/x")
+      #expect(entry.title == (text.contains("Größe") ? "Größe" : nil))
+    }
+    // The first bytes of a frame of layer I are such a mark.
+    let frame: [UInt8] = [0xFF, 0xFE, 0x90, 0x00] + [UInt8](repeating: 0x55, count: 500)
+    #expect(Playlist.format(start: frame, contentType: "audio/mpeg", path: "/live") == nil)
+  }
+
+  @Test("entities that a list in UTF-16 declares are refused as in UTF-8")
+  func utf16Entities() throws {
+    let text =
+      "<!DOCTYPE p [<!ENTITY a 'b'>]><playlist><track><location>http://a/&a;</location></track></playlist>"
+    let bytes = ("\u{FEFF}" + text).utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    #expect(throws: StreamError.self) { try Playlist(bytes, format: .xspf, base: base) }
+  }
+
+  @Test(
+    "addresses with blanks and umlauts are escaped, escapes stay, names of hosts are those of name servers")
+  func escapes() throws {
+    let entries = try read(
+      """
+      http://a.example/Klassik Radio.mp3
+      http://a.example/gr\u{F6}\u{DF}e?n=\u{FC} 1
+      Stra\u{DF}e [live].mp3
+      http://a.example/100% live/x%20y.mp3
+      http://M\u{FC}nchen.example:8000/x
+      //M\u{FC}nchen.example/y
+      """, .m3u)
+    #expect(
+      entries.map(\.address.url) == [
+        "http://a.example/Klassik%20Radio.mp3", "http://a.example/gr%C3%B6%C3%9Fe?n=%C3%BC%201",
+        "http://radio.example/lists/Stra%C3%9Fe%20%5Blive%5D.mp3",
+        "http://a.example/100%25%20live/x%20y.mp3", "http://xn--mnchen-3ya.example:8000/x",
+        "http://xn--mnchen-3ya.example/y",
+      ])
+  }
+
   @Test("a list of segments is refused by name")
   func segments() {
     let text = "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nsegment1.ts\n"

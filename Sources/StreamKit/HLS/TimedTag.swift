@@ -71,8 +71,12 @@ struct TimedTag: Sendable, Equatable {
   private static func text(_ content: ArraySlice<UInt8>) -> String {
     let body = content.dropFirst()
     switch content.first {
-    case 0:
-      return String(String.UnicodeScalarView(body.prefix { $0 != 0 }.map { Unicode.Scalar($0) }))
+    case 0, 3:
+      if let text = MarkedText.utf16(body) { return String(text.prefix { $0 != "\0" }) }
+      let bytes = body.prefix { $0 != 0 }
+      return content.first == 3
+        ? String(decoding: bytes, as: UTF8.self)
+        : String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     case 1, 2:
       let isLittle = content.first == 1 && body.starts(with: [0xFF, 0xFE])
       let units = stride(from: body.startIndex, to: body.endIndex - 1, by: 2).map { index in
@@ -80,7 +84,6 @@ struct TimedTag: Sendable, Equatable {
         return isLittle ? other << 8 | one : one << 8 | other
       }
       return String(decoding: units.prefix { $0 != 0 }.filter { $0 != 0xFEFF }, as: UTF16.self)
-    case 3: return String(decoding: body.prefix { $0 != 0 }, as: UTF8.self)
     default: return ""
     }
   }

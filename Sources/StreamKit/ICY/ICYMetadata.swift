@@ -7,7 +7,7 @@ public struct ICYMetadata: Sendable, Equatable {
   /// The text of `StreamTitle`, without control characters and blanks around it, and with the entities of XML
   /// decoded where all of it is written so (`R&amp;B`, not `Q & A`); nil when it was not sent.
   public let title: String?
-  /// The text of `StreamUrl`, without control characters and blanks around it; nil when it was not sent.
+  /// The text of `StreamUrl`, as that of `StreamTitle`; nil when it was not sent.
   public let url: String?
 
   /// The number of bytes that are read: the longest block.
@@ -19,7 +19,8 @@ public struct ICYMetadata: Sendable, Equatable {
   /// Parses a block.
   /// - Parameter encoding: the encoding of texts that are not UTF-8.
   public init(_ block: some Collection<UInt8>, encoding: MetadataEncoding = .latin1) {
-    let bytes = Array(block.prefix(Self.limit))
+    var bytes = Array(block.prefix(Self.limit))
+    if let text = MarkedText.utf16(bytes) { bytes = Array(text.utf8) }
     let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
     var fields: [String: String] = [:]
     var start = 0
@@ -28,7 +29,7 @@ public struct ICYMetadata: Sendable, Equatable {
       start = field.next
     }
     title = fields["streamtitle"].map { Self.decoded($0) ?? $0 }
-    url = fields["streamurl"]
+    url = fields["streamurl"].map { Self.decoded($0) ?? $0 }
   }
 
   /// Returns a text without the entities of XML; nil where one `&` begins none.
@@ -44,7 +45,8 @@ public struct ICYMetadata: Sendable, Equatable {
     return result + rest
   }
 
-  /// Returns the character of an entity; nil for a control character. Source: XML 1.0 §4.1, §4.6.
+  /// Returns the character of an entity; nil for a control character. Numbers of Windows-1252 are read as browsers do.
+  /// Sources: XML 1.0 §4.1, §4.6; HTML, "Numeric character reference end state".
   private static func entity(_ name: Substring) -> Unicode.Scalar? {
     switch name {
     case "amp": return "&"
@@ -54,11 +56,16 @@ public struct ICYMetadata: Sendable, Equatable {
     case "apos": return "'"
     default:
       guard name.hasPrefix("#") else { return nil }
-      let isHexadecimal = name.dropFirst().first == "x"
+      let isHexadecimal = name.dropFirst().first.map { "xX".contains($0) } ?? false
       let digits = name.dropFirst(isHexadecimal ? 2 : 1)
-      guard digits.first?.isHexDigit == true, let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
-        let scalar = Unicode.Scalar(number), scalar.properties.generalCategory != .control
+      guard digits.first?.isHexDigit == true, let number = UInt32(digits, radix: isHexadecimal ? 16 : 10)
       else { return nil }
+      if (0x80...0x9F).contains(number) {
+        return MetadataEncoding.windows1252.text([UInt8(number)]).unicodeScalars.first
+      }
+      guard let scalar = Unicode.Scalar(number), scalar.properties.generalCategory != .control else {
+        return nil
+      }
       return scalar
     }
   }

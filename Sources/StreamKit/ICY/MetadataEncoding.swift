@@ -50,9 +50,12 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
-  /// Returns the text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; `cleaned`.
+  /// Returns the text in `bytes`: UTF-16 behind a byte order mark, UTF-8 when that is valid, else this encoding, else
+  /// Latin-1; `cleaned`.
   public func text(_ bytes: ArraySlice<UInt8>) -> String {
-    (String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes)).cleaned
+    if let text = MarkedText.utf16(bytes) { return text.cleaned }
+    let text = String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes)
+    return MarkedText.mended(text).cleaned
   }
 
   private func decoded(_ bytes: ArraySlice<UInt8>) -> String? {

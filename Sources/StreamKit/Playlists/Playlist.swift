@@ -46,7 +46,8 @@ public struct Playlist: Sendable, Equatable {
   ///   - contentType: the content type without parameters, in lower case.
   ///   - path: the path of the URL.
   public static func format(start: some Collection<UInt8>, contentType: String?, path: String) -> Format? {
-    let text = String(decoding: start.prefix(512), as: UTF8.self).trimmingStart().lowercased()
+    let marked = MarkedText.utf16(start.prefix(512))
+    let text = (marked ?? String(decoding: start.prefix(512), as: UTF8.self)).trimmingStart().lowercased()
     if text.hasPrefix("[playlist]") { return .pls }
     if text.hasPrefix("#extm3u") { return .m3u }
     if text.hasPrefix("<asx") { return .asx }
@@ -56,7 +57,9 @@ public struct Playlist: Sendable, Equatable {
       if text.contains("<asx") { return .asx }
     }
     // Old playlists have no mark: lines that are addresses or comments. Audio under such a name is audio.
-    guard start.first != 0xFF, isText(start.prefix(512)), !text.hasPrefix("<") else { return nil }
+    let isText =
+      marked.map { Self.isText($0.utf8) } ?? (start.first != 0xFF && Self.isText(start.prefix(512)))
+    guard isText, !text.hasPrefix("<") else { return nil }
     return named(contentType) ?? named(extensionOf: path)
   }
 
@@ -134,8 +137,9 @@ public struct Playlist: Sendable, Equatable {
     }
   }
 
-  /// Decodes UTF-8 where it is valid, otherwise Latin-1; without a byte order mark.
+  /// Decodes UTF-16 behind a byte order mark, UTF-8 where it is valid, otherwise Latin-1; without the mark.
   private static func text(_ bytes: [UInt8]) -> String {
+    if let text = MarkedText.utf16(bytes) { return text }
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

@@ -36,18 +36,23 @@ struct XMLDocument {
 
   /// Parses a document.
   /// - Parameters:
-  ///   - bytes: at most 1 MiB.
+  ///   - source: at most 1 MiB.
   ///   - isLoose: `true` if it is written as people write HTML: names in any case, attributes with bare
   ///     ampersands.
-  /// - Returns: nil when there is no element in `bytes`, when entities are declared, and when a tag has
+  /// - Returns: nil when there is no element in it, when entities are declared, and when a tag has
   ///   hundreds of attributes.
-  init?(_ bytes: [UInt8], isLoose: Bool = false) {
-    guard bytes.count <= 1 << 20, !Self.declaresEntities(bytes), !TagScan.isCrowded(bytes) else { return nil }
+  init?(_ source: [UInt8], isLoose: Bool = false) {
+    guard source.count <= 1 << 20 else { return nil }
+    // The checks read bytes of ASCII.
+    let text = MarkedText.utf16(source)
+    let bytes = text.map { Array($0.utf8) } ?? source
+    let encoding = text == nil ? nil : "UTF-8"
+    guard !Self.declaresEntities(bytes), !TagScan.isCrowded(bytes) else { return nil }
     let document = bytes.withUnsafeBytes { raw in
       let start = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
       return isLoose
-        ? htmlReadMemory(start, CInt(raw.count), nil, nil, Self.looseOptions)
-        : xmlReadMemory(start, CInt(raw.count), nil, nil, Self.options)
+        ? htmlReadMemory(start, CInt(raw.count), nil, encoding, Self.looseOptions)
+        : xmlReadMemory(start, CInt(raw.count), nil, encoding, Self.options)
     }
     guard let document else { return nil }
     defer { xmlFreeDoc(document) }
