@@ -30,11 +30,11 @@ enum SourceKind: Equatable {
     }
     var start = 0
     while let length = StreamTag.id3v2(file.bytes(at: start, count: 10)[...]) {
-      start += length
-      guard start < file.size else {
-        self = .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
+      guard start + length < file.size else {
+        self = Self.behindDoubtfulTag(of: file, at: start)
         return
       }
+      start += length
     }
     let head = file.bytes(at: start, count: Self.searchLength)
     if let kind = Self.container(head) {
@@ -52,6 +52,19 @@ enum SourceKind: Equatable {
     } else {
       self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
     }
+  }
+
+  /// Detects the frames in a file whose tag at `start` claims to reach to its end or beyond.
+  private static func behindDoubtfulTag(of file: borrowing FileDescriptor, at start: Int) -> SourceKind {
+    let head = file.bytes(at: start, count: searchLength)
+    var framing = AudioFraming(longestTag: 0)
+    framing.feed(head)
+    if start + head.count >= file.size { framing.end() }
+    guard let frame = framing.next() else {
+      return .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
+    }
+    let first = start + frame.encoded.offset
+    return frame.codec == .adts ? .adts(firstFrame: first) : .mpeg(firstFrame: first)
   }
 
   /// Returns the error for a decoder that was asked to open a file of this kind, which is not its own.

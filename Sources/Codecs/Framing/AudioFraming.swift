@@ -29,8 +29,12 @@ public struct AudioFraming: Sendable {
 
   private var scanner: FrameScanner<AudioHeader>
 
-  /// - Parameter offset: the stream offset of the first byte that is fed.
-  public init(offset: Int = 0) { scanner = FrameScanner(offset: offset) }
+  /// - Parameters:
+  ///   - offset: the stream offset of the first byte that is fed.
+  ///   - longestTag: the length in bytes up to which a tag is believed; one that claims more ends where frames begin.
+  public init(offset: Int = 0, longestTag: Int = .max) {
+    scanner = FrameScanner(offset: offset, longestTag: longestTag)
+  }
 
   /// Bytes so far that were neither frame nor tag.
   public var skippedBytes: Int { scanner.skippedBytes }

@@ -5,7 +5,8 @@
 /// another sequence of frames starts inside it: then it was cut off. Where bytes of no frame and no tag follow, it is
 /// marked, as they may have begun inside it. Sync is found at three headers that
 /// agree, each at the position that the one before states; fewer will do at the end. A frame in whose midst a
-/// page begins, such as a proxy's in place of the rest, is cut off there. Holds the last input and up to
+/// page begins, such as a proxy's in place of the rest, is cut off there. A tag that claims more than `longestTag` ends
+/// where frames begin. Holds the last input and up to
 /// three frames.
 struct FrameScanner<Header: FrameHeader>: Sendable {
   /// A frame and its header.
@@ -44,13 +45,18 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private var isBorder = true
   /// Bytes of a tag that are still to be skipped.
   private var restOfTag = 0
+  /// Bytes that may belong to a tag whose length is not believed: frames are searched for in them.
+  private var restOfDoubtfulTag = 0
+  private let longestTag: Int
   private var hasEnded = false
 
   /// Agreeing headers that make a stream.
   private static var needed: Int { 3 }
 
-  /// - Parameter offset: the stream offset of the first byte that is fed.
-  init(offset: Int = 0) { base = offset }
+  /// - Parameters:
+  ///   - offset: the stream offset of the first byte that is fed.
+  ///   - longestTag: the length in bytes up to which a tag is believed.
+  init(offset: Int = 0, longestTag: Int = .max) { (base, self.longestTag) = (offset, longestTag) }
 
   mutating func feed(_ bytes: some Collection<UInt8>) {
     if start > 0, start >= buffer.count / 2 {
@@ -139,6 +145,10 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       switch StreamTag(buffer, at: start, hasEnded: hasEnded) {
       case .none: return true
       case .undecided: return false
+      case .length(let length) where length > longestTag:
+        restOfDoubtfulTag = length
+        skip(to: start + 1)
+        return true
       case .length(let length): restOfTag = length
       }
       sequence = .none
@@ -152,13 +162,18 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
       channels: header.channels, samples: header.samplesPerFrame)
     start += length
+    restOfDoubtfulTag = 0
     sequence = next
     isBorder = true
     return Found(header: header, frame: frame, isConfirmed: isConfirmed)
   }
 
   private mutating func skip(to index: Int) {
-    skippedBytes += index - start
+    let passed = index - start
+    let ofTag = min(passed, restOfDoubtfulTag)
+    restOfDoubtfulTag -= ofTag
+    tagBytes += ofTag
+    skippedBytes += passed - ofTag
     start = index
     sequence = .none
     isBorder = false

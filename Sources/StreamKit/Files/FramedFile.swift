@@ -50,12 +50,15 @@ struct FramedFile: FileParser {
   /// connection.
   static let longestCount = 8 << 20
 
+  /// The length in bytes up to which a tag is believed in a file of unknown size: that of a picture for print.
+  private static let longestTag = 64 << 20
+
   /// The delay of a layer III decoder behind its encoder, in PCM frames.
   private static let decoderDelay = 529
 
   init(contentType: String?, size: Int?) {
     (self.contentType, self.size) = (contentType, size)
-    framer = StreamFramer(contentType: contentType)
+    framer = StreamFramer(contentType: contentType, longestTag: size ?? Self.longestTag)
   }
 
   let preroll = 12
@@ -177,7 +180,7 @@ struct FramedFile: FileParser {
     if let mark = index.mark(before: wanted), isNear(mark, wanted, guess: byte) {
       (byte, landing, position) = (mark.byte, .counted(byte: mark.byte, target: wanted), mark.time)
     }
-    framer = StreamFramer(contentType: contentType, offset: byte)
+    framer = StreamFramer(contentType: contentType, offset: byte, longestTag: size ?? Self.longestTag)
     return byte
   }
 

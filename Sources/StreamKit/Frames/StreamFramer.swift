@@ -31,6 +31,8 @@ public struct StreamFramer: Sendable {
   public static let probeLimit = 32 * 1024
   /// The number of bytes without a frame after which a stream that had frames is not audio any more.
   public static let lossLimit = 128 * 1024
+  /// The length in bytes up to which a tag in a stream is believed, which has no length itself.
+  public static let longestTag = 1 << 20
 
   private enum State {
     case probing
@@ -71,9 +73,13 @@ public struct StreamFramer: Sendable {
   ///   - offset: the offset in the received audio of the first byte that is fed.
   ///   - dropsDoubtful: `true` to leave out a frame of MPEG audio or ADTS behind which bytes of no frame and no tag follow:
   ///     they may have begun inside it, in place of its rest.
-  public init(contentType: String? = nil, offset: Int = 0, dropsDoubtful: Bool = false) {
+  ///   - longestTag: the length in bytes up to which a tag is believed; one that claims more ends where frames begin.
+  public init(
+    contentType: String? = nil, offset: Int = 0, dropsDoubtful: Bool = false,
+    longestTag: Int = StreamFramer.longestTag
+  ) {
     (self.contentType, self.dropsDoubtful) = (contentType, dropsDoubtful)
-    framing = AudioFraming(offset: offset)
+    framing = AudioFraming(offset: offset, longestTag: longestTag)
     (start, headOffset) = (offset, offset)
   }
 
