@@ -8,101 +8,24 @@ import Testing
 @testable import HTTP
 @testable import StreamKit
 
-/// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
-private final class FileHarness {
-  let loop = EventLoop()
-  let station: Station
-  let stream: StreamKit.Stream
-  private(set) var reported: [String] = []
-  private(set) var failure: StreamError?
-
-  private init(
-    _ station: Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
-  ) throws {
-    self.station = station
-    stream = StreamKit.Stream(
-      at: try StreamAddress(url), options: options, loop: loop, network: { network })
-    stream.onEvent = { [unowned self] event in
-      if case .failed(let error) = event { failure = error }
-      reported.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
-    }
-  }
-
-  static func run(
-    _ station: Station, path: String = "/file", wait: Duration = .milliseconds(300),
-    isFile: Bool? = nil,
-    dataTimeout: Duration = .seconds(20), blocks: Int = 1200, pauseTimeout: Duration = .seconds(300),
-    _ body: @escaping (FileHarness) async throws -> Void
-  ) throws {
-    let network = try NetworkThread()
-    defer { network.close() }
-    var options = StreamOptions()
-    (options.bufferWaitFile, options.isFile, options.bufferBlocks) = (wait, isFile, blocks)
-    (options.dataTimeout, options.pauseTimeout) = (dataTimeout, pauseTimeout)
-    let harness = try FileHarness(station, station.url(path), network, options)
-    try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
-  }
-
-  /// Waits until it is so, a minute at most.
-  func wait(until condition: () -> Bool) async throws {
-    for _ in 0..<6_000 {
-      if condition() { return }
-      try await loop.sleep(for: .milliseconds(10))
-    }
-    throw TestFailure("it did not come: \(reported), \(stream.status), \(failure?.message ?? "")")
-  }
-
-  /// All sound from where it stands to the end, as fast as it comes.
-  func rest(of playback: StreamPlayback) async throws -> Sound {
-    let decoder = playback.makeLiveDecoder()
-    var samples: [Float] = []
-    var chunk = [Float](repeating: 0, count: 8192)
-    for _ in 0..<60_000 {
-      let channels = decoder.format.channels
-      let count = try chunk.withUnsafeMutableBufferPointer {
-        try decoder.read(into: UnsafeMutableBufferPointer(rebasing: $0[..<(8192 / channels * channels)]))
-      }
-      if count > 0 {
-        samples += chunk[..<(count * decoder.format.channels)]
-      } else if decoder.isWaiting {
-        try await loop.sleep(for: .milliseconds(2))
-      } else {
-        return Sound(interleaved: samples, format: decoder.format)
-      }
-    }
-    throw TestFailure("the sound has no end: \(reported) \(samples.count)")
-  }
-
-  func attach() throws -> StreamPlayback { try stream.attach(heard: { 0 }, moved: {}) }
-}
-
 @Suite("A file that is received", .waiting)
 struct FileReceiverTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-without-tag.mp3", "mp3-mpeg2-64-22k.mp3",
     "aac-lc-44k.m4a",
     "aac-lc-noise-moov-at-end.m4a", "he-aac-v1-48k.m4a", "aac-lc-44k.aac", "base-24bit.wav",
+    "music-44k.flac",
   ]
 
   private func answer(_ name: String) throws -> Answer {
     .file(try readBytes(Fixtures.path(name)), type: "application/octet-stream")
   }
 
-  /// The whole file as a stream gives it.
-  private func sound(_ station: Station, blocks: Int = 1200) throws -> Sound {
-    var sound: Sound?
-    try FileHarness.run(station, blocks: blocks) { harness in
-      try await harness.stream.start()
-      sound = try await harness.rest(of: harness.attach())
-    }
-    return try #require(sound)
-  }
-
   @Test("all kinds sound as from the disk, to the first and last sample", arguments: files)
   func whole(name: String) throws {
     let station = try Station()
     station.answer("/file", with: try answer(name))
-    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path(name)))
+    let (sound, reference) = (try FileHarness.sound(station), try Sound(file: Fixtures.path(name)))
     #expect(sound.format == reference.format)
     #expect(abs(sound.frameCount - reference.frameCount) <= 2, "\(sound.frameCount), \(reference.frameCount)")
     #expect(sound.errorToSignal(against: reference) < -80, "\(sound.errorToSignal(against: reference))")
@@ -117,9 +40,11 @@ struct FileReceiverTests {
     // The first connections, which must give sound, are spent on finding `moov`.
     let isLate = name.contains("moov-at-end") || name.hasPrefix("he-aac")
     let first = isLate ? hasRanges ? [file, file] : [file] : []
+    // Nor has FLAC with space for tags sound before that.
+    let second = name.hasSuffix("flac") ? 50_999 : 10_999
     station.answer(
-      "/file", with: first + [file.dropping(at: 9_001, by: .reset), file.dropping(at: 10_999), file])
-    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path(name)))
+      "/file", with: first + [file.dropping(at: second - 1_998, by: .reset), file.dropping(at: second), file])
+    let (sound, reference) = (try FileHarness.sound(station), try Sound(file: Fixtures.path(name)))
     #expect(abs(sound.frameCount - reference.frameCount) <= 2, "\(sound.frameCount), \(reference.frameCount)")
     #expect(sound.errorToSignal(against: reference) < -80)
     #expect(station.visits.count >= 2)
@@ -131,7 +56,7 @@ struct FileReceiverTests {
   func smallBuffer() throws {
     let station = try Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3"))
-    let sound = try sound(station, blocks: 3)
+    let sound = try FileHarness.sound(station, blocks: 3)
     let reference = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
     #expect(abs(sound.frameCount - reference.frameCount) <= 2)
     #expect(sound.errorToSignal(against: reference) < -80)
@@ -174,7 +99,7 @@ struct FileReceiverTests {
   @Test("it is held back: paused, not much more than the wait is sent; then it resumes")
   func throttles() throws {
     let station = try Station()
-    station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
+    station.answer("/file", with: .file(FileHarness.wave(seconds: 300), type: "audio/wav"))
     try FileHarness.run(station, wait: .seconds(2)) { harness in
       try await harness.stream.start()
       harness.stream.pause()
@@ -228,7 +153,9 @@ struct FileReceiverTests {
     let station = try Station()
     let bytes = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
     station.answer("/file", with: try answer("mp3-without-tag.mp3").claiming(bytes.count + 5000))
-    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path("mp3-without-tag.mp3")))
+    let (sound, reference) = (
+      try FileHarness.sound(station), try Sound(file: Fixtures.path("mp3-without-tag.mp3"))
+    )
     #expect(abs(sound.frameCount - reference.frameCount) <= 2)
     #expect(station.visits.last?["Range"] == "bytes=\(bytes.count)-")
   }
@@ -270,12 +197,13 @@ struct FileReceiverTests {
     let station = try Station()
     station.answer("/file", with: .page("/song\n", type: "audio/x-mpegurl"))
     station.answer("/song", with: try answer("mp3-cbr128-44k.mp3"))
-    station.answer("/flac", with: try answer("music-44k.flac"))
+    station.answer(
+      "/musepack", with: .file(Array("MPCKSH123456".utf8) + [UInt8](repeating: 7, count: 900), type: ""))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
       #expect(harness.stream.canSeek && harness.stream.fileTime != nil)
     }
-    try FileHarness.run(station, path: "/flac") { harness in
+    try FileHarness.run(station, path: "/musepack") { harness in
       try? await harness.stream.start()
       #expect(harness.failure?.kind == .unsupported && harness.failure?.hint != nil)
     }
@@ -288,7 +216,7 @@ struct FileReceiverTests {
   @Test("moved to its end it is complete, and no event follows stopped", arguments: [true, false])
   func seeksToEnd(isPaused: Bool) throws {
     let station = try Station()
-    station.answer("/file", with: .file(wave(seconds: 60), type: "audio/wav"))
+    station.answer("/file", with: .file(FileHarness.wave(seconds: 60), type: "audio/wav"))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
       if isPaused { harness.stream.pause() }
@@ -302,7 +230,7 @@ struct FileReceiverTests {
   @Test("a file without a sample is refused: it has no sound")
   func empty() throws {
     let station = try Station()
-    station.answer("/file", with: .file(wave(seconds: 0), type: "audio/wav"))
+    station.answer("/file", with: .file(FileHarness.wave(seconds: 0), type: "audio/wav"))
     try FileHarness.run(station) { harness in
       let stream = harness.stream
       let error = await #expect(throws: StreamError.self) { try await stream.start() }
@@ -317,7 +245,7 @@ struct FileReceiverTests {
     let station = try Station()
     let file = Answer.file(wave(seconds: 120), type: "audio/wav")
     station.answer("/file", with: hasRanges ? file : file.withoutRanges())
-    let reference = try sound(station)
+    let reference = try FileHarness.sound(station)
     try FileHarness.run(station, pauseTimeout: .milliseconds(200)) { harness in
       try await harness.stream.start()
       let playback = try harness.attach()
@@ -337,7 +265,7 @@ struct FileReceiverTests {
   @Test("gone elsewhere while it is paused it fills before it plays on, and start waits for that")
   func resumesAfterSeek() throws {
     let station = try Station()
-    let file = Answer.file(wave(seconds: 300), type: "audio/wav")
+    let file = Answer.file(FileHarness.wave(seconds: 300), type: "audio/wav")
     station.answer("/file", with: file, file.withSlowHead(.milliseconds(3)))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
@@ -352,7 +280,7 @@ struct FileReceiverTests {
   @Test("a server that sends the same part again and again is asked ever more seldom")
   func sameAgain() throws {
     let station = try Station()
-    let file = Answer.file(wave(seconds: 10), type: "audio/wav").withoutRanges()
+    let file = Answer.file(FileHarness.wave(seconds: 10), type: "audio/wav").withoutRanges()
     station.answer("/file", with: file.dropping(at: 100_000))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
@@ -409,16 +337,5 @@ struct FileReceiverTests {
     #expect(append().isAccepted && buffer.range.start == frame.duration)
   }
 
-  /// A WAV file of a rising saw, 16 bit, two channels.
-  private func wave(seconds: Int) -> [UInt8] {
-    func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 0xFF) } }
-    let size = seconds * 44_100 * 4
-    // Each byte of the ramp 256 times, over and over.
-    let ramp = (0..<256).flatMap { [UInt8](repeating: UInt8($0), count: 256) }
-    var samples: [UInt8] = []
-    while samples.count < size { samples += ramp.prefix(size - samples.count) }
-    return Array("RIFF".utf8) + little(36 + size, 4) + Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2)
-      + little(2, 2) + little(44_100, 4) + little(176_400, 4) + little(4, 2) + little(16, 2)
-      + Array("data".utf8) + little(size, 4) + samples
-  }
+  /// A WAV file of a rising saw, 16 bit, two channels.}
 }

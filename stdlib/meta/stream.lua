@@ -36,8 +36,10 @@
 -- In a station of Ogg a stream follows on another with each title, which is heard without a gap. A recording writes each
 -- of them to a file of its own, with `split` or without: `.ogg` (Vorbis), `.opus` or `.oga` (FLAC).
 --
--- A URL may be a file (MP3, AAC, M4A, WAV, Vorbis, Opus and FLAC in Ogg): it is received at the pace of playback,
--- resumes after a lost connection at the missing byte, can be sought in, and stops at its end.
+-- A URL may be a file (MP3, AAC, M4A, WAV, FLAC, Vorbis and Opus): it is received at the pace of playback, resumes after
+-- a lost connection at the missing byte, can be sought in, and stops at its end. From a server that sends no parts of
+-- files it is received anew, up to that byte; it fails when five connections in a row end before it. Blanks and umlauts
+-- may stand in a URL as they are.
 --
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
@@ -193,7 +195,7 @@ function stream.file(path, options) end
 ---@field name? string Name that the station announces.
 ---@field genre? string Genre that the station announces.
 ---@field bit_rate? integer kbit/s: as the station announces it, else the average of the last 30 to 60 s; of a file of this machine the average of the whole file; nil before 3 s have been received.
----@field format? string Codec: `"mp3"`, `"aac"`, `"layer2"`, and in Ogg `"vorbis"`, `"opus"`, `"oggflac"`; `"pcm"` for WAV and other formats that are not decoded frame by frame; nil before sound is received.
+---@field format? string Codec: `"mp3"`, `"aac"`, `"layer2"`, `"vorbis"`, `"opus"`, `"oggflac"` (FLAC, in Ogg or not); `"pcm"` for WAV and other formats that are not decoded frame by frame; nil before sound is received.
 ---@field title? string The title that is heard, as sent, with XML entities (`&amp;`) decoded; `artist - title` from a feed.
 ---@field text? string Alias of `title`.
 ---@field artist? string The part of the title before the first `" - "`, or the artist from a feed.

@@ -53,6 +53,29 @@ struct FLACNumbering: Sendable {
     bytes.reduce(0) { sum, byte in sum << 8 ^ crc16Table[Int(UInt8(sum >> 8) ^ byte)] }
   }
 
+  /// Adds a byte to the checksum of a frame, which is 0 over a whole one.
+  static func checksum(_ sum: inout UInt16, _ byte: UInt8) {
+    sum = sum << 8 ^ crc16Table[Int(UInt8(sum >> 8) ^ byte)]
+  }
+
+  /// Adds bytes to the checksum of a frame, from `index` up to the first `stop` that is at `least` or behind.
+  /// - Returns: the index of that one, or the number of bytes.
+  static func checksum(
+    _ sum: inout UInt16, _ bytes: [UInt8], from index: Int, before stop: UInt8, atLeast least: Int
+  ) -> Int {
+    bytes.withUnsafeBufferPointer { bytes in
+      crc16Table.withUnsafeBufferPointer { table in
+        var (index, value) = (index, sum)
+        while index < bytes.count, bytes[index] != stop || index < least {
+          value = value << 8 ^ table[Int(UInt8(value >> 8) ^ bytes[index])]
+          index += 1
+        }
+        sum = value
+        return index
+      }
+    }
+  }
+
   private static let crc16Table: [UInt16] = (0..<256).map { (byte: UInt16) in
     (0..<8).reduce(byte << 8) { sum, _ in sum & 0x8000 != 0 ? sum << 1 ^ 0x8005 : sum << 1 }
   }

@@ -81,7 +81,7 @@ public struct OggHeaders: Sendable, Equatable {
     }
     var (bytes, count): ([UInt8], Int) = ([], 0)
     for (index, packet) in ([first] + packets).enumerated() {
-      for page in Self.pages(of: packet, serial: serial, from: count, isFirst: index == 0) {
+      for page in Self.pages(of: packet, granule: 0, serial: serial, from: count, isFirst: index == 0) {
         bytes += page
         count += 1
       }
@@ -89,9 +89,10 @@ public struct OggHeaders: Sendable, Equatable {
     return (bytes, count)
   }
 
-  private static func pages(of packet: [UInt8], serial: UInt32, from sequence: Int, isFirst: Bool)
-    -> [[UInt8]]
-  {
+  /// Returns a packet as whole pages, of which the last has the granule position.
+  static func pages(
+    of packet: [UInt8], granule: Int, serial: UInt32, from sequence: Int, isFirst: Bool
+  ) -> [[UInt8]] {
     var lacing = [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
     var (rest, pages) = (packet[...], [[UInt8]]())
     while !lacing.isEmpty {
@@ -100,7 +101,7 @@ public struct OggHeaders: Sendable, Equatable {
       let content = rest.prefix(segments.reduce(0) { $0 + Int($1) })
       rest = rest.dropFirst(content.count)
       let page = OggPage(
-        isContinued: !pages.isEmpty, isFirst: isFirst, granule: lacing.isEmpty ? 0 : -1, serial: serial,
+        isContinued: !pages.isEmpty, isFirst: isFirst, granule: lacing.isEmpty ? granule : -1, serial: serial,
         sequence: UInt32(sequence + pages.count), lacing: segments)
       pages.append(page.bytes(content))
     }

@@ -334,14 +334,14 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       case .other: break
       }
     }
-    beginAudio()
+    beginAudio(start)
     if isStopped { return .stop }
     return start.withUnsafeBytes { file?.receiveBody($0) ?? receive($0) }
   }
 
   // MARK: Sound
 
-  private func beginAudio() {
+  private func beginAudio(_ start: [UInt8] = []) {
     body = .audio
     endSegments()
     guard let head else { return }
@@ -350,7 +350,11 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     soundClock = SoundClock()
     pause = TransferPause()
     repetition.connect(mayBeFile: options.isFile != false && !FileAnswer.isStation(head), at: now)
-    if isFile(head) { handOver(head) }
+    // FLAC has one beginning: it plays as a file does, though its end may be unknown.
+    let isOpenFile =
+      isPlayedOnly && !driver.machine.hasSounded && options.isFile != false
+      && ContentSniffer.container(start.prefix(ContentSniffer.magicLength)) == .flac
+    if isOpenFile || isFile(head) { handOver(head) }
   }
 
   /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it

@@ -67,7 +67,7 @@ enum FileKind {
     return switch ContentSniffer.container(start[...]) {
     case .mp4: .success(MP4File(size: size))
     case .wav: .success(WAVFile(size: size))
-    case .flac: .failure(UnusableFile(kind: "FLAC from a URL", hint: UnusableFile.download))
+    case .flac: .success(FLACFile(size: size))
     case .ogg: .success(PagedFile(size: size))
     default: .success(FramedFile(contentType: contentType, size: size))
     }
@@ -80,6 +80,5 @@ struct UnusableFile: Error {
   /// The remedy in the error.
   let hint: String
 
-  static let download = "download it and play it by its path"
   static let convert = "convert it to MP3, AAC or WAV"
 }
