@@ -45,15 +45,20 @@ extension HTTPError {
   /// - Parameters:
   ///   - host: the host of the request; nil when there is none.
   ///   - detail: words behind those for `kind`, libcurl's where it has some.
-  public init(_ kind: Kind, host: String?, _ detail: String = "") {
+  ///   - isUntrusted: `true` if nobody vouches for the server's certificate.
+  public init(_ kind: Kind, host: String?, _ detail: String = "", isUntrusted: Bool = false) {
     let host = host.flatMap { $0.isEmpty ? nil : $0 }
     let phrase = kind.phrase(host ?? "the server")
     // libcurl's words for it say the same again.
     let detail = kind == .resolve && detail.hasPrefix("Could not resolve host") ? "" : detail
     self.init(
       kind, detail.isEmpty ? phrase : "\(phrase): \(detail)",
-      facts: host.map { [ErrorFact("host", .string($0))] } ?? [])
+      facts: (host.map { [ErrorFact("host", .string($0))] } ?? [])
+        + (isUntrusted ? [ErrorFact("certificate", .string("untrusted"))] : []))
   }
+
+  /// `true` if nobody vouches for the server's certificate: a file of certificates that the user names may.
+  public var isUntrusted: Bool { fact("certificate") == .string("untrusted") }
 }
 
 extension HTTPErrorKind {

@@ -96,6 +96,24 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
+  /// A file whose server sends no parts of it, and ends each connection before there is more than before.
+  static func incomplete(_ url: String, beyond byte: Int) -> StreamError {
+    StreamError(
+      .network,
+      "\(url) can't be received beyond byte \(byte): its server ends each connection by there, and sends no parts of "
+        + "files (Range)",
+      hint: "take it from another server, or download it and use it by its path",
+      facts: [.init("url", .string(url)), .init("byte", .int(byte))])
+  }
+
+  /// A server whose answer has no body.
+  static func empty(_ url: String, status: Int) -> StreamError {
+    StreamError(
+      .content, "\(url) sent an empty answer: HTTP \(status) without a byte of sound",
+      hint: "check the address, and that the station is on the air",
+      facts: [.init("url", .string(url)), .init("status", .int(status))])
+  }
+
   /// The files of a list that are not recorded.
   /// - Parameter files: one file at least.
   static func leftOut(_ files: [ListedAddress]) -> StreamError {
@@ -155,11 +173,13 @@ extension StreamError {
         .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
       return
     }
-    self.init(kind, error.message, hint: error.hint ?? Self.hint(error.kind), facts: facts)
+    self.init(kind, error.message, hint: error.hint ?? Self.hint(error), facts: facts)
   }
 
-  private static func hint(_ kind: HTTPError.Kind) -> String? {
-    switch kind {
+  private static func hint(_ error: HTTPError) -> String? {
+    switch error.kind {
+    case .tls where error.isUntrusted:
+      "to trust it, name its file: --ca-file FILE, or ca_file of the station in the configuration"
     case .tls: "check the clock of this machine and its certificates (ca-certificates)"
     case .tooManyRedirects: "check the address in a browser"
     case .refused: "check the address, and that the server runs"

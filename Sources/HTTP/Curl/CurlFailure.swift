@@ -10,6 +10,14 @@ struct CurlFailure {
   let systemError: Int32
   /// `true` between the sent request and the end of the response's head.
   let isInHead: Bool
+  /// The result of the check of the server's certificate, of OpenSSL.
+  var certificateCheck = 0
+
+  /// `true` if nobody vouches for the certificate: it is signed by itself, or by an unknown authority. Source: OpenSSL,
+  /// X509_STORE_CTX_get_error(3): 18 to 21.
+  private var isUntrusted: Bool {
+    code == CURLE_PEER_FAILED_VERIFICATION && (18...21).contains(certificateCheck)
+  }
 
   var kind: HTTPError.Kind {
     switch code {
@@ -50,6 +58,6 @@ struct CurlFailure {
         .tls, reason.message, hint: "name a file of certificates in PEM that can be read", facts: reason.facts
       )
     }
-    return HTTPError(kind, host: request.host, words)
+    return HTTPError(kind, host: request.host, words, isUntrusted: isUntrusted)
   }
 }

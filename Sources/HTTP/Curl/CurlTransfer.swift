@@ -156,8 +156,10 @@ final class CurlTransfer {
   private func error(_ code: CURLcode) -> HTTPError {
     if let failure { return failure }
     let systemError = easy.map { Int32(clamping: curl_get_long(curl, $0, CURLINFO_OS_ERRNO)) } ?? 0
-    return CurlFailure(curl: curl, code: code, systemError: systemError, isInHead: phase.isInHead)
-      .error(for: request, words: String(cString: words))
+    let check = easy.map { curl_get_long(curl, $0, CURLINFO_SSL_VERIFYRESULT) } ?? 0
+    return CurlFailure(
+      curl: curl, code: code, systemError: systemError, isInHead: phase.isInHead, certificateCheck: Int(check)
+    ).error(for: request, words: String(cString: words))
   }
 
   // MARK: Callbacks of libcurl

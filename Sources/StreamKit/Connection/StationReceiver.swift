@@ -286,6 +286,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       if case .unknown = body { break }
       if let file { return file.receiveEnd(failure) }
       return receiveEnd(failure)
+    case .unknown where failure == nil:
+      _ = drop(.empty(shownURL, status: head?.status ?? 200))
+      return
     case .playlist(let format, let text) where failure == nil:
       body = .done
       if format == .m3u, HLSPlaylist.isHLS(text) { return open(segments: text) }

@@ -27,6 +27,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private var position = 0
   private var wanted = 0
   private var waitsForDisk = false
+  private var restarts = FileRestarts()
 
   /// - Parameters:
   ///   - head: the answer that is the file.
@@ -75,6 +76,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   // MARK: Connections
 
   func connect(to address: StreamAddress) {
+    if restarts.isInVain() { return driver.fail(.incomplete(shownURL, beyond: wanted)) }
     driver.report(.connecting)
     (position, waitsForDisk) = (0, false)
     driver.open(address) { () throws(HTTPError) in
@@ -102,6 +104,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
       return fail(.changed(shownURL, while: "recorded"))
     }
     position = first
+    restarts.answered(from: first, wanted: wanted)
     driver.machine.answered(at: driver.now)
     driver.arm()
     return .more
@@ -123,6 +126,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     position += bytes.count
     if skipped < bytes.count {
       wanted = position
+      restarts.advanced()
       receive(UnsafeRawBufferPointer(rebasing: bytes[skipped...]), at: start)
     }
     if isStopped { return .stop }

@@ -48,6 +48,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   private var facts = FileFacts()
   /// Requests for other parts since the last frame.
   private var requests = 0
+  private var restarts = FileRestarts()
 
   /// A state of the reading of the file.
   private enum Reading {
@@ -135,13 +136,14 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   /// Requests the bytes from `byte` on, on a new connection.
   private func request(from byte: Int) {
-    wanted = byte
+    (wanted, restarts) = (byte, FileRestarts())
     driver.start(
       with: ConnectionMachine(
         address, dataTimeout: options.dataTimeout, isPaced: false, hasSounded: hasSounded))
   }
 
   func connect(to address: StreamAddress) {
+    if restarts.isInVain() { return driver.fail(.incomplete(shownURL, beyond: wanted)) }
     if driver.isReconnecting { report(.connecting) }
     position = 0
     driver.open(address) { () throws(HTTPError) in
@@ -162,6 +164,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     guard head.status < 400 else { return driver.refused(head) }
     guard let first = identity.admit(head, from: wanted) else { return failChanged() }
     position = first
+    restarts.answered(from: first, wanted: wanted)
     driver.machine.answered(at: driver.now)
     driver.arm()
     return .more
@@ -190,6 +193,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     var flow = HTTPFlow.more
     if skipped < bytes.count {
       wanted = position
+      restarts.advanced()
       flow = receive(UnsafeRawBufferPointer(rebasing: bytes[skipped...]))
     }
     if case .stop = flow { return .stop }
