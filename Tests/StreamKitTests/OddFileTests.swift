@@ -21,6 +21,24 @@ import Testing
     #expect(sound.errorToSignal(against: reference) < -80)
   }
 
+  @Test(
+    "a file without a length, whose sound has no frames, is recorded once, byte for byte, and played",
+    arguments: [("music-44k.flac", "audio/flac"), ("base-24bit.wav", "audio/wav")])
+  func unframed(name: String, type: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    let station = try Station()
+    for path in ["/live", "/file"] { station.answer(path, with: .page(bytes, type: type).chunked(3_000)) }
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}")
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(recording.state == .finished && recording.path.hasSuffix(name.suffix(4)))
+      #expect(try readBytes(recording.path) == bytes)
+    }
+    #expect(station.visits.count == 1)
+    let (sound, reference) = (try FileHarness.sound(station), try Sound(file: Fixtures.path(name)))
+    #expect(abs(sound.frameCount - reference.frameCount) <= 2)
+  }
+
   @Test("a file that is cut at the same byte each time, without ranges, fails in words, in bounded time")
   func endsEarly() throws {
     let station = try Station()

@@ -353,11 +353,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     soundClock = SoundClock()
     pause = TransferPause()
     repetition.connect(mayBeFile: options.isFile != false && !FileAnswer.isStation(head), at: now)
-    // FLAC has one beginning: it plays as a file does, though its end may be unknown.
-    let isOpenFile =
-      isPlayedOnly && !driver.machine.hasSounded && options.isFile != false
-      && ContentSniffer.container(start.prefix(ContentSniffer.magicLength)) == .flac
-    if isOpenFile || isFile(head) { handOver(head) }
+    let codec = ContentSniffer.container(start.prefix(ContentSniffer.magicLength))
+    if isFile(head) || (codec == .flac || codec == .wav) && isOpenFile(head) { handOver(head) }
   }
 
   /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it
@@ -365,6 +362,15 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   private func isFile(_ head: HTTPResponse) -> Bool {
     if driver.machine.hasSounded { return false }
     return options.isFile ?? FileAnswer.isFile(head)
+  }
+
+  /// Returns true if an answer with FLAC or WAV, which have one beginning, is received as a file though its end is unknown:
+  /// to be played, or to be recorded as it is.
+  private func isOpenFile(_ head: HTTPResponse) -> Bool {
+    guard !driver.machine.hasSounded, options.isFile != false, !FileAnswer.isStation(head) else {
+      return false
+    }
+    return isPlayedOnly || tee.buffer == nil && tee.takesFile && !tee.endsWithin
   }
 
   /// True if the stream is played, and not recorded.
