@@ -70,6 +70,52 @@ import Testing
       "\(zip(numbers, numbers.dropFirst()).filter { $0 + 1 != $1 })")
     #expect(try home.run("recordings", "verify").status == 0)
   }
+
+  @Test(
+    "a recording that is killed in its first moments has a file with what had come by then",
+    arguments: ["record", "script"])
+  func firstMoments(_ kind: String) throws {
+    let (station, home) = (try Station(), try Home())
+    // A burst of 2.5 s without a title, then silence.
+    var live = Live(NumberedProgramme.programme(titleEvery: 1_000_000))
+    live.burst = 40_000
+    station.answer("/live", with: .live(live).stalling(at: 40_000))
+    try home.script(
+      "require 'stream'.new(arg[1]):record(arg[2]); require 'task'.sleep '1h'", as: "record.lua")
+    var waits: [Duration] = []
+    // A machine that is busy with other tests may be late, but not each time.
+    for round in 0..<6 where waits.min().map({ $0 > .milliseconds(350) }) ?? true {
+      let path = home.path("show \(round).mp3")
+      let url = station.url("/live")
+      let process = try home.start(
+        kind == "record"
+          ? ["record", url, "-o", path] : ["run", "--output", "null", "record.lua", url, path],
+        deadline: .seconds(60))
+      while station.visits.count <= round || station.visits[round].sent == 0 { usleep(500) }
+      let sent = ContinuousClock.now
+      // Frames are at the end of the file, behind a tag.
+      var frames: [Int] = []
+      while frames.count < 10, sent.duration(to: .now) < .seconds(30) {
+        usleep(1_000)
+        guard let bytes = try? readBytes(path + ".part"), bytes.count > 8_000 else { continue }
+        frames = (try? NumberedProgramme.numbers(of: bytes[endOfTag(bytes)...], in: path)) ?? []
+      }
+      waits.append(sent.duration(to: .now))
+      process.send(SIGKILL)
+      _ = try process.finish()
+      #expect(frames.count >= 10)
+      let kept = try readBytes(path + ".part")
+      #expect(try NumberedProgramme.numbers(of: kept[endOfTag(kept)...], in: path).starts(with: frames))
+    }
+    #expect(waits.min().map { $0 <= .milliseconds(350) } == true, "\(waits)")
+    // The next start makes them files.
+    let list = try home.run(
+      "run", "--output", "null", "-e", "for _, r in ipairs(require 'recordings'.list()) do print(r.state) end"
+    )
+    #expect(list.lines == waits.map { _ in "recovered" }, "\(list)")
+    #expect(try home.run("recordings", "verify").status == 0)
+    #expect(fileNames(in: home.path("")).contains("show 0.mp3"))
+  }
 }
 
 /// Kills daemons that have changed the house for a while.

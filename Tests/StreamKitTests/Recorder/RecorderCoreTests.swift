@@ -76,6 +76,38 @@ struct RecorderCoreTests {
     core.finishAll()
   }
 
+  @Test("the first second of a recording is written as it comes, also in the first moment of the process")
+  func firstArrivals() throws {
+    let folder = try TemporaryFolder()
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+    defer { loop.close() }
+    let core = RecorderCore(loop: loop, settings: .init(), localTime: { LocalTime($0) }, log: { _ in })
+    let programme = try FrameProgramme(.mp3, seconds: 5, seed: 3)
+    let options = RecordingOptions(template: folder.file("show.mp3"))
+    let queue = RecordingQueue { core.sound($0, of: 1) }
+    let files = RecordingFiles(
+      options, try RecordingTemplate(options.template),
+      .init(address: "http://radio/", station: StationName()), core)
+    core.add(RecordingWriter(queue, files, RecordingProgress()) { _ in }, 1)
+    /// Passes some milliseconds.
+    func pass(_ milliseconds: Int) {
+      var hasPassed = false
+      _ = loop.after(.milliseconds(milliseconds)) { hasPassed = true }
+      _ = loop.run(until: { hasPassed })
+    }
+    pass(40)
+    var length = 0
+    for frame in 0..<20 {
+      let next = programme.frames[frame]
+      programme.bytes[next.offset..<(next.offset + next.length)].withUnsafeBytes { queue.append(next, $0) }
+      pass(40)
+      let now = try readBytes(folder.file("show.mp3.part")).count
+      #expect(now > length, "frame \(frame)")
+      length = now
+    }
+    core.finishAll()
+  }
+
   @Test(
     "a file that can't be deleted is reported once; a failed catalogue too, and again when it fails again"
   )

@@ -1,4 +1,5 @@
 import AudioCore
+import Codecs
 import EventLoop
 import Glibc
 import TestSupport
@@ -45,6 +46,31 @@ struct RecordingWriterTests {
     harness.pass()
     harness.end()
     #expect(harness.files == ["Late.mp3"])
+  }
+
+  @Test(
+    "a name without a title waits for none: the first sound is written at once, and a late title is in the tag"
+  )
+  func noTitleInName() throws {
+    let harness = try WriterHarness("show.mp3")
+    harness.come(1)
+    harness.pass()
+    #expect(harness.files == ["show.mp3.part"])
+    let length = try readBytes(harness.folder.file("show.mp3.part")).count
+    #expect(length > 8_000 && harness.reported == ["began show.mp3"])
+    harness.queue.mark(StreamTitle("Late - Song"))
+    harness.come(1)
+    harness.pass()
+    harness.queue.mark(StreamTitle("Next - Song"))
+    harness.come(1)
+    harness.pass()
+    let titles = harness.writer.entries.flatMap(\.titles)
+    #expect(titles.map(\.text) == ["Late - Song", "Next - Song"] && titles[0].at == 0 && titles[1].at > 1.9)
+    harness.end()
+    let bytes = try readBytes(harness.folder.file("show.mp3"))
+    let tag = bytes.prefix(AudioFraming.tagLength(bytes))
+    #expect(String(decoding: tag, as: UTF8.self).contains("Late"))
+    #expect(!String(decoding: tag, as: UTF8.self).contains("Next"))
   }
 
   @Test("sound that can't be decoded leaves no part behind")

@@ -7,8 +7,9 @@ internal import Glibc
 /// Unchecked: confined to its loop, which is that of a disk thread or of the library's, or the engine's under
 /// virtual time; `post` and `sound` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
-  /// The shortest interval between two writes of a recording: sound of this length is lost when the process is killed,
-  /// where the network thread hands sound over as it arrives. Where it reads at longer intervals, each write follows.
+  /// The shortest interval between two writes of a recording, but in its first second: sound of this length is lost when
+  /// the process is killed, where the network thread hands sound over as it arrives. Where it reads at longer intervals,
+  /// each write follows.
   static let writeInterval = Duration.milliseconds(500)
   /// The longest interval between two ticks, in which all recordings are looked at.
   static let tick = Duration.seconds(1)
@@ -154,7 +155,7 @@ final class RecorderCore: @unchecked Sendable {
     for number in numbers {
       guard let index = index(of: number) else { continue }
       let writer = writers[index].writer
-      let due = writer.lastWrite.advanced(by: Self.writeInterval)
+      let due = writer.nextWrite(at: loop.now, every: Self.writeInterval)
       if due <= loop.now { write(writer) } else { arm(at: due) }
     }
   }

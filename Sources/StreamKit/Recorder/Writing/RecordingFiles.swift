@@ -30,6 +30,9 @@ final class RecordingFiles {
   /// The wall-clock time.
   var now: WallTime { core.loop.wallNow }
 
+  /// `true` if names of files may have a title in them: the first one is opened once that has come.
+  var needsTitle: Bool { options.split != nil || template.has(.title) || template.has(.artist) }
+
   /// The path of the file that was closed last; nil before.
   var lastPath: String? { closed.last?.path }
 

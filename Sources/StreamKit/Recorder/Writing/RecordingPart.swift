@@ -150,6 +150,16 @@ final class RecordingPart {
     entry.titles.append(.init(at: entry.seconds, text: title.text))
   }
 
+  /// Notes the title of the first sound, which has come a moment after that.
+  func begin(with title: StreamTitle) {
+    if case .frames(var tag?) = body {
+      (tag.title, tag.artist) = (title.withoutArtist, title.artist)
+      body = .frames(tag)
+    }
+    titleBytes += title.text.utf8.count
+    entry.titles.append(.init(at: 0, text: title.text))
+  }
+
   /// `true` if the part holds no sound.
   var isEmpty: Bool { entry.samples == 0 && entry.bytes == 0 }
 

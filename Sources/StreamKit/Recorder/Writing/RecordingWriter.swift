@@ -15,7 +15,7 @@ final class RecordingWriter {
 
   /// Batches that are not written: while no file is open its name may need the title, which comes a moment later.
   var waiting: [RecordingQueue.Batch] = []
-  private var waitsForTitle = true
+  private var waitsForTitle: Bool
   /// Files that are open: the last is the one that continues.
   var parts: [RecordingPart] = []
   var planner: CutPlanner
@@ -39,8 +39,8 @@ final class RecordingWriter {
   /// The next look at a disk without room; the sound that comes is lost until there is some.
   var waitsUntil: Instant?
   private var lastLook = Instant.start
-  /// The time of the tick in which sound came last.
-  private(set) var lastWrite = Instant.start
+  /// The time of the tick in which sound came last; nil before the first.
+  private var lastWrite: Instant?
 
   var hasEnded = false
   /// True after an event that only the rows know: a gap, a title.
@@ -95,6 +95,7 @@ final class RecordingWriter {
   ) {
     (self.queue, self.files, self.progress, self.onEvent) = (queue, files, progress, onEvent)
     planner = CutPlanner(files.options.split)
+    waitsForTitle = files.needsTitle
   }
 
   func report(_ event: WriterEvent) {
@@ -190,6 +191,18 @@ final class RecordingWriter {
   /// The longest time in which a title comes that belongs to the first sound.
   private static let titleTimeout = Duration.milliseconds(500)
 
+  /// The time after the first sound in which all that comes is written at once: the file of a process that is killed
+  /// meanwhile has it.
+  private static let beginningTime = Duration.seconds(1)
+
+  /// Returns the moment from which on the sound that has come is to be written.
+  func nextWrite(at now: Instant, every interval: Duration) -> Instant {
+    guard let lastWrite, let first = reserve.first, first.duration(to: now) >= Self.beginningTime else {
+      return now
+    }
+    return lastWrite.advanced(by: interval)
+  }
+
   /// Returns true while a name may need the title: with the first sound of a station it comes in the same moment, or
   /// never.
   private func isWaitingForTitle(_ now: Instant) -> Bool {
@@ -200,6 +213,9 @@ final class RecordingWriter {
     waitsForTitle = !isThere && title == nil && firstArrival.duration(to: now) < Self.titleTimeout
     return waitsForTitle
   }
+
+  /// `true` while a title belongs to the first sound.
+  private var isBeginning: Bool { reserve.first.map { $0.duration(to: now) <= Self.titleTimeout } ?? true }
 
   /// The moment at which it no longer waits for a title; nil while it does not.
   var titleDeadline: Instant? {
@@ -381,9 +397,11 @@ final class RecordingWriter {
       guard new != title else { return }
       // A station may change the address that goes with a title: the song is the same.
       let isSameSong = title?.text == new.text
+      let isFirst = title == nil && count == 1 && !files.needsTitle && isBeginning
       title = new
       progress.update { $0.title = new }
       if isSameSong { return }
+      if isFirst, let part = parts.last { return part.begin(with: new) }
       if parts.isEmpty || !planner.add(new, at: ledger.time) { parts.last?.note(new) }
     }
   }
