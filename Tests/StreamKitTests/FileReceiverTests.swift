@@ -243,7 +243,7 @@ struct FileReceiverTests {
     arguments: [true, false])
   func longPause(hasRanges: Bool) throws {
     let station = try Station()
-    let file = Answer.file(wave(seconds: 120), type: "audio/wav")
+    let file = Answer.file(FileHarness.wave(seconds: 120), type: "audio/wav")
     station.answer("/file", with: hasRanges ? file : file.withoutRanges())
     let reference = try FileHarness.sound(station)
     try FileHarness.run(station, pauseTimeout: .milliseconds(200)) { harness in
