@@ -21,6 +21,7 @@ local object = require "roomtone.object"
 local options = require "roomtone.options"
 local recordings = require "recordings"
 local schedule = require "schedule"
+local sounds = require "roomtone.sounds"
 local stream = require "stream"
 local task = require "task"
 
@@ -181,9 +182,10 @@ local function run(own, due, before)
     end
     index = index % #wanted.urls + 1
     if wanted.urls[2] then
+      local new, old = sounds.shown(wanted.shown[index]), sounds.shown(wanted.shown[last])
       host.mark {
         kind = "fallback", room = "Recorder", source = wanted.shown[index],
-        message = ("%s instead of %s"):format(wanted.shown[index], wanted.shown[last]),
+        message = ("%s instead of %s"):format(new, old),
       }
     end
     object.emit(own, "fallback", {

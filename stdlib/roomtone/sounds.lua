@@ -29,6 +29,11 @@ local STEP, PERIOD = 0.5, 30
 -- The last resort: a chime that needs no network, and no disk.
 sounds.BUILT_IN = { name = "built-in" }
 
+-- Returns a text as messages show it: that of a URL with `…` in place of its query, which may be a secret.
+function sounds.shown(text)
+  return (text:gsub("^(%a[%w+.-]*://[^?#]*[?#]).*", "%1…"))
+end
+
 -- Returns the source that a text means, with its name in events: without user and password.
 local function source_of(text, index)
   if type(text) ~= "string" then

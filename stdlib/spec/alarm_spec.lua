@@ -82,6 +82,19 @@ describe("an alarm", function()
     expect(left().volume):to_be_near(20, 1)
   end)
 
+  it("shows no query of a source, which may be a secret, in what is known of it", MORNING, function()
+    set { sources = { "http://bob:sesame@radio.example/down.mp3?token=sesame", GOOD .. "?token=sesame" } }
+    task.sleep "3m"
+    expect(left().is_playing):to_be_true()
+    local told = {}
+    for _, change in ipairs(speaker.history()) do
+      table.insert(told, tostring(change) .. (change.detail or "") .. tostring(change.to))
+    end
+    local text = table.concat(told, "\n")
+    expect(text):to_match "down.mp3%?…"
+    expect(text:find("sesame", 1, true)):to_equal(nil)
+  end)
+
   it("takes the next source if there is hardly any sound", MORNING, function()
     local _, events = set { sources = { "http://radio.example/beeps.mp3" } }
     task.sleep "2m"
