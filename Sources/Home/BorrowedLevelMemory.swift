@@ -17,8 +17,9 @@ public struct BorrowedLevelMemory {
 
   /// Restores what an earlier process has left in a house that has been opened, and keeps its levels from now on.
   public func follow(_ house: House) {
-    let missing = house.restore(borrowed: kept)
-    keep(missing)
+    let left = kept
+    let missing = house.restore(borrowed: left)
+    if !left.isEmpty { keep(missing) }
     house.onBorrowed = { keep(missing + $0) }
   }
 
