@@ -121,6 +121,29 @@ struct HeadsetCommandTests {
     #expect(try command.finish().status == 130)
     let outcome = try home.run(
       "headset", "update", "v2.rtfw", "--transport", board.address, deadline: .seconds(120))
-    #expect(outcome.status == 0 && outcome.output == "Roomtone RT-1 runs firmware 2.0.0\n", "\(outcome)")
+    #expect(outcome.status == 0 && outcome.lines.last == "Roomtone RT-1 runs firmware 2.0.0", "\(outcome)")
+  }
+
+  @Test("an update over a bad link says how long it takes: in lines off a terminal, in its line on one")
+  func estimates() throws {
+    let home = try Home()
+    let fault = "drop=0.1,delay=0.2:300ms,seed=5"
+    let board = try EmulatedBoard(in: home, .unix, "--profile", "slow", "--fault", fault)
+    try home.firmware("v2.rtfw", version: "2.0.0")
+    let update = ["headset", "update", "v2.rtfw", "--transport", board.address]
+    let outcome = try home.start(update, deadline: .seconds(300)).finish()
+    #expect(outcome.status == 0 && outcome.lines.last == "Roomtone RT-1 runs firmware 2.0.0", "\(outcome)")
+    let lines = outcome.lines.dropLast()
+    #expect(lines.first?.hasPrefix("updating Roomtone RT-1: 0 %, about ") == true, "\(outcome)")
+    #expect(lines.count >= 2 && lines.allSatisfy { $0.hasPrefix("updating Roomtone RT-1: ") }, "\(outcome)")
+
+    try home.firmware("v3.rtfw", version: "3.0.0")
+    let shown = try home.start(
+      ["headset", "update", "v3.rtfw", "--transport", board.address], input: .terminal,
+      deadline: .seconds(300))
+    try shown.expect(", about ")
+    try shown.expect(" left")
+    shown.send(SIGINT)
+    #expect(try shown.finish().status == 130)
   }
 }

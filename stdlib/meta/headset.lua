@@ -186,7 +186,7 @@ function Headset:image_type() end
 function Headset:enter_bootloader() end
 
 ---@class headset.UpdateOptions
----@field on_progress? fun(fraction: number) Called with the progress, 0 to 1, never decreasing.
+---@field on_progress? fun(fraction: number, left: number?) Called with the progress, 0 to 1, never decreasing, and the estimated seconds until the image is written; nil once it is.
 
 ---Installs firmware on the headset: checks the file, enters the bootloader, writes, verifies, restarts, and returns
 ---when the new version runs. Resumes after a lost link, and when it is called again after a failure. Raises

@@ -54,10 +54,13 @@ extension Headset {
   /// confirmed.
   ///
   /// An interrupted update resumes where it was when this is called again.
-  /// - Parameter onProgress: receives the progress, on the loop: 0 to 1, never less than before.
+  /// - Parameters:
+  ///   - onProgress: receives the progress, on the loop: 0 to 1, never less than before.
+  ///   - onEstimate: receives the progress with the time that is left, on the loop: each second, and before `onProgress`.
   /// - Throws: `updateFailed` with the facts `step` and `reason`; `CancellationError`.
   public func updateFirmware(
-    _ path: String, onProgress: @escaping (Double) -> Void = { _ in }
+    _ path: String, onProgress: @escaping (Double) -> Void = { _ in },
+    onEstimate: ((UpdateEstimate) -> Void)? = nil
   ) async throws -> UpdateOutcome {
     let (file, key) = try await read(path)
     if key == .development {
@@ -68,6 +71,7 @@ extension Headset {
     _ = try await ask(GetImageType(), .firmwareUpdate)
     return try await exclusively {
       let update = FirmwareUpdate(file, over: driver, trusting: key, loop: loop)
+      update.onEstimate = onEstimate
       update.onProgress = { [weak self] fraction in
         onProgress(fraction)
         self?.emit(.progress(fraction))

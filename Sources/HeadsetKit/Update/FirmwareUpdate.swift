@@ -9,12 +9,16 @@ internal import HeadsetLink
 final class FirmwareUpdate {
   /// Receives the progress: 0 to 1, never less than before.
   var onProgress: (Double) -> Void = { _ in }
+  /// Receives the estimates, each second and with the progress.
+  var onEstimate: ((UpdateEstimate) -> Void)?
 
   private let file: FirmwareFile
   private let driver: any HeadsetDriver
   private let loop: EventLoop
   private let trusted: VerifyingKey
   private var machine: UpdateMachine
+  private var time: UpdateTime
+  private var timer: LoopTimer?
 
   /// Creates an update that has not begun.
   /// - Parameters:
@@ -29,6 +33,7 @@ final class FirmwareUpdate {
   ) {
     (self.file, self.driver, self.trusted, self.loop) = (file, driver, trusted, loop)
     machine = UpdateMachine(file, name: driver.name, isForced: isForced, timeout: timeout, at: loop.now)
+    time = UpdateTime(of: file.image.count)
   }
 
   /// Updates the headset, once.
@@ -37,6 +42,8 @@ final class FirmwareUpdate {
     do { try file.check(trusting: trusted) } catch {
       throw HeadsetError(update: driver.name, at: .check, error.reason, hint: error.hint)
     }
+    estimateEachSecond()
+    defer { timer?.cancel() }
     var action = machine.begin(isConnected: driver.isConnected)
     while true {
       try Task.checkCancellation()
@@ -90,12 +97,26 @@ final class FirmwareUpdate {
   private func ask<Request: LinkRequest>(
     _ request: Request, _ event: (Request.Answer) -> UpdateMachine.Event
   ) async -> UpdateMachine.Event {
+    let start = loop.now
     do throws(HeadsetError) {
-      switch try await driver.begin(request).value() {
+      let reply = try await driver.begin(request).value()
+      measure(Request.operation, isAnswered: true, since: start)
+      switch reply {
       case .done(let answer): return event(answer)
       case .refused(let refusal): return .refused(refusal)
       }
-    } catch { return .lost(error) }
+    } catch {
+      measure(Request.operation, isAnswered: false, since: start)
+      return .lost(error)
+    }
+  }
+
+  /// Measures an answer of a board that has nothing else to do for it.
+  private func measure(_ operation: LinkOperation, isAnswered: Bool, since start: Instant) {
+    switch operation {
+    case .beginTransfer, .verifyTransfer, .commitTransfer: break
+    default: time.asked(isAnswered: isAnswered, in: start.duration(to: loop.now))
+    }
   }
 
   // MARK: Writing
@@ -106,6 +127,8 @@ final class FirmwareUpdate {
     var window = WriteWindow(
       size: file.image.count, start: offset, chunk: machine.chunk(of: transfer),
       width: machine.width(of: transfer))
+    time.write(from: offset, chunk: machine.chunk(of: transfer), at: loop.now)
+    estimate()
     var pending: [(part: Range<Int>, answer: PendingAnswer<LinkReply<NextOffset>>)] = []
     var failure: UpdateMachine.Event?
     while true {
@@ -122,6 +145,7 @@ final class FirmwareUpdate {
         case .success(.done(let next)):
           window.answered(part, next: Int(next.offset))
           machine.acknowledged(window.acknowledged, at: loop.now)
+          time.acknowledged(window.acknowledged, at: loop.now)
           reportProgress()
           if machine.isStalled(loop.now) {
             failure = failure ?? .stuck("the headset acknowledges less than is written to it")
@@ -147,6 +171,21 @@ final class FirmwareUpdate {
   }
 
   private func reportProgress() {
-    if let fraction = machine.drainProgress() { onProgress(fraction) }
+    guard let fraction = machine.drainProgress() else { return }
+    estimate()
+    onProgress(fraction)
+  }
+
+  private func estimate() {
+    onEstimate?(UpdateEstimate(fraction: machine.progress.reached, left: time.left(at: loop.now)))
+  }
+
+  /// Reports estimates, also while no byte is acknowledged.
+  private func estimateEachSecond() {
+    guard onEstimate != nil else { return }
+    timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in
+      self?.estimate()
+      self?.estimateEachSecond()
+    }
   }
 }

@@ -70,8 +70,10 @@ struct UpdateProgress {
   private static let unverified = 0.99
 
   private let size: Int
-  /// The progress that was reached last, and the one that was drained.
-  private var (reached, drained) = (0.0, 0.0)
+  /// The progress that was reached last.
+  private(set) var reached = 0.0
+  /// The progress that was drained last.
+  private var drained = 0.0
 
   /// - Parameter size: bytes of the image.
   init(of size: Int) { self.size = size }

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HeadsetKit
 internal import Home
 internal import LuaRuntime
@@ -14,10 +15,14 @@ extension HeadsetModule {
       service.changes?.commands(headset)
       return { [weak script] in
         // The script may end while parts of the image are still being acknowledged.
-        let outcome = try await headset.updateFirmware(path) { fraction in
-          guard let listener else { return }
-          script?.call(listener, [.number(fraction)], name: "on_progress")
-        }
+        var left: Duration?
+        let outcome = try await headset.updateFirmware(
+          path,
+          onProgress: { fraction in
+            guard let listener else { return }
+            let seconds = left.map { [LuaValue.number($0.inSeconds)] } ?? []
+            script?.call(listener, [.number(fraction)] + seconds, name: "on_progress")
+          }, onEstimate: { left = $0.left })
         guard case .updated = outcome else { return .bool(false) }
         return .bool(true)
       }

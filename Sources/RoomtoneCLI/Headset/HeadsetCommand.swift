@@ -125,8 +125,18 @@ enum HeadsetCommand {
 
   private static func update(_ path: String, _ line: PercentLine) -> Work {
     { headset in
-      let name = headset.name ?? headset.address
-      switch try await headset.updateFirmware(path, onProgress: { line.show("updating \(name)", $0) }) {
+      let name = (headset.name ?? headset.address).onOneLine
+      var lines = UpdateLines(of: name, from: .now)
+      let outcome = try await headset.updateFirmware(
+        path,
+        onEstimate: { estimate in
+          if Terminal.showsProgress {
+            line.show("updating \(name)", estimate.fraction, left: UpdateLines.words(for: estimate))
+          } else {
+            lines.line(for: estimate, at: .now).map(Terminal.print)
+          }
+        })
+      switch outcome {
       case .updated(let version): return ["\(name) runs firmware \(version)"]
       case .alreadyThere(let version): return ["\(name) runs firmware \(version) already"]
       }

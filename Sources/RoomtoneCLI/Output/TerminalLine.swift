@@ -46,9 +46,11 @@ final class PercentLine {
   init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
   /// Redraws the line.
-  /// - Parameter fraction: 0 to 1.
-  func show(_ what: String, _ fraction: Double) {
-    line.show(Self.text(what, fraction, columns: Terminal.columns))
+  /// - Parameters:
+  ///   - fraction: 0 to 1.
+  ///   - left: the words behind it.
+  func show(_ what: String, _ fraction: Double, left: String = "") {
+    line.show(Self.text(what, fraction, left: left, columns: Terminal.columns))
   }
 
   /// Ends the line: further output begins on a new one.
@@ -56,10 +58,13 @@ final class PercentLine {
 
   /// Returns the line, truncated to the terminal's width. The percentage is rounded down: 100 % means
   /// complete.
-  static func text(_ what: String, _ fraction: Double, columns: Int) -> String {
-    let percent = "\(min(100, max(0, Int(fraction * 100))))"
-    let number = String(repeating: " ", count: 3 - percent.count) + percent + " %"
+  static func text(_ what: String, _ fraction: Double, left: String = "", columns: Int) -> String {
+    let percent = "\(percent(fraction))"
+    let number = String(repeating: " ", count: 3 - percent.count) + percent + " %" + left
     // A letter in the last column moves some terminals to the next line.
     return what.onOneLine.prefix(max(0, columns - number.count - 3)) + "  " + number
   }
+
+  /// Returns a fraction as a percentage, rounded down.
+  static func percent(_ fraction: Double) -> Int { min(100, max(0, Int(fraction * 100))) }
 }

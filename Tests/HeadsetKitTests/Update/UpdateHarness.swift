@@ -25,6 +25,8 @@ final class UpdateHarness {
   private(set) var afterLosses: [BoardReport] = []
   /// The progress that was reported.
   private(set) var progress: [Double] = []
+  /// The estimates that were reported, with their moments.
+  private(set) var estimates: [(at: Instant, estimate: UpdateEstimate)] = []
   /// The log of the board.
   private(set) var log: [String] = []
   /// The number of connections of drivers.
@@ -101,7 +103,8 @@ final class UpdateHarness {
     let update = FirmwareUpdate(file, over: driver, trusting: trusted, isForced: isForced, loop: loop)
     let over = PendingAnswer<End>()
     var task: Task<Void, Never>?
-    progress = []
+    (progress, estimates) = ([], [])
+    update.onEstimate = { [unowned self] in estimates.append((loop.now, $0)) }
     update.onProgress = { [unowned self] in
       progress.append($0)
       if let cancelAt, $0 >= cancelAt { task?.cancel() }
