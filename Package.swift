@@ -24,11 +24,19 @@ let compact: [LinkerSetting] = [
 ]
 let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
+/// The targets whose folders have a page for those who work on them, which is no source.
+let described: Set = [
+  "Codecs", "EventLoop", "HeadsetBoard", "HeadsetKit", "HeadsetLink", "Home", "LuaModules", "LuaRuntime",
+  "Roomtone", "RoomtoneCLI", "ScriptCheck", "SpeakerKit", "StreamKit",
+]
+func pages(of name: String) -> [String] { described.contains(name) ? ["README.md"] : [] }
+
 /// A library of ours; its dependencies are all that it may import (`scripts/dev/walls`).
 func library(
   _ name: String, _ dependencies: [Target.Dependency] = [], optimized: [SwiftSetting] = usual
 ) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict + optimized)
+  .target(
+    name: name, dependencies: dependencies, exclude: pages(of: name), swiftSettings: strict + optimized)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -131,7 +139,7 @@ let package = Package(
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
         "Codecs", "Crypto", "Database", "HTTP", "JSONText",
       ],
-      swiftSettings: strict + usual, linkerSettings: compact),
+      exclude: pages(of: "RoomtoneCLI"), swiftSettings: strict + usual, linkerSettings: compact),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
