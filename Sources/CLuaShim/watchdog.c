@@ -34,7 +34,8 @@
 enum {
   STEP_MS = 50,
   SHORT_NS = 20000,  /* the time up to which a slice counts as a whole as processor time */
-  REPORTED_MS = 100, /* the time from which on a slice is reported; its position is read a step before */
+  REPORTED_MS = 100, /* the processor time from which on a slice is reported; its position is read a step before */
+  WAITED_MS = 1000,  /* the elapsed time from which on it is: shorter, another program may have had the processor */
 };
 
 struct shim_watchdog {
@@ -354,12 +355,14 @@ static void count_slice(shim_state *s) {
   shim_usage *usage = &s->usage;
   usage->last = nanoseconds(CLOCK_MONOTONIC) - s->slice_began;
   /* The system's answer takes half a microsecond. A short slice can't have waited for a processor for long. */
-  usage->busy += usage->last < SHORT_NS ? usage->last : nanoseconds(CLOCK_THREAD_CPUTIME_ID) - s->slice_processor;
+  uint64_t busy = usage->last < SHORT_NS ? usage->last : nanoseconds(CLOCK_THREAD_CPUTIME_ID) - s->slice_processor;
+  usage->busy += busy;
   if (usage->last > usage->longest) {
     usage->longest = usage->last;
     memcpy(usage->longest_at, usage->last_at, sizeof usage->longest_at);
   }
-  if (usage->last >= REPORTED_MS * 1000000ULL && s->owner != NULL) s->host.held(s->owner);
+  bool is_long = busy >= REPORTED_MS * 1000000ULL || usage->last >= WAITED_MS * 1000000ULL;
+  if (is_long && s->owner != NULL) s->host.held(s->owner);
 }
 
 void watchdog_leave(shim_state *s) {

@@ -42,8 +42,8 @@ public final class LuaState {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a warning of Lua's (`warn`, a finalizer that failed).
   public var onWarning: (String) -> Void = { _ in }
-  /// Receives the time of a slice that held the loop for 100 ms or longer, and the `file:line` where it was meanwhile, nil
-  /// when that is not known; after `measureTime`. Must not use the state.
+  /// Receives the elapsed time of a slice that held the loop for 100 ms of the processor or longer, or for a second, and
+  /// the `file:line` where it was meanwhile, nil when that is not known; after `measureTime`. Must not use the state.
   public var onHold: (_ time: Duration, _ location: String?) -> Void = { _, _ in }
   /// Receives each error that a function of the host raises: the function's name in the definitions of the Lua API, and
   /// the error's code; nil in a run that compares neither.

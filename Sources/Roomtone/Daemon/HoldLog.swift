@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import Scheduling
 
-/// The lines of the log about a script that held the loop, and with it all others, for 100 ms or longer: for each of its
-/// lines one a minute, unless it holds still longer.
+/// The lines of the log about a script that held the loop, and with it all others, for long: for each of its lines one a
+/// minute, unless it holds still longer.
 struct HoldLog {
   private static let interval = Duration.seconds(60)
   /// The most lines of a script that are remembered.

@@ -48,8 +48,8 @@ extension CommandSpec {
         notes: [
           """
           TIME is the processor time of the code of the script since its start. LONGEST is the longest time without \
-          suspending, as time passed, with the line: a script that holds the others for 100 ms or longer is in the \
-          log, too. EVENTS counts the calls of its listeners and jobs.
+          suspending, as time passed, with the line: a script that holds the others for 100 ms of the processor, or \
+          for a second, is in the log, too. EVENTS counts the calls of its listeners and jobs.
           """
         ]),
       ActionSpec(
