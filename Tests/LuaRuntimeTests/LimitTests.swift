@@ -290,7 +290,7 @@ struct DeterminismTests {
 
 @Suite("Measured time")
 struct MeasuredTimeTests {
-  @Test("code that waits for a processor takes none of its time, and is not reported; its hold is elapsed time")
+  @Test("code that waits for a processor takes none of its time, and is not reported")
   func waiting() throws {
     let harness = try ScriptHarness(virtual: false, watched: true)
     var holds = 0
