@@ -118,7 +118,8 @@ struct StreamJourneyTests {
       #expect(
         lines == [
           "stream.network",
-          "stream.network\tcheck the clock of this machine and its certificates (ca-certificates)",
+          "stream.network\tto trust it, name its file: --ca-file FILE, "
+            + "or ca_file of the station in the configuration",
         ])
     }
   }

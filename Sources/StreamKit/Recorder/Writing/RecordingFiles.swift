@@ -67,7 +67,8 @@ final class RecordingFiles {
       url: source.address.url, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
-    if isJoined, gap > 0 { entry.gaps = [.init(at: 0, seconds: gap)] }
+    // It lies in front of the start, from which the sound is due.
+    if isJoined, gap > 0 { (entry.gaps, entry.lead) = ([.init(at: 0, seconds: gap)], gap) }
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (occupied, looks): (Set<String>, Int) = ([], 0)
     while true {
