@@ -120,7 +120,7 @@ extension CommandSpec {
         "roomtone simulate wake_up.lua --with bedtime.lua --with party.lua",
         "do they get in each other's way?"),
       ExampleSpec("roomtone simulate wake_up.lua --html week.html", "with a page to look at or to print"),
-      ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
+      ExampleSpec("roomtone simulate --render out wake_up.lua now", "with the sound, as WAV files in out/"),
     ])
 
   static let check = CommandSpec(
