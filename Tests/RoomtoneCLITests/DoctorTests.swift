@@ -261,7 +261,8 @@ import Testing
     let path = folder.file("control.sock")
     #expect(NetworkChecks.daemon(socket: nil).state == .ok)
     #expect(NetworkChecks.daemon(socket: path).detail.hasPrefix("not running"))
-    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    // A program that another test starts meanwhile would keep it open.
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
