@@ -208,7 +208,7 @@ public struct FLACFraming: Sendable {
         rest.dropFirst(range.lowerBound).prefix(range.count).reduce(0) { $0 << 8 | UInt64($1) }
       }
       let (sample, byte) = (big(0..<8), big(8..<16))
-      // Relative to the sound; placeholders have the largest number.
+      // The offsets count from the sound on. A point that is not in use has the largest number.
       if sample < 1 << 40, byte < 1 << 50, sample > seekPoints.last.map({ UInt64($0.sample) }) ?? 0 {
         seekPoints.append(SeekPoint(sample: Int(sample), byte: Int(byte)))
       }
