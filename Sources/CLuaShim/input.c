@@ -4,9 +4,8 @@
 
 /* Upvalues of all: box, Lua's own function, the handle of standard input or output. */
 
-static int enter_own(lua_State *L, const char *standard) {
-  return call_file_function(L, lua_tocfunction(L, lua_upvalueindex(2)), standard);
-}
+/* Calls Lua's own function in the frame of the caller. */
+static int enter_own(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(2))(L); }
 
 /* True if `io.input()` is standard input. */
 static bool reads_standard_input(lua_State *L) {
@@ -17,20 +16,20 @@ static bool reads_standard_input(lua_State *L) {
 }
 
 static int read_default(lua_State *L) {
-  if (!reads_standard_input(L)) return enter_own(L, "_IO_input");
+  if (!reads_standard_input(L)) return enter_own(L);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
 /* `io.lines(nil, …)` reads the file of `io.input()`. */
 static int lines_default(lua_State *L) {
-  if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L, "_IO_input");
+  if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L);
   if (lua_gettop(L) > 0) lua_remove(L, 1);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
 /* The methods `file:read(…)` and `file:lines(…)`. */
 static int method_of_file(lua_State *L) {
-  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L, NULL);
+  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
   lua_remove(L, 1);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
@@ -58,14 +57,14 @@ static int write_default(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
   bool same = lua_rawequal(L, -1, lua_upvalueindex(3));
   lua_pop(L, 1);
-  if (!same) return enter_own(L, "_IO_output");
+  if (!same) return enter_own(L);
   lua_pushnil(L);
   lua_insert(L, 1);
   return write_text(L, 2);
 }
 
 static int write_of_file(lua_State *L) {
-  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L, NULL);
+  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
   return write_text(L, 2);
 }
 

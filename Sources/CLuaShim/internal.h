@@ -45,7 +45,6 @@ struct shim_state {
   shim_type *types;
   int type_count;
 
-  void *mounts_answer;                                                     /* box */
   void *require_library, *require_wait, *require_loaded, *require_missing; /* boxes */
   dev_t script_device;                                                     /* the script's own file, no module */
   ino_t script_file;                                                       /* 0 for none */
@@ -122,14 +121,8 @@ int load_from_reader(lua_State *L, const char *chunk_name);
 
 /* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
-int await_mounts(lua_State *L, int count, lua_KFunction answered, lua_KContext context);
-bool mount_is_silent(lua_State *L);
-/* Calls a function of Lua's `io` in the frame of the caller. The file that it uses, argument 1 or that in the registry's
- * field `standard`, has answered before if it is on a remote mount; else the results are nil, a failure, its number. */
-int call_file_function(lua_State *L, lua_CFunction own, const char *standard);
 /* Replaces a function of `io` on the top by Lua's own, if it has been replaced. */
 void replace_by_own(lua_State *L);
-int push_candidates(lua_State *L, const char *name, const char *path);
 
 /* Starts a thread that receives no signals. Returns 0, or the error number. */
 int start_thread(pthread_t *thread, void *(*body)(void *), void *argument);

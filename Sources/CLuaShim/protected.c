@@ -121,13 +121,9 @@ static int load_text(lua_State *L) {
   return 1;
 }
 
-static int loadfile_answered(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  if (mount_is_silent(L)) {
-    lua_pop(L, 1);
-    return 2;
-  }
-  lua_pop(L, 3);
+static int loadfile_text(lua_State *L) {
+  luaL_checkstring(L, 1);
+  refuse_binary(L, 2);
   const char *path = check_file_argument(L);
   bool has_environment = !lua_isnone(L, 3);
   bool is_refused = is_definition_file(path);
@@ -144,34 +140,19 @@ static int loadfile_answered(lua_State *L, int status, lua_KContext context) {
   return 1;
 }
 
-static int loadfile_text(lua_State *L) {
-  luaL_checkstring(L, 1);
-  refuse_binary(L, 2);
-  lua_pushvalue(L, 1);
-  return await_mounts(L, 1, loadfile_answered, 0);
-}
-
 static int dofile_ended(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   return lua_gettop(L) - 1;
 }
 
-static int dofile_answered(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  if (mount_is_silent(L)) return luaL_error(L, "%s", lua_tostring(L, -2));
+static int dofile_text(lua_State *L) {
+  luaL_checkstring(L, 1);
   lua_settop(L, 1);
   const char *path = check_file_argument(L);
   if (is_definition_file(path)) return raise_definition_error(L, path);
   if (load_file(L, path) != LUA_OK) return lua_error(L);
   lua_callk(L, 0, LUA_MULTRET, 0, dofile_ended);
   return dofile_ended(L, LUA_OK, 0);
-}
-
-static int dofile_text(lua_State *L) {
-  luaL_checkstring(L, 1);
-  lua_settop(L, 1);
-  lua_pushvalue(L, 1);
-  return await_mounts(L, 1, dofile_answered, 0);
 }
 
 /* ---- setmetatable -------------------------------------------------------------------------------------- */

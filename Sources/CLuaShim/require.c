@@ -189,20 +189,20 @@ static int module_ended(lua_State *L, int status, lua_KContext context) {
 }
 
 static int require(lua_State *L);
-static int load_module(lua_State *L, const char *name);
 
-/* Continues when the mounts of package.path have answered: another routine may load the module by now. */
-static int mounts_answered(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  const char *name = lua_tostring(L, 1);
-  if (mount_is_silent(L))
-    return raise_error(L, "script.module", lua_pushfstring(L, "module '%s': %s", name, lua_tostring(L, -2)), NULL, 1);
+static int load_module(lua_State *L, const char *name) {
   lua_settop(L, 1);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_getfield(L, -1, name);
-  bool is_free = !lua_toboolean(L, -1) && loader_of(L, name) == NULL;
-  lua_settop(L, 1);
-  return is_free ? load_module(L, name) : require(L);
+  find_loader(L, name);
+  push_loading_guard(L, name);
+  lua_insert(L, 2);
+  set_loader(L, name, state_of(L)->routine);
+  lua_toclose(L, 2);
+  lua_pushcfunction(L, keep_traceback);
+  lua_insert(L, -3); /* …, handler, loader, where */
+  lua_pushvalue(L, 1);
+  lua_insert(L, -2); /* …, handler, loader, name, where */
+  int handler = lua_gettop(L) - 3;
+  return module_ended(L, lua_pcallk(L, 2, 1, handler, 0, module_ended), 0);
 }
 
 /* Continues when the other routine has loaded the module, or failed to. */
@@ -233,26 +233,7 @@ static int require(lua_State *L) {
     lua_callk(L, 1, 0, 0, waited);
     return waited(L, LUA_OK, 0);
   }
-  lua_getglobal(L, "package");
-  if (lua_getfield(L, -1, "path") != LUA_TSTRING) return load_module(L, name);
-  const char *path = lua_tostring(L, -1);
-  const char *file = luaL_gsub(L, name, ".", "/");
-  return await_mounts(L, push_candidates(L, file, path), mounts_answered, 0);
-}
-
-static int load_module(lua_State *L, const char *name) {
-  lua_settop(L, 1);
-  find_loader(L, name);
-  push_loading_guard(L, name);
-  lua_insert(L, 2);
-  set_loader(L, name, state_of(L)->routine);
-  lua_toclose(L, 2);
-  lua_pushcfunction(L, keep_traceback);
-  lua_insert(L, -3); /* …, handler, loader, where */
-  lua_pushvalue(L, 1);
-  lua_insert(L, -2); /* …, handler, loader, name, where */
-  int handler = lua_gettop(L) - 3;
-  return module_ended(L, lua_pcallk(L, 2, 1, handler, 0, module_ended), 0);
+  return load_module(L, name);
 }
 
 void shim_set_require(lua_State *L, void *library, void *wait, void *loaded, void *missing) {

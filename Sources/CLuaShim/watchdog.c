@@ -134,7 +134,7 @@ static void end_process(shim_watchdog *w) {
   char text[256];
   int length = snprintf(text, sizeof text,
                         "roomtone: script %s: one call has run for %u s and can't be interrupted (a pattern that "
-                        "takes for ever?); ending the process\n",
+                        "takes for ever, or a file whose server is gone?); ending the process\n",
                         s == NULL ? "?" : s->name, atomic_load(&w->fatal_ms) / 1000);
   ssize_t written = write(STDERR_FILENO, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   (void)written;

@@ -9,11 +9,8 @@ extension LuaState {
 
   /// Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices, which may block. To be called
   /// after `replaceInput`.
-  /// - Parameter answer: called with the paths that a function of files, also `dofile`, `loadfile`, `os.remove`,
-  ///   `os.rename` and `require`, is about to use, and with that of an open file on a remote mount; its results are
-  ///   none, `true` for a path on a remote mount, or those of a failure of `io.open`.
-  public func replaceFiles(open: LuaFunction, lines: LuaFunction, answer: LuaFunction) {
-    shim_replace_files(main.L, box(open), box(lines), box(answer))
+  public func replaceFiles(open: LuaFunction, lines: LuaFunction) {
+    shim_replace_files(main.L, box(open), box(lines))
   }
 
   /// Has functions that open a file by its path open another one.

@@ -81,9 +81,8 @@ function dofile(path) end
 function setmetatable(object, metatable) end
 
 ---Opens a file. Opening, reading or writing a FIFO or a device suspends the calling routine only; such a file can't
----seek. A file on a remote mount (NFS, FUSE) suspends the routine until the mount answers, also when it is read or
----written; after 10 s without an answer the call fails with its message. Programs that are started do not inherit the
----file. Under simulation what is written, removed or renamed stays in a layer above the real files, which ends with it;
+---seek. A call for a file on a mount whose server is gone (NFS, FUSE) holds all scripts, and after 10 s ends the
+---process. Programs that are started do not inherit the file. Under simulation what is written, removed or renamed stays in a layer above the real files, which ends with it;
 ---what acts on something outside, a FIFO or a device, raises `simulate.not_here`.
 ---Raises `argument` for a path with a zero byte; its `read` raises `argument` for more than 64 MiB at once.
 ---@async

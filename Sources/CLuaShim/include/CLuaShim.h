@@ -174,11 +174,8 @@ const shim_usage *shim_usage_of(const shim_state *state);
 void shim_replace_input(lua_State *L, void *read, void *lines);
 
 /* Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices: `open` and `lines` are entered with the
- * arguments. `io.input` and `io.output` refuse them. `answer` is entered with the paths that one of these functions,
- * `dofile`, `loadfile`, `os.remove`, `os.rename` or `require` is about to use, and before each use of an open file on a
- * remote mount; it may suspend: its results are none, true for a path on a remote mount, or nil, a failure and its
- * number. */
-void shim_replace_files(lua_State *L, void *open, void *lines, void *answer);
+ * arguments. `io.input` and `io.output` refuse them. */
+void shim_replace_files(lua_State *L, void *open, void *lines);
 
 /* Has `io.open`, `io.lines`, `io.input`, `io.output`, `loadfile` and `dofile` open another file: `resolve` is entered with
  * the path and the mode, or nil for "r", and returns the path to open, or nil, a failure and its number. */

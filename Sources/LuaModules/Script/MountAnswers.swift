@@ -13,8 +13,6 @@ final class MountAnswers {
   private let loop: EventLoop
   /// Times of the last answers, by the folder of the mount.
   private var answered: [String: Instant] = [:]
-  /// The same, by paths that were asked for within the last second.
-  private var answeredPaths: [String: Instant] = [:]
 
   init(_ loop: EventLoop) { self.loop = loop }
 
@@ -45,43 +43,14 @@ final class MountAnswers {
     }
   }
 
-  /// Suspends the routine until the mounts that hold the paths have answered.
-  /// - Returns: no results where the kernel alone answers for the paths, else `true`; nil, the failure and its number, as
-  ///   functions of files do, when a mount does not answer.
-  func answer(_ paths: [String], _ call: LuaCall) throws -> LuaReturn {
-    // Reading line by line, a script comes here with each line.
-    if let path = paths.first, paths.count == 1, let time = answeredPaths[path], isValid(time) {
-      return call.return(true)
-    }
-    let mounts = loop.isVirtual ? [] : RemoteMount.holding(paths)
-    guard !mounts.isEmpty else { return .none }
-    let asked = unanswered(mounts)
-    guard !asked.isEmpty else { return call.return(true) }
-    return try call.suspend { [self] in
-      do {
-        try await ask(asked)
-        answeredPaths = answeredPaths.filter { isValid($0.value) }
-        for (_, path) in asked { answeredPaths[path] = loop.now }
-        return [.bool(true)]
-      } catch let error as AudioError {
-        return [.nil, .string(error.message), .int(Int(ETIMEDOUT))]
-      }
-    }
-  }
-
   /// True if a call for one of the paths might never return.
   func areSilent(_ paths: [String]) -> Bool { !unanswered(paths).isEmpty }
 
   private func isValid(_ answer: Instant) -> Bool { answer.duration(to: loop.now) <= Self.validity }
 
   private func unanswered(_ paths: [String]) -> [(mount: RemoteMount, path: String)] {
-    loop.isVirtual ? [] : unanswered(RemoteMount.holding(paths))
-  }
-
-  private func unanswered(
-    _ mounts: [(mount: RemoteMount, path: String)]
-  ) -> [(mount: RemoteMount, path: String)] {
-    mounts.filter { mount, _ in !(answered[mount.folder].map(isValid) ?? false) }
+    guard !loop.isVirtual else { return [] }
+    return RemoteMount.holding(paths).filter { mount, _ in !(answered[mount.folder].map(isValid) ?? false) }
   }
 
   private func ask(_ asked: [(mount: RemoteMount, path: String)]) async throws {

@@ -38,10 +38,7 @@ final class DeviceFiles {
   func replace(in state: LuaState) {
     state.replaceFiles(
       open: LuaFunction("open") { [unowned self] call in try open(call) },
-      lines: LuaFunction("lines") { [unowned self] call in try lines(call) },
-      answer: LuaFunction("open") { [unowned self] call in
-        try script.mounts.answer(try (0..<call.count).map { try call.shownText($0 + 1) }, call)
-      })
+      lines: LuaFunction("lines") { [unowned self] call in try lines(call) })
   }
 
   private static func iterator(

@@ -36,8 +36,8 @@ enum ReplCommand {
     guard isInteractive else { return prompt.evaluateInput().status }
     engine.onFailure = fail
     prompt.check = { path in
-      // One that can't be read is refused by `dofile` itself, which waits for remote mounts too.
-      guard RemoteMount.of(path) == nil, let text = try? ScriptText(path: path) else { return }
+      // A file that can't be read is refused by `dofile` itself.
+      guard let text = try? ScriptText(path: path) else { return }
       CheckCommand.warn(about: text, configuration, atPrompt: true)
     }
     prompt.width = { Terminal.columns - 1 }

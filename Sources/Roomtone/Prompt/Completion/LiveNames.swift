@@ -35,14 +35,7 @@ struct LiveNames: CompletionNames {
     let prefix = end.map { String(start[start.index(after: $0)...]) } ?? start
     var place = folder.isEmpty ? "." : folder
     if place.hasPrefix("~/"), let home = getenv("HOME") { place = String(cString: home) + place.dropFirst(1) }
-    let names: [String]? =
-      if RemoteMount.of(place) == nil {
-        Self.names(in: place, prefix)
-      } else {
-        // Not even a mount whose server is gone holds up the prompt and what plays.
-        try? FileCall { [place] in Self.names(in: place, prefix) }.wait(atMost: .milliseconds(100))
-      }
-    return (names ?? []).map { folder + $0 }
+    return Self.names(in: place, prefix).map { folder + $0 }
   }
 
   /// Returns the names in a folder that continue `prefix`, those of folders with a slash at their ends.
