@@ -73,8 +73,8 @@ extension RealTimeTests {
         loop: loop, memory: memory, outputs: Outputs(.mixed(writer), waiter), format: format)
       let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
       var isDone = false
-      var ended = 0
-      renderer.onEnd = { _, _, _ in ended += 1 }
+      let events = RenderEvents()
+      renderer.observer = events
       loop.start {
         do {
           try await stage.openCard()
@@ -89,7 +89,7 @@ extension RealTimeTests {
           }
           // In one turn of the loop: they sound together however busy the machine is.
           for (index, cue) in cues.enumerated() { renderer.start(cue, in: index, paused: false) }
-          while ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
+          while events.ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
         } catch { Issue.record("\(error)") }
         await renderer.close()
         loop.after(.milliseconds(1)) { isDone = true }

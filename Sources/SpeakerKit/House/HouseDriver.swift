@@ -169,13 +169,7 @@ public final class HouseDriver: RenderingDriver {
 
   private func connect(_ renderer: any Renderer) {
     self.renderer = renderer
-    renderer.onEnd = { [weak self] cue, session, failure in
-      self?.reports?.ended(cue: cue, in: session, failure: failure)
-    }
-    renderer.onTrouble = { [weak self] error, device in
-      self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
-    }
-    renderer.onCard = { [weak self] card, loss in self?.setCard(card, loss: loss) }
+    renderer.observer = self
     for index in devices.indices { sendMix(ofDevice: index) }
   }
 
@@ -320,6 +314,17 @@ public final class HouseDriver: RenderingDriver {
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
     applyAll()
     renderer?.start(cue, in: session, paused: paused)
+  }
+}
+
+extension HouseDriver: RenderObserver {
+  func receive(_ event: RenderEvent) {
+    switch event {
+    case .ended(let cue, let session, let failure): reports?.ended(cue: cue, in: session, failure: failure)
+    case .trouble(let error, let device):
+      reports?.failed(error, device: device.map { devices[$0].id }, session: nil)
+    case .card(let card, let loss): setCard(card, loss: loss)
+    }
   }
 }
 

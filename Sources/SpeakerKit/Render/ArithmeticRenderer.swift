@@ -8,9 +8,7 @@ internal import EventLoop
 /// Opens a file for its length, and decodes it once where only that gives the length. A file that is shorter
 /// than its header says ends with that failure; other damage inside it is not noticed. Confined to the loop.
 final class ArithmeticRenderer: Renderer {
-  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
+  weak var observer: (any RenderObserver)?
 
   private struct Playback {
     let cue: Int
@@ -146,7 +144,7 @@ final class ArithmeticRenderer: Renderer {
   private func end(_ cue: Int, of session: SessionID) {
     guard let playback = playbacks[session], playback.cue == cue else { return }
     playbacks[session]?.since = nil
-    onEnd?(cue, session, playback.failure)
+    observer?.receive(.ended(cue: cue, session: session, failure: playback.failure))
   }
 
   func stop(_ session: SessionID) {
@@ -161,8 +159,7 @@ final class ArithmeticRenderer: Renderer {
   }
 
   func close() async {
-    onEnd = nil
-    onTrouble = nil
+    observer = nil
     for session in playbacks.keys.sorted() { stop(session) }
   }
 }

@@ -4,9 +4,7 @@ internal import EventLoop
 /// Renders under virtual time: decoding, mixing and writing happen on the loop, block by block, each at the
 /// time at which its first frame is heard. The same commands at the same times produce the same bytes.
 final class InlineStage: RenderStage {
-  var onReports: (() -> Void)?
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
+  weak var observer: (any StageObserver)?
   var now: Int64 { loop.now.nanoseconds }
 
   private let loop: EventLoop
@@ -69,7 +67,7 @@ final class InlineStage: RenderStage {
   func send(_ command: RenderCommand) {
     if timer != nil { return waiting.append(command) }
     _ = core.apply(command)
-    onReports?()
+    observer?.drainReports()
     guard core.isSounding else { return }
     anchor = now
     framesSinceAnchor = 0
@@ -119,7 +117,7 @@ final class InlineStage: RenderStage {
       write(frames)
       framesSinceAnchor += Int64(frames)
     }
-    onReports?()
+    observer?.drainReports()
   }
 
   private func write(_ frames: Int) {
@@ -134,6 +132,7 @@ final class InlineStage: RenderStage {
   }
 
   private func report(_ error: any Error, _ device: Int) {
-    onTrouble?((error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)"), device)
+    let coded = (error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)")
+    observer?.receive(.trouble(coded, device: device))
   }
 }

@@ -5,12 +5,8 @@ internal import EventLoop
 protocol RenderStage: AnyObject {
   /// Current time in nanoseconds, on the clock by which blocks are heard.
   var now: Int64 { get }
-  /// Called on the loop when the core may have put something into its reports.
-  var onReports: (() -> Void)? { get set }
-  /// Called on the loop when an output fails; `device` is nil for an output of all devices.
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
-  /// Called on the loop when a sound card is lost, after `onTrouble`, with the reason, and with nil when it is back.
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)? { get set }
+  /// Receives the events; not retained.
+  var observer: (any StageObserver)? { get set }
 
   /// Prepares outputs and threads, before the first source starts.
   func prepare() throws
@@ -26,11 +22,15 @@ protocol RenderStage: AnyObject {
   func close() async
 }
 
+/// The owner of a stage. Called on the loop.
+protocol StageObserver: RenderObserver {
+  /// The core may have put something into its reports.
+  func drainReports()
+}
+
 /// Renders PCM. Confined to the loop; follows the state of the core, which runs elsewhere.
-final class PCMRenderer: Renderer {
-  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
+final class PCMRenderer: Renderer, StageObserver {
+  weak var observer: (any RenderObserver)?
 
   /// The cue that a session was last commanded to render.
   private struct Current {
@@ -56,10 +56,10 @@ final class PCMRenderer: Renderer {
     self.format = format
     self.memory = memory
     self.stage = stage
-    stage.onReports = { [weak self] in self?.takeReports() }
-    stage.onCard = { [weak self] card, loss in self?.onCard?(card, loss) }
-    stage.onTrouble = { [weak self] error, device in self?.onTrouble?(error, device) }
+    stage.observer = self
   }
+
+  func receive(_ event: RenderEvent) { observer?.receive(event) }
 
   func addDevice(_ name: String) throws { try stage.addDevice(name) }
 
@@ -112,7 +112,9 @@ final class PCMRenderer: Renderer {
 
   func start(_ cue: Cue, in session: SessionID, paused: Bool) {
     guard let source = decoders[cue.id]?.source else { return }
-    do { try stage.prepare() } catch let error as any CodedError { onTrouble?(error, nil) } catch {}
+    do { try stage.prepare() } catch let error as any CodedError {
+      observer?.receive(.trouble(error, device: nil))
+    } catch {}
     current[session] = Current(
       cue: cue.id, firstFrame: source.firstFrame, hold: paused ? nil : holdLoop())
     stage.send(.start(session: session, source, paused: paused))
@@ -153,12 +155,10 @@ final class PCMRenderer: Renderer {
 
   func close() async {
     isClosed = true
-    onEnd = nil
-    onTrouble = nil
-    onCard = nil
+    observer = nil
     for session in current.keys.sorted() { stop(session) }
     await stage.close()
-    takeReports()
+    drainReports()
     for cue in decoders.keys.sorted() { stage.close(cue: cue) }
     decoders.removeAll()
   }
@@ -166,7 +166,7 @@ final class PCMRenderer: Renderer {
   /// Under virtual time the next block's timer keeps the loop alive, and a hold would stop the clock.
   private func holdLoop() -> Hold? { loop.isVirtual ? nil : loop.hold("a session plays") }
 
-  private func takeReports() {
+  func drainReports() {
     while let report = memory.reports.consumer.pop() {
       switch report {
       case .retired(let cue):
@@ -177,7 +177,7 @@ final class PCMRenderer: Renderer {
         loop.after(.nanoseconds(heardAt - stage.now)) { [weak self] in
           guard let self, current[session]?.cue == cue else { return }
           current[session]?.hold = nil
-          onEnd?(cue, session, failure)
+          observer?.receive(.ended(cue: cue, session: session, failure: failure))
         }
       }
     }

@@ -1,18 +1,28 @@
 internal import AudioCore
 internal import EventLoop
 
+/// An event of a renderer or its stage.
+enum RenderEvent {
+  /// A cue has been heard to its end; `failure` is the reason, when that is not the end of its source.
+  case ended(cue: Int, session: SessionID, failure: (any CodedError)?)
+  /// An output fails; playback continues. `device` is nil for an output of all devices.
+  case trouble(any CodedError, device: Int?)
+  /// A sound card is lost, after its `trouble`, with the reason; or back, with nil.
+  case card(Int, loss: String?)
+}
+
+/// The owner of a renderer, to which it reports. Called on the loop.
+protocol RenderObserver: AnyObject {
+  func receive(_ event: RenderEvent)
+}
+
 /// Renders sessions to the speakers of an embedded house; devices are numbered in the order of the house.
 ///
 /// Confined to the loop; other threads stay behind this interface. See `Driver` for the meaning of the
 /// commands.
 protocol Renderer: AnyObject {
-  /// Called on the loop when a cue has been heard to its end; `failure` says why that is not the end of its
-  /// source.
-  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)? { get set }
-  /// Called on the loop when an output fails; playback continues.
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
-  /// Called on the loop when a sound card is lost, after `onTrouble`, with the reason, and with nil when it is back.
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)? { get set }
+  /// Receives the events until `close`; not retained.
+  var observer: (any RenderObserver)? { get set }
 
   /// Adds a device with the next number; its file begins with silence for everything rendered before.
   /// - Throws: `audio.no_output`.

@@ -6,9 +6,7 @@ internal import EventLoop
 /// Confined to the loop. The audio thread is created with the first source; earlier commands are applied at
 /// once.
 final class ThreadedStage: RenderStage {
-  var onReports: (() -> Void)?
-  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
-  var onCard: ((_ card: Int, _ loss: String?) -> Void)?
+  weak var observer: (any StageObserver)?
   var now: Int64 { monotonicNanoseconds() }
 
   private let loop: EventLoop
@@ -77,7 +75,7 @@ final class ThreadedStage: RenderStage {
     self.this = this
     reportWatch = try loop.watch(bell.descriptor, for: .readable, keepsAlive: false) { _ in
       bell.silence()
-      this.object?.onReports?()
+      this.object?.observer?.drainReports()
     }
     this.object = self
   }
@@ -128,7 +126,7 @@ final class ThreadedStage: RenderStage {
   func send(_ command: RenderCommand) {
     guard phase.thread != nil else {
       _ = core.apply(command)
-      onReports?()
+      observer?.drainReports()
       return
     }
     while !audio.commands.producer.push(command) {
@@ -215,7 +213,7 @@ final class ThreadedStage: RenderStage {
     }
   }
 
-  /// Starts the thread of a writer, unless it runs; reports a failure to open through `onTrouble`.
+  /// Starts the thread of a writer, unless it runs; reports a failure to open to the observer.
   private func start(at index: Int) throws {
     let report = reporting(index)
     try start(at: index) { error in if let error { report(error) } }
@@ -227,7 +225,9 @@ final class ThreadedStage: RenderStage {
     outputs[index].isRunning = true
     let ended = ending { $0.writerEnded(index) }
     let (loop, this) = (loop, this)
-    let returned: @Sendable () -> Void = { loop.post { this.object?.onCard?(index, nil) } }
+    let returned: @Sendable () -> Void = {
+      loop.post { this.object?.observer?.receive(.card(index, loss: nil)) }
+    }
     do {
       try outputs[index].writer.start(
         onOpened: onOpened, onTrouble: reporting(index), onReturn: returned, onEnd: ended)
@@ -244,8 +244,9 @@ final class ThreadedStage: RenderStage {
     if makeWriter != nil { device = index }
     return { [device] error in
       loop.post {
-        this.object?.onTrouble?(error, device)
-        if device == nil { this.object?.onCard?(index, error.message) }
+        let observer = this.object?.observer
+        observer?.receive(.trouble(error, device: device))
+        if device == nil { observer?.receive(.card(index, loss: error.message)) }
       }
     }
   }
@@ -256,7 +257,7 @@ final class ThreadedStage: RenderStage {
     case .closing(_, let continuation): phase = .closing(nil, continuation)
     case .running, .atRest: phase = .atRest
     }
-    onReports?()
+    observer?.drainReports()
     finishClosing()
   }
 

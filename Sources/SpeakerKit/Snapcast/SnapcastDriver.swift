@@ -238,10 +238,7 @@ public final class SnapcastDriver: RenderingDriver {
       loop: loop, memory: memory, outputs: Outputs(.streams(writers, timing), waiter), format: format
     ) { _ in throw SpeakerError(.unsupported, "a snapserver's streams are fixed") }
     let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
-    renderer.onEnd = { [weak self] cue, session, failure in
-      self?.reports?.ended(cue: cue, in: session, failure: failure)
-    }
-    renderer.onTrouble = { [weak self] error, device in self?.streamLost(error, session: device) }
+    renderer.observer = self
     for stream in writers.indices {
       renderer.setMix(ChannelMix(role: .stereo), channel: nil, ofDevice: stream)
       renderer.setSession(stream, ofDevice: stream)
@@ -337,6 +334,16 @@ public final class SnapcastDriver: RenderingDriver {
   public func announce(playing: [String]) {
     if access == .drive {
       state?.announce(output: "snapcast at \(address.host) port \(controlPort)", playing: playing)
+    }
+  }
+}
+
+extension SnapcastDriver: RenderObserver {
+  func receive(_ event: RenderEvent) {
+    switch event {
+    case .ended(let cue, let session, let failure): reports?.ended(cue: cue, in: session, failure: failure)
+    case .trouble(let error, let device): streamLost(error, session: device)
+    case .card: break
     }
   }
 }

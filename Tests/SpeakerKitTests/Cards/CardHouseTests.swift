@@ -156,9 +156,8 @@ extension RealTimeTests {
       let (stage, renderer) = try Self.render(to: writers, clock, waiter, on: loop, format)
       let path = folder.file("a.wav")
       try Sound(sampleRate: 48_000, channels: [Signal.constant(0.5, frames: 60 * 48_000)]).write(to: path)
-      var (events, troubles): ([String], [String]) = ([], [])
-      renderer.onCard = { card, loss in events.append("\(card) \(loss == nil)") }
-      renderer.onTrouble = { error, _ in troubles.append(error.message) }
+      let events = RenderEvents()
+      renderer.observer = events
       try loop.finish(
         {
           for index in writers.indices { try await stage.openCard(at: index) }
@@ -173,13 +172,14 @@ extension RealTimeTests {
           }
           for card in 0..<2 { try await wait(card, for: 9_600) }
           cards[0].isStuck.store(true, ordering: .relaxed)
-          while !events.contains("0 false") { try await loop.sleep(for: .milliseconds(10)) }
+          while !events.cards.contains("0 false") { try await loop.sleep(for: .milliseconds(10)) }
           try await wait(1, for: 24_000)
           cards[0].isStuck.store(false, ordering: .relaxed)
-          while !events.contains("0 true") { try await loop.sleep(for: .milliseconds(10)) }
+          while !events.cards.contains("0 true") { try await loop.sleep(for: .milliseconds(10)) }
           for card in 0..<2 { try await wait(card, for: 24_000) }
         }, last: { await renderer.close() })
-      #expect(events == ["0 false", "0 true"])
+      #expect(events.cards == ["0 false", "0 true"])
+      let troubles = events.troubles
       #expect(troubles.count == 1 && troubles.first?.contains("it has played nothing for 2 s") == true)
     }
 
@@ -217,14 +217,14 @@ extension RealTimeTests {
       loop.start {
         do {
           for index in writers.indices { try await stage.openCard(at: index) }
-          var hasEnded = false
-          renderer.onEnd = { _, _, _ in hasEnded = true }
+          let events = RenderEvents()
+          renderer.observer = events
           for device in 0..<2 {
             renderer.setMix(.unity, channel: nil, ofDevice: device)
             renderer.setSession(0, ofDevice: device)
           }
           renderer.start(try await renderer.load(SourceRequest(path: path)), in: 0, paused: false)
-          while !hasEnded { try await loop.sleep(for: .milliseconds(10)) }
+          while events.ended == 0 { try await loop.sleep(for: .milliseconds(10)) }
         } catch { Issue.record("\(error)") }
         await renderer.close()
         loop.after(.milliseconds(1)) { isDone = true }
