@@ -32,7 +32,7 @@ extension Session {
       case .resume:
         if !isSuspended { driver.resume(id) }
       case .stop:
-        seekTarget = nil
+        seeking.end()
         driver.stop(id)
       case .reportState(let state):
         house?.events.emit(.state(state, self, source: source))
@@ -69,9 +69,7 @@ extension Session {
   /// Opens the source anew at `frame`, and replaces the current cue with it.
   /// - Parameter passage: the sound of a queue from there on; nil for another source.
   func reposition(_ current: SessionMachine.Current, toFrame frame: Int, in passage: QueuePassage? = nil) {
-    seekCount += 1
-    let number = seekCount
-    seekTarget = (number, frame, passage)
+    let number = seeking.begin(toFrame: frame, in: passage)
     let sound = passage.map { SourceRequest($0, name: current.request.name) } ?? current.request
     let request = sound.starting(at: Double(frame) / Double(format.sampleRate))
     loop.start { [self] in
@@ -79,18 +77,18 @@ extension Session {
         guard let house else { return }
         let opened: Cue? = try await house.openings.perform(on: loop) {
           // A later seek has another target.
-          seekTarget?.number == number ? try await driver.load(request) : nil
+          seeking.opens(number) ? try await driver.load(request) : nil
         }
         guard let cue = opened else { return }
-        guard seekTarget?.number == number, let now = machine.current,
+        guard seeking.opens(number), let now = machine.current,
           let actions = machine.repositioned(cue, for: request, from: now.cue.id)
         else { return driver.discard(cue) }
-        seekTarget = nil
+        seeking.end()
         reportedSeconds = (timedSound == nil ? frame : position) / format.sampleRate
         perform(actions)
         applyTurns()
       } catch {
-        guard seekTarget?.number == number, let now = machine.current else { return }
+        guard seeking.opens(number), let now = machine.current else { return }
         while let (turn, _) = passage?.nextTurn(heard: .max) { report(turn.failures) }
         let failure = (error as? any CodedError) ?? SpeakerError(.noSeek, "seek failed: \(error)")
         ended(cue: now.cue.id, failure: failure)
@@ -126,13 +124,13 @@ extension Session {
   /// Begins to report seconds, as a listener wants them: the next whole one is the first.
   func secondsAreWanted() {
     guard isRunning else { return }
-    if seekTarget == nil { reportedSeconds = max(reportedSeconds, elapsed / format.sampleRate) }
+    if seeking.target == nil { reportedSeconds = max(reportedSeconds, elapsed / format.sampleRate) }
     armSeconds()
   }
 
   /// Reports seconds from the position on, if that is far in front of those that were reported.
   func restartSeconds() {
-    guard seekTarget == nil else { return }
+    guard seeking.target == nil else { return }
     let seconds = elapsed / format.sampleRate
     if seconds == 0 || seconds + 1 < reportedSeconds { reportedSeconds = min(seconds, reportedSeconds) }
     armSeconds()
@@ -145,10 +143,38 @@ extension Session {
 
   /// Emits the number of whole seconds heard by now, unless that was reported already.
   func tellSeconds() {
-    guard seekTarget == nil else { return }
+    guard seeking.target == nil else { return }
     let seconds = elapsed / format.sampleRate
     guard seconds > reportedSeconds else { return }
     reportedSeconds = seconds
     house?.events.emit(.time(elapsed: seconds, self))
   }
+}
+
+/// The seek of a session that is opening its cue; a newer one ends an older one.
+struct SeekState {
+  /// Aim of a seek: the frame, and the passage of a queue that it opens there; nil for another source.
+  struct Target {
+    fileprivate let number: Int
+    let frame: Int
+    let passage: QueuePassage?
+  }
+
+  /// Aim of the seek that is opening; nil for none.
+  private(set) var target: Target?
+  private var count = 0
+
+  /// Begins a seek, in place of one that is still opening.
+  /// - Returns: its number.
+  mutating func begin(toFrame frame: Int, in passage: QueuePassage?) -> Int {
+    count += 1
+    target = Target(number: count, frame: frame, passage: passage)
+    return count
+  }
+
+  /// Returns `true` while the seek with a number is opening.
+  func opens(_ number: Int) -> Bool { target?.number == number }
+
+  /// Ends the seek.
+  mutating func end() { target = nil }
 }

@@ -30,7 +30,7 @@ extension Session {
   public func fade(gain decibels: Double, over duration: Duration) async throws {
     let number = try changeGain(to: decibels, over: duration)
     let end = playClock.played(at: loop.now) + duration
-    while number == gainChanges, machine.current != nil {
+    while number == gainState.changes, machine.current != nil {
       let left = end - playClock.played(at: loop.now)
       guard left > .zero else { return }
       try await fading.wait(on: loop, timeout: playClock.isRunning ? left : nil)
@@ -56,60 +56,108 @@ extension Session {
     // Without a source the gain is reached at once.
     let time = machine.current == nil ? .zero : duration
     house?.report(.gain(from: from, to: decibels, over: time), of: self)
-    gain = decibels
     if time > .zero {
-      gainFade = SessionFade(from: from, to: decibels, over: time, since: playClock.played(at: loop.now))
+      gainState.change(
+        by: SessionFade(from: from, to: decibels, over: time, since: playClock.played(at: loop.now)))
       watchGain()
+    } else {
+      gainState.change(to: decibels)
     }
-    gainChanges += 1
     fading.settle(.success(()))
-    if !isFadedOut { driver.setGain(decibels, over: duration, of: id) }
-    return gainChanges
+    if gainState.isHeard { driver.setGain(decibels, over: duration, of: id) }
+    return gainState.changes
   }
 
   /// Fades the sound out for an interruption; `gain` stays as it is.
   func fadeOut(over duration: Duration) {
-    isFadedOut = true
+    gainState.isHeard = false
     driver.setGain(Decibels.gainRange.lowerBound, over: duration, of: id)
   }
 
   /// Fades the sound in to `gain`, behind an interruption.
   func fadeIn(over duration: Duration) {
-    isFadedOut = false
+    gainState.isHeard = true
     driver.setGain(gain, over: duration, of: id)
   }
 
   /// Ends the fade of the gain where it is.
   /// - Returns: the gain that it has reached; nil when none is in progress.
   private func endGainFade() -> Double? {
-    guard let fade = gainFade else { return nil }
+    guard let fade = gainState.fade else { return nil }
     let time = fade.time(at: playClock.played(at: loop.now))
     endGainFade(at: fade.gain(after: time), after: time)
     return fade.gain(after: time)
   }
 
   private func endGainFade(at gain: Double, after time: Duration) {
-    gainFade = nil
-    gainTimer?.cancel()
-    gainTimer = nil
+    gainState.endFade()
     house?.report(.gainEnd(at: gain, after: time), of: self, isCommanded: false)
   }
 
   /// Ends the fade of the gain when its time has been played or nothing plays any more; otherwise arms its timer while
   /// the session plays. To be called after every change of `isRunning`.
   func watchGain() {
-    gainTimer?.cancel()
-    gainTimer = nil
-    guard let fade = gainFade else { return }
+    gainState.watch(nil)
+    guard let fade = gainState.fade else { return }
     let time = fade.time(at: playClock.played(at: loop.now))
     guard machine.current != nil, time < fade.over else { return endGainFade(at: fade.to, after: time) }
     guard playClock.isRunning else { return }
-    gainTimer = loop.after(fade.over - time) { [weak self] in self?.watchGain() }
+    gainState.watch(loop.after(fade.over - time) { [weak self] in self?.watchGain() })
   }
 
   static func check(_ duration: Duration) throws(SpeakerError) {
     guard duration < .zero || duration > .seconds(86_400) else { return }
     throw SpeakerError(.range, "a fade takes from 0 s to a day, not \(duration)")
+  }
+}
+
+/// The gain of a session, at rest or on its way.
+struct GainState {
+  private enum Phase {
+    case steady(Double)
+    /// A fade, with the timer of its end while the session plays.
+    case fading(SessionFade, LoopTimer?)
+  }
+
+  private var phase = Phase.steady(0)
+  /// Number of changes so far; a newer change ends an older fade.
+  private(set) var changes = 0
+  /// `false` while an interruption has faded the sound out: a gain that is set is heard once it fades in.
+  var isHeard = true
+
+  /// Gain in dB; that at the end of a fade.
+  var target: Double {
+    switch phase {
+    case .steady(let gain): gain
+    case .fading(let fade, _): fade.to
+    }
+  }
+  /// Fade in progress; nil for none.
+  var fade: SessionFade? { if case .fading(let fade, _) = phase { fade } else { nil } }
+
+  /// Sets the gain at once.
+  mutating func change(to gain: Double) {
+    changes += 1
+    phase = .steady(gain)
+  }
+
+  /// Begins a fade, whose timer `watch` sets.
+  mutating func change(by fade: SessionFade) {
+    changes += 1
+    phase = .fading(fade, nil)
+  }
+
+  /// Replaces the timer of the fade; nil for none.
+  mutating func watch(_ timer: LoopTimer?) {
+    guard case .fading(let fade, let old) = phase else { return }
+    old?.cancel()
+    phase = .fading(fade, timer)
+  }
+
+  /// Ends the fade at its target.
+  mutating func endFade() {
+    watch(nil)
+    phase = .steady(target)
   }
 }
 

@@ -32,23 +32,14 @@ public final class Session {
   let closing = PendingCalls<Void>()
   /// Calls of `fade(gain:over:)`.
   let fading = PendingCalls<Void>()
-  /// Seek that is opening its cue, with its target in frames, and the passage of a queue that it opens; nil for none.
-  var seekTarget: (number: Int, frame: Int, passage: QueuePassage?)?
-  var seekCount = 0
+  /// Seek that is opening its cue.
+  var seeking = SeekState()
   /// Timer of the next `time` event.
   var secondTimer: LoopTimer?
-  /// Gain in dB; the target of a running fade.
-  public internal(set) var gain = 0.0
+  /// Gain of the source, with its fade.
+  var gainState = GainState()
   /// Gains of the equalizer's bands.
   public internal(set) var equalizer = EqualizerGains.flat
-  /// Number of changes of the gain so far; a newer change ends an older fade.
-  var gainChanges = 0
-  /// Fade of the gain in progress; nil for none.
-  var gainFade: SessionFade?
-  /// `true` while an interruption has faded the sound out: a gain that is set is heard once it fades in.
-  var isFadedOut = false
-  /// Timer of the end of `gainFade`, while the session plays.
-  var gainTimer: LoopTimer?
   /// Number of plays that are opening their sources.
   private(set) var pendingPlays = 0
   /// Number of suspensions in effect.
@@ -81,6 +72,8 @@ public final class Session {
   public var devices: [Device] {
     house?.devices.filter { $0.session === self || $0.overlay?.session === self } ?? []
   }
+  /// Gain in dB; the target of a running fade.
+  public var gain: Double { gainState.target }
   /// Playback state.
   public var state: PlayerState { machine.state }
   /// Source that plays or is paused; nil when stopped.
@@ -102,7 +95,7 @@ public final class Session {
   /// Number of frames heard since the source began; equal to `position` for single files.
   public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
-    if let seekTarget { return seekTarget.frame }
+    if let target = seeking.target { return target.frame }
     let heard = driver.position(of: id)
     guard current.request.loops, let length = current.cue.duration, length > 0 else { return heard }
     return heard % length
@@ -238,7 +231,7 @@ public final class Session {
       driver.discard(cue)
       throw error
     }
-    seekTarget = nil
+    seeking.end()
     reportedSeconds = Int(request.start)
     if let priority {
       self.priority = priority

@@ -95,14 +95,14 @@ extension Session {
   }
 
   /// Passage of a queue that plays, is paused, or is being opened by a command; nil for another source.
-  var passage: QueuePassage? { seekTarget?.passage ?? machine.current?.request.passage }
+  var passage: QueuePassage? { seeking.target?.passage ?? machine.current?.request.passage }
 
   /// Reports the files that have begun by now, and arms the timer for the next one.
   /// - Parameter isEnd: `true` if the last frame has been heard.
   func applyTurns(isEnd: Bool = false) {
     turnTimer?.cancel()
     turnTimer = nil
-    guard seekTarget == nil, let passage = machine.current?.request.passage else { return }
+    guard seeking.target == nil, let passage = machine.current?.request.passage else { return }
     while let (turn, isHeard) = passage.nextTurn(heard: isEnd ? .max : heardFrames) {
       guard isHeard else { return armTurn(at: turn.frame) }
       apply(turn, of: passage)
