@@ -47,8 +47,6 @@ final class BlockTapDecoder: TapDecoder {
 
   private let port: TapPort
   private let round: ReadRound
-  /// The round in which `upstream` had nothing more.
-  private var emptyRound: Int?
   /// `true` for the first stage of its kind in the row, by which blocks enter.
   var isFirst = false
   private let deadline: Deadline?
@@ -56,8 +54,25 @@ final class BlockTapDecoder: TapDecoder {
   /// The deadline of the first block in the queue, which is delivered then in any case.
   private var due: SuspendingClock.Instant?
   private var lastRead: SuspendingClock.Instant?
-  /// `true` if blocks bypass the loop, as one was late.
-  private var isPassingBy = false
+  /// The answers of the tap.
+  private enum Tap {
+    case answering
+    /// Blocks bypass the loop, as one was late.
+    case late
+    /// The tap was removed; what it has changed is still delivered.
+    case removed
+  }
+  private var tap = Tap.answering
+
+  /// The sound of `upstream`.
+  private enum Input {
+    case open
+    /// The upstream had nothing more in a round.
+    case empty(round: Int)
+    case ended
+    case failed(any Error)
+  }
+  private var input = Input.open
 
   private var queue: [Entry] = []
   private var filling: TapBlock?
@@ -67,9 +82,6 @@ final class BlockTapDecoder: TapDecoder {
   private var delivered = 0
   /// `true` if the sound delivered last was that of the tap.
   private var isWet = false
-  private var hasEnded = false
-  private var failure: (any Error)?
-  private var isRemoved = false
 
   /// Creates a stage behind `upstream`.
   /// - Parameters:
@@ -84,10 +96,18 @@ final class BlockTapDecoder: TapDecoder {
     format = upstream.format
   }
 
+  private var isRemoved: Bool { tap == .removed }
+  private var hasEnded: Bool {
+    switch input {
+    case .open, .empty: false
+    case .ended, .failed: true
+    }
+  }
+
   var isDone: Bool { isRemoved && queue.isEmpty && filling == nil }
 
   func remove() {
-    isRemoved = true
+    tap = .removed
     for index in queue.indices where !queue[index].isSettled { letGo(index) }
   }
 
@@ -96,7 +116,7 @@ final class BlockTapDecoder: TapDecoder {
     for index in queue.indices where !queue[index].isSettled { letGo(index) }
     round.blocks -= queue.count
     (queue, filling, due) = ([], nil, nil)
-    (delivered, isWet, hasEnded, failure) = (0, false, false, nil)
+    (delivered, isWet, input) = (0, false, .open)
   }
 
   // MARK: Giving
@@ -107,7 +127,7 @@ final class BlockTapDecoder: TapDecoder {
     guard let first = queue.first else {
       due = nil
       isWaiting = !hasEnded && !isRemoved
-      if let failure { throw failure }
+      if case .failed(let error) = input { throw error }
       // A removed tap does not hold up the sound.
       return isRemoved && !hasEnded ? try pass(into: buffer) : 0
     }
@@ -179,8 +199,8 @@ final class BlockTapDecoder: TapDecoder {
         due = now + deadline.limit
       }
       due = due.map { min($0, now + deadline.most) }
-      if isPassingBy, !overrun.isOn {
-        isPassingBy = false
+      if tap == .late, !overrun.isOn {
+        tap = .answering
         due? += deadline.limit
       }
       lastRead = now
@@ -198,7 +218,7 @@ final class BlockTapDecoder: TapDecoder {
       guard queue[index].outcome == .unchanged, overrun.add(queue[index].block.duration) else { continue }
       port.report(overrun)
       // The blocks behind it are due a little earlier, so that the loop has some when it responds again.
-      isPassingBy = true
+      tap = .late
       if let limit = deadline?.limit {
         due? -= limit
         moment? -= limit
@@ -236,7 +256,7 @@ final class BlockTapDecoder: TapDecoder {
     if isRemoved { enqueue() }
     // A changed block fades into the next, also into the first behind a removal.
     if queue.count == 1, queue[0].outcome == .changed { round.isNeeded = true }
-    guard emptyRound != round.number else { return }
+    if case .empty(round.number) = input { return }
     while queue.count < 3, !hasEnded, !isRemoved || queue.last?.outcome == .changed,
       !isFirst || round.hasRoom, readBlock()
     {}
@@ -250,15 +270,15 @@ final class BlockTapDecoder: TapDecoder {
     let length = 2 * block.format.framesPerBlock
     // A smaller room would not hold a frame of every format that may come.
     let room = block.came.view.dropFirst(block.frames).prefix(max(256, length - block.frames))
-    var count = 0
-    do { count = try upstream.read(into: room.buffer) } catch { failure = error }
-    if count == 0 {
-      guard failure != nil || !upstream.isStillWaiting else {
-        emptyRound = round.number
-        return false
-      }
-      hasEnded = true
-      enqueue()
+    let count: Int
+    do {
+      count = try upstream.read(into: room.buffer)
+      input = count > 0 ? .open : upstream.isStillWaiting ? .empty(round: round.number) : .ended
+    } catch {
+      (count, input) = (0, .failed(error))
+    }
+    guard count > 0 else {
+      if hasEnded { enqueue() }
       return false
     }
     if upstream.format == block.format {
