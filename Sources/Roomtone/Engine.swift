@@ -186,20 +186,12 @@ public final class Engine {
     log: @escaping (String) -> Void
   ) -> any Driver {
     let configuration = options.configuration
-    if let settings = configuration.snapcast, !loop.isVirtual {
-      return SnapcastDriver(
-        loop: loop, settings: settings, stateFolder: options.stateFolder, access: options.access, wait: wait,
-        processName: options.processName, service: service, log: log)
-    }
-    if let settings = configuration.hub, !loop.isVirtual {
-      return HubDriver(
-        loop: loop, settings: settings, stateFolder: options.stateFolder, access: options.access, wait: wait,
-        processName: options.processName, service: service, network: { try streams.network() }, log: log)
-    }
-    return HouseDriver(
-      loop: loop, speakers: configuration.speakers, output: configuration.output,
-      stateFolder: options.stateFolder, access: options.access, wait: wait, processName: options.processName,
-      service: service, log: log)
+    let context = DriverContext(
+      loop: loop, stateFolder: options.stateFolder, access: options.access, wait: wait,
+      processName: options.processName, service: service, network: { try streams.network() }, log: log)
+    if let settings = configuration.snapcast, !loop.isVirtual { return SnapcastDriver(context, settings) }
+    if let settings = configuration.hub, !loop.isVirtual { return HubDriver(context, settings) }
+    return HouseDriver(context, speakers: configuration.speakers, output: configuration.output)
   }
 
   private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)

@@ -39,7 +39,7 @@ enum HouseBench {
       SpeakerSpec(name: "\(index)", role: roles[index % 4], volume: 20 + 2 * index, balance: index % 3)
     }
     var sinks: [any FrameCounting] = []
-    let driver = HouseDriver(loop: loop, speakers: speakers, output: .null)
+    let driver = HouseDriver(DriverContext(loop: loop), speakers: speakers, output: .null)
     driver.makeSink = { (_: Int) -> any PCMSink in
       sinks.append(makeSink())
       return sinks[sinks.count - 1]

@@ -22,7 +22,7 @@ final class StationHarness {
     var settings = RecorderSettings()
     settings.folder = folder.path
     recordings = RecordingService(Recorder(loop: loop, settings: settings))
-    house = House(loop: loop, driver: HouseDriver(loop: loop, output: .null))
+    house = House(loop: loop, driver: HouseDriver(DriverContext(loop: loop), output: .null))
   }
 
   /// Runs `body` in an open house whose speakers are all in its session.

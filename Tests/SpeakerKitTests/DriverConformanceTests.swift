@@ -21,12 +21,13 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
       let rig = try SnapcastRig()
       var settings = SnapcastSettings()
       settings.port = rig.controlPort
-      return (SnapcastDriver(loop: loop, settings: settings), rig)
+      return (SnapcastDriver(DriverContext(loop: loop), settings), rig)
     },
     DriverUnderTest(testDescription: "hkwhub, a hub with two speakers", isVirtual: false) { loop, _ in
       let hub = try Hub()
       let network = try NetworkThread()
-      let driver = HubDriver(loop: loop, settings: try HubSettings(url: hub.url), network: { network })
+      let driver = HubDriver(
+        DriverContext(loop: loop, network: { network }), try HubSettings(url: hub.url))
       (driver.pollTime, driver.statusTime) = (.milliseconds(100), .milliseconds(100))
       return (driver, hub)
     },
@@ -36,7 +37,7 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
     _ name: String, isVirtual: Bool, _ output: @escaping @Sendable (TemporaryFolder) -> Output
   ) -> DriverUnderTest {
     DriverUnderTest(testDescription: name, isVirtual: isVirtual) { loop, folder in
-      (HouseDriver(loop: loop, speakers: EditingTests.three, output: output(folder)), nil)
+      (HouseDriver(DriverContext(loop: loop), speakers: EditingTests.three, output: output(folder)), nil)
     }
   }
 }

@@ -24,7 +24,8 @@ final class HouseHarness {
     folder = try TemporaryFolder()
     var log: (String) -> Void = { _ in }
     let driver = HouseDriver(
-      loop: loop, speakers: speakers, output: output ?? .wav(folder: folder.file("out")), log: { log($0) })
+      DriverContext(loop: loop, log: { log($0) }), speakers: speakers,
+      output: output ?? .wav(folder: folder.file("out")))
     house = House(loop: loop, driver: driver)
     log = { [weak self] in self?.logged.append($0) }
   }

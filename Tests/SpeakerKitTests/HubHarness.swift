@@ -23,7 +23,7 @@ final class HubHarness {
     var settings = try HubSettings(url: hub.url)
     settings.tokenFile = tokenFile
     var log: (String) -> Void = { _ in }
-    driver = HubDriver(loop: loop, settings: settings, network: { network }, log: { log($0) })
+    driver = HubDriver(DriverContext(loop: loop, network: { network }, log: { log($0) }), settings)
     (driver.pollTime, driver.statusTime) = (.milliseconds(50), .milliseconds(50))
     driver.retryTime = .milliseconds(100)
     house = House(loop: loop, driver: driver)

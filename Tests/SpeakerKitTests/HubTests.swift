@@ -180,9 +180,7 @@ extension RealTimeTests {
 
     @Test("what plays is asked for each second, only while something plays")
     func status() throws {
-      let network = try NetworkThread()
-      let usual = HubDriver(
-        loop: EventLoop(), settings: try HubSettings(url: "http://127.0.0.1:9"), network: { network })
+      let usual = HubDriver(DriverContext(loop: EventLoop()), try HubSettings(url: "http://127.0.0.1:9"))
       #expect(usual.statusTime == .seconds(1) && usual.pollTime == .seconds(2))
       try HubHarness.run(set: { ($0.pollTime, $0.statusTime) = (.seconds(3600), .milliseconds(200)) }) {
         harness in

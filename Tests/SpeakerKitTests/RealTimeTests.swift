@@ -193,7 +193,7 @@ struct RealTimeTests {
     for name in ["one", "two"] {
       loop.start {
         let driver = HouseDriver(
-          loop: loop, speakers: HouseHarness.pair, output: .wav(folder: folder.file(name)))
+          DriverContext(loop: loop), speakers: HouseHarness.pair, output: .wav(folder: folder.file(name)))
         let house = House(loop: loop, driver: driver)
         do {
           try await house.open()
@@ -219,7 +219,7 @@ struct RealTimeTests {
     weak var gone: House?
     do {
       let loop = EventLoop()
-      let driver = HouseDriver(loop: loop, speakers: nil, output: .wav(folder: folder.file("out")))
+      let driver = HouseDriver(DriverContext(loop: loop), output: .wav(folder: folder.file("out")))
       let house = House(loop: loop, driver: driver)
       gone = house
       var isPlaying = false

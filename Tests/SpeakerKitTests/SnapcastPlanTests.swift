@@ -161,7 +161,7 @@ struct SnapcastPlanTests {
     ])
   func levels(percent: Int, level: Int) throws {
     let json = try #require(JSON(parsing: client("a", percent: percent).utf8))
-    #expect(SnapcastClient(json)?.level == level)
+    #expect(SnapcastClient(json)?.volume == level)
   }
 
   @Test("states of another form are none")
@@ -228,7 +228,7 @@ extension RealTimeTests {
     private func driver(_ loop: EventLoop, port: Int) -> SnapcastDriver {
       var settings = SnapcastSettings()
       settings.port = port
-      let driver = SnapcastDriver(loop: loop, settings: settings)
+      let driver = SnapcastDriver(DriverContext(loop: loop), settings)
       driver.responseTime = .milliseconds(500)
       return driver
     }
@@ -342,7 +342,7 @@ extension RealTimeTests {
       let loop = EventLoop()
       var settings = SnapcastSettings()
       (settings.port, settings.streams) = (server.port, "p-")
-      let driver = SnapcastDriver(loop: loop, settings: settings)
+      let driver = SnapcastDriver(DriverContext(loop: loop), settings)
       let house = House(loop: loop, driver: driver)
       try loop.finish(
         {

@@ -49,7 +49,7 @@ extension RealTimeTests {
       let loop = EventLoop()
       var settings = SnapcastSettings()
       (settings.port, settings.streams) = (server.port, "p-")
-      let driver = SnapcastDriver(loop: loop, settings: settings)
+      let driver = SnapcastDriver(DriverContext(loop: loop), settings)
       let house = House(loop: loop, driver: driver)
       try loop.finish(
         {

@@ -27,9 +27,8 @@ final class SnapcastHarness {
     settings.port = rig.controlPort
     let log = Log()
     self.log = log
-    driver = SnapcastDriver(loop: loop, settings: settings, stateFolder: folder.file("state")) {
-      log.lines.append($0)
-    }
+    driver = SnapcastDriver(
+      DriverContext(loop: loop, stateFolder: folder.file("state"), log: { log.lines.append($0) }), settings)
     house = House(loop: loop, driver: driver)
   }
 
@@ -307,7 +306,8 @@ extension RealTimeTests {
       settings.isManaged = true
       settings.port = try SnapcastRig.freePorts(1)[0]
       let folder = try TemporaryFolder()
-      let driver = SnapcastDriver(loop: loop, settings: settings, stateFolder: folder.file("state"))
+      let driver = SnapcastDriver(
+        DriverContext(loop: loop, stateFolder: folder.file("state")), settings)
       let house = House(loop: loop, driver: driver)
       let rig = try SnapcastRig(clients: [])
       var processes: [pid_t] = []

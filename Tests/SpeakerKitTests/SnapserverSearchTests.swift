@@ -87,7 +87,7 @@ extension RealTimeTests {
       init(port: Int) {
         var settings = SnapcastSettings()
         (settings.streams, settings.isSearched) = ("p-", true)
-        driver = SnapcastDriver(loop: loop, settings: settings)
+        driver = SnapcastDriver(DriverContext(loop: loop), settings)
         house = House(loop: loop, driver: driver)
         let announced = Lock<Int?>(port)
         self.announced = announced

@@ -16,9 +16,9 @@ struct StateTests {
   ) throws {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
     let driver = HouseDriver(
-      loop: loop, speakers: specs, output: output, stateFolder: folder, access: access, wait: wait,
-      processName: "test \u{7}run",
-      log: log)
+      DriverContext(
+        loop: loop, stateFolder: folder, access: access, wait: wait, processName: "test \u{7}run", log: log),
+      speakers: specs, output: output)
     let house = House(loop: loop, driver: driver)
     try loop.finish(
       {
@@ -154,7 +154,8 @@ struct StateTests {
       house.loop.after(.milliseconds(150)) { other.unlock() }
       let second = House(
         loop: house.loop,
-        driver: HouseDriver(loop: house.loop, output: .null, stateFolder: path, wait: .seconds(20)))
+        driver: HouseDriver(
+          DriverContext(loop: house.loop, stateFolder: path, wait: .seconds(20)), output: .null))
       try await second.open()
       #expect(second.isOpen)
       await second.close()
@@ -173,7 +174,8 @@ struct StateTests {
         let second = House(
           loop: house.loop,
           driver: HouseDriver(
-            loop: house.loop, output: .null, stateFolder: folder.file("s"), wait: .seconds(1_000)))
+            DriverContext(loop: house.loop, stateFolder: folder.file("s"), wait: .seconds(1_000)),
+            output: .null))
         house.loop.after(.seconds(5)) { house.loop.start { await second.close() } }
         do { try await second.open() } catch {
           #expect(house.loop.now < Instant.start.advanced(by: .seconds(7)))

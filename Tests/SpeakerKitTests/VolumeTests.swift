@@ -127,7 +127,9 @@ struct VolumeTests {
   @Test("opening publishes the speakers, and that they join")
   func opening() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
-    let house = House(loop: loop, driver: HouseDriver(loop: loop, speakers: HouseHarness.pair, output: .null))
+    let house = House(
+      loop: loop,
+      driver: HouseDriver(DriverContext(loop: loop), speakers: HouseHarness.pair, output: .null))
     var reported: [String] = []
     house.events.on(.device) { event in
       if case .device(let device, let reason) = event { reported.append("\(device.name) \(reason.rawValue)") }
@@ -149,7 +151,8 @@ struct VolumeTests {
   func closedWhileOpening(output: Output) throws {
     let loop = EventLoop()
     let house = House(
-      loop: loop, driver: HouseDriver(loop: loop, speakers: HouseHarness.pair, output: output))
+      loop: loop,
+      driver: HouseDriver(DriverContext(loop: loop), speakers: HouseHarness.pair, output: output))
     var code: String?
     var isDone = false
     loop.start {

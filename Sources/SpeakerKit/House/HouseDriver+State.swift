@@ -68,25 +68,14 @@ extension HouseDriver {
   /// Delay during which changes are gathered before they are written.
   private static let writingDelay = Duration.seconds(1)
 
-  /// Acquires the lock of the state folder, waiting for it for up to `lockWait`.
-  /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when the driver is closed meanwhile,
-  ///   `CancellationError`.
-  func lockState() async throws {
-    guard access != .look else { return }
-    try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
-      [unowned self] in
-      isClosed
-    }
-  }
-
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    if access != .look { state?.announce(output: plan?.text ?? output.text, playing: playing) }
+    context.state?.announce(output: plan?.text ?? output.text, playing: playing)
   }
 
   /// Schedules writing the state after a change.
   func stateChanged() {
-    guard state != nil, access != .look, stateTimer == nil else { return }
+    guard context.state != nil, context.access != .look, stateTimer == nil else { return }
     stateTimer = loop.after(Self.writingDelay) { [weak self] in self?.writeState() }
   }
 
@@ -95,6 +84,6 @@ extension HouseDriver {
     guard let timer = stateTimer else { return }
     timer.cancel()
     stateTimer = nil
-    do { try state?.write(HouseState(present, besides: kept)) } catch { log(error.message) }
+    do { try context.state?.write(HouseState(present, besides: kept)) } catch { context.log(error.message) }
   }
 }

@@ -1,5 +1,5 @@
 public import AudioCore
-public import EventLoop
+internal import EventLoop
 
 /// The driver `house`: speakers inside the process, which sound through WAV files, a sound card or not at
 /// all.
@@ -28,25 +28,15 @@ public final class HouseDriver: RenderingDriver {
   /// Time from opening to the answer of the last speaker.
   private static let discoveryTime = Duration.milliseconds(100)
 
-  let loop: EventLoop
+  let context: DriverContext
+  var loop: EventLoop { context.loop }
   private let specs: [SpeakerSpec]?
   let output: Output
-  let log: (String) -> Void
   /// Creates the sink of a speaker in place of the output, where time is virtual: for measuring. To be set
   /// before `open`.
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
-  /// Folder in which the house is kept between runs; nil for none.
-  let state: StateFolder?
-  /// Requested access to the house in the state folder.
-  let access: HouseAccess
   /// `true` if `close` was called.
   private(set) var isClosed = false
-  /// Timeout of waiting for another process that has the state folder, and the name that this one publishes
-  /// in it.
-  let lockWait: Duration
-  let processName: String
-  /// The name of processes that are not waited for, as they do not end by themselves; nil for none.
-  let service: String?
   /// State that was read on opening.
   var kept = HouseState()
   /// Timer that writes the state after a change.
@@ -76,41 +66,26 @@ public final class HouseDriver: RenderingDriver {
   /// Group rank of the speaker that joined its group last.
   private var lastGroupRank = 0
 
-  /// Creates the driver of an embedded house on `loop`.
+  /// Creates the driver of an embedded house.
   /// - Parameters:
+  ///   - context: the loop, the log, and the folder in which names, groups, levels, roles and balance are kept between
+  ///     runs. The kept state of a speaker has precedence over its configuration.
   ///   - speakers: nil for the demonstration house of six speakers in four rooms.
   ///   - output: the output of the speakers.
-  ///   - stateFolder: folder in which names, groups, levels, roles and balance are kept between runs; one
-  ///     process at a time has it. Nil keeps nothing. The kept state of a speaker has precedence over its
-  ///     configuration.
-  ///   - access: playback and changes, or inspection only.
-  ///   - wait: timeout of opening while another process has the folder.
-  ///   - processName: the name published to other processes while this one has the folder.
-  ///   - log: receives one line for a person to read; called on the loop.
-  public init(
-    loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
-    access: HouseAccess = .drive, wait: Duration = .seconds(30), processName: String = "roomtone",
-    service: String? = nil, log: @escaping (String) -> Void = { _ in }
-  ) {
-    self.loop = loop
+  public init(_ context: DriverContext, speakers: [SpeakerSpec]? = nil, output: Output) {
+    self.context = context
     specs = speakers
     self.output = output
-    state = stateFolder.map(StateFolder.init)
-    self.access = access
-    lockWait = wait
-    self.processName = processName
-    self.service = service
-    self.log = log
   }
 
   /// Discovers the speakers, in their saved state, and opens the output.
   /// - Throws: `speaker.busy` when another process has the state folder for too long; `speaker.lost`.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     isClosed = false
-    try await lockState()
+    if context.access != .look { try await context.lock { [unowned self] in isClosed } }
     let outcome: Result<[DeviceInfo], any Error>
     do { outcome = .success(try await openLocked(reports)) } catch { outcome = .failure(error) }
-    if case .failure = outcome { state?.unlock() }
+    if case .failure = outcome { context.state?.unlock() }
     return try outcome.get()
   }
 
@@ -118,7 +93,7 @@ public final class HouseDriver: RenderingDriver {
     devices = try findSpeakers()
     (unplugged, silenced) = ([], [:])
     plan = try makePlan()
-    kept = state?.read(setsAside: access != .look, log) ?? HouseState()
+    kept = context.state?.read(setsAside: context.access != .look, context.log) ?? HouseState()
     devices = kept.applied(to: devices)
     for index in devices.indices { devices[index].output = outputText(ofSpeaker: index) }
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
@@ -127,7 +102,7 @@ public final class HouseDriver: RenderingDriver {
     removed = []
     overlays = [:]
     speakerLimit = devices.count + RendererFactory.spareSpeakers
-    if access == .drive { try await loop.sleep(for: Self.discoveryTime) }
+    if context.access == .drive { try await loop.sleep(for: Self.discoveryTime) }
     connect(try await makeRenderer())
     self.reports = reports
     announce(playing: [])
@@ -140,10 +115,11 @@ public final class HouseDriver: RenderingDriver {
   }
 
   private func makeRenderer() async throws -> any Renderer {
-    if access != .drive { return ArithmeticRenderer(loop: loop, format: format) }
+    if context.access != .drive { return ArithmeticRenderer(loop: loop, format: format) }
     return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      plan: plan, makeSink: makeSink, log: log, lostAtFirst: { card, loss in self.setCard(card, loss: loss) }
+      plan: plan, makeSink: makeSink, log: context.log,
+      lostAtFirst: { card, loss in self.setCard(card, loss: loss) }
     ).make()
   }
 
@@ -187,7 +163,7 @@ public final class HouseDriver: RenderingDriver {
     writeState()
     await renderer?.close()
     renderer = nil
-    state?.unlock()
+    context.state?.unlock()
   }
 
   /// Changes levels, roles and balance after the reaction time, all in one block.

@@ -17,19 +17,18 @@ extension HubDriver {
     try Task.checkCancellation()
     guard server != nil else { throw House.closedError }
     cueCount += 1
-    sources[cueCount] = source
-    starts[cueCount] = Int((request.start * Double(format.sampleRate)).rounded())
+    sources[cueCount] = (source, start: Int((request.start * Double(format.sampleRate)).rounded()))
     return Cue(id: cueCount, duration: source.frames)
   }
 
   /// Releases a cue.
-  public func discard(_ cue: Cue) { (sources[cue.id], starts[cue.id]) = (nil, nil) }
+  public func discard(_ cue: Cue) { sources[cue.id] = nil }
 
   /// Has the hub play a cue; it is heard when the hub has fetched its beginning.
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
-    for other in sources.keys where other < cue.id { (sources[other], starts[other]) = (nil, nil) }
-    perform(
-      player.start(cue.id, from: starts[cue.id] ?? 0, to: sources[cue.id]?.end, paused: paused, at: loop.now))
+    for other in sources.keys where other < cue.id { sources[other] = nil }
+    let (end, start) = sources[cue.id].map { ($0.source.end, $0.start) } ?? (nil, 0)
+    perform(player.start(cue.id, from: start, to: end, paused: paused, at: loop.now))
   }
   /// Waits until the hub has answered the first request to play a cue.
   /// - Throws: `speaker.unavailable` when it refuses, `speaker.lost` when it is lost; `speaker.closed`,
@@ -54,7 +53,7 @@ extension HubDriver {
   public func stop(_ session: SessionID) {
     perform(player.stop(at: loop.now))
     withdraw()
-    (sources, starts) = ([:], [:])
+    sources = [:]
   }
   /// Returns the number of frames heard, as far as the hub has said.
   public func position(of session: SessionID) -> Int {
@@ -82,12 +81,12 @@ extension HubDriver {
       case .play(let run): play(run)
       case .stop:
         withdraw()
-        guard link?.isOpen == true else {
+        guard isConnected else {
           owesStop = true
           continue
         }
         link?.request("stop_play") { [weak self] result in
-          guard let self, case .failure(let error) = result, link?.isOpen == true else { return }
+          guard let self, case .failure(let error) = result, isConnected else { return }
           reports?.failed(error, device: nil, session: 0)
         }
       case .ended(let run, let ending):
@@ -106,7 +105,7 @@ extension HubDriver {
 
   private func play(_ run: HubPlayer.Run) {
     guard let server, let link else { return }
-    guard let source = sources[run.cue] else {
+    guard let source = sources[run.cue]?.source else {
       return refuse(run, SpeakerError(.lost, "the sound is not open any more"))
     }
     let medium = Media(source, from: run.firstFrame, format: format)
@@ -144,15 +143,17 @@ extension HubDriver {
     withdraw(before: run.number)
     guard player.playing?.number == run.number else { return }
     starting?.call.settle(.success(()))
-    for index in devices.indices where members.contains(devices[index].id) {
-      ownPlaying.insert(devices[index].id)
+    for index in devices.indices where speakers[devices[index].id]?.isMember == true {
+      speakers[devices[index].id]?.playsForHost = true
       setPlaysOthers(false, index)
     }
     followStatus()
   }
 
   /// Ids of the members in the order of the house, as the hub reads them.
-  private var memberList: String { devices.map(\.id).filter(members.contains).joined(separator: ",") }
+  private var memberList: String {
+    devices.map(\.id).filter { speakers[$0]?.isMember == true }.joined(separator: ",")
+  }
 
   /// Ends the delivery of the media of all runs before one; of all by default.
   private func withdraw(before number: Int = .max) {
@@ -187,7 +188,7 @@ extension HubDriver {
   public static func probe(_ settings: HubSettings) throws(SpeakerError) -> Int {
     try MediaServer(address: settings.serve, port: 0).stop()
     let loop = EventLoop(name: "hub")
-    let driver = HubDriver(loop: loop, settings: settings, access: .look, network: { try NetworkThread() })
+    let driver = HubDriver(DriverContext(loop: loop, access: .look), settings)
     driver.responseTime = .seconds(3)
     let reports = NoReports()
     var result: Result<Int, any Error>?

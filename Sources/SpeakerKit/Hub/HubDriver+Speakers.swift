@@ -3,24 +3,31 @@ internal import EventLoop
 internal import JSONText
 
 /// A level as the host wants it: the hub knows a muted speaker as one at level 0.
-struct HubLevel: Equatable {
+struct HubLevel: ServerLevel {
   var volume: Int
   var isMuted: Bool
   /// Level for the hub.
   var sent: Int { isMuted ? 0 : volume }
 }
 
-/// A level that is requested of a speaker.
-struct PendingHubLevel {
-  /// The newest level that was requested.
-  var level: HubLevel
-  /// The level of the request under way; nil before it is sent.
-  var sent: HubLevel?
-  /// `true` if the speaker shows a newer level than that of the request under way.
-  var isAhead = false
-  /// Level that the hub has, while the speaker shows a requested one ahead of the hub's answer; nil while it shows the
-  /// hub's.
-  var confirmed: HubLevel?
+extension HubDriver {
+  /// The record of a speaker.
+  struct Speaker: RemoteSpeaker {
+    var givenName: String?
+    var level = RequestedLevel<HubLevel>()
+    /// `true` if the speaker is in the session of the house.
+    var isMember = false
+    /// `true` if the speaker is in the hub's session, as that was read last or set since; nil before.
+    var isActive: Bool?
+    /// Number of unanswered moves into or out of the hub's session.
+    var moves = 0
+    /// `true` if the speaker plays for this host, or did when the hub was asked last.
+    var playsForHost = false
+    /// `true` if its wrong level was logged.
+    var hasWrongLevel = false
+    /// Number of its unknown role that was logged.
+    var unknownRole: Int?
+  }
 }
 
 /// The speakers of the hub: their levels, their membership, and the differences between two of its answers.
@@ -29,107 +36,59 @@ extension HubDriver {
 
   /// Changes levels on the hub: one request for each speaker, with its newest level.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
-    for (id, change) in changes {
-      guard let device = devices.first(where: { $0.id == id }) else { continue }
-      let isQueued = pendingLevels[id] != nil
-      var level = pendingLevels[id]?.level ?? HubLevel(volume: device.volume, isMuted: device.isMuted)
+    for (device, change) in changes {
+      guard var level = speakers[device]?.level.requested ?? shownLevel(of: device) else { continue }
       switch change {
       case .volume(let volume): level = HubLevel(volume: volume, isMuted: false)
       case .muted(let isMuted): level.isMuted = isMuted
       case .role, .balance: continue  // not among the capabilities
       }
-      pendingLevels[id, default: PendingHubLevel(level: level)].level = level
-      if !isQueued { sendLevel(of: id) }
+      want(level, of: device)
     }
   }
 
-  /// Reports requested levels at once; they hold until the hub has confirmed or refused them.
-  public func settle() {
-    var levels: [(device: String, volume: Int, isMuted: Bool)] = []
-    for index in devices.indices {
-      let id = devices[index].id
-      let shown = HubLevel(volume: devices[index].volume, isMuted: devices[index].isMuted)
-      guard var pending = pendingLevels[id], pending.level != shown else { continue }
-      pending.confirmed = pending.confirmed ?? shown
-      pending.isAhead = pending.sent != nil && pending.sent != pending.level
-      pendingLevels[id] = pending
-      (devices[index].volume, devices[index].isMuted) = (pending.level.volume, pending.level.isMuted)
-      levels.append((id, pending.level.volume, pending.level.isMuted))
-    }
-    if !levels.isEmpty { reports?.levelsChanged(levels) }
-  }
-
-  /// Number of speakers whose level the hub has not confirmed.
-  public var pendingChangeCount: Int { pendingLevels.count }
-
-  /// Waits until the hub has confirmed the requested levels, or is lost.
-  public func awaitChanges() async throws {
-    while !pendingLevels.isEmpty, link?.isOpen == true { try await loop.sleep(for: .milliseconds(5)) }
-    try Task.checkCancellation()
-  }
-
-  func sendLevel(of device: String) {
+  func requestLevel(of device: String) {
     var sent: HubLevel?
     link?.request(
       "set_volume_device",
       { [weak self] in
-        sent = self?.pendingLevels[device]?.level
-        self?.pendingLevels[device]?.sent = sent
-        self?.pendingLevels[device]?.isAhead = false
+        sent = self?.speakers[device]?.level.send()
         return [("DeviceID", device), ("Volume", "\(sent?.sent ?? 0)")]
       }
     ) { [weak self] result in
-      guard let self, let sent, let pending = pendingLevels[device] else { return }
-      switch result {
-      case .success:
-        pendingLevels[device] = pending.level == sent ? nil : PendingHubLevel(level: pending.level)
-        if pending.isAhead {
-          pendingLevels[device]?.confirmed = sent
-        } else if pending.confirmed == nil {
-          setLevel(sent, of: device)
-        } else {
-          showLevel(sent, of: device)
-        }
-        if pendingLevels[device] != nil { sendLevel(of: device) }
-      case .failure(let error):
-        // On a lost hub the level is set when that is back.
-        guard link?.isOpen == true else { return }
-        pendingLevels[device] = nil
-        if let confirmed = pending.confirmed { showLevel(confirmed, of: device) }
-        reports?.failed(error, device: device, session: nil)
-      }
+      self?.answered(result.map { _ in sent ?? HubLevel(volume: 0, isMuted: true) }, device)
     }
   }
 
-  private func setLevel(_ level: HubLevel, of device: String) {
-    guard let index = devices.firstIndex(where: { $0.id == device }) else { return }
-    (devices[index].volume, devices[index].isMuted) = (level.volume, level.isMuted)
-    reports?.levelsChanged([(device, level.volume, level.isMuted)])
+  func shownLevel(of device: String) -> HubLevel? {
+    devices.first { $0.id == device }.map { HubLevel(volume: $0.volume, isMuted: $0.isMuted) }
   }
 
-  /// Reports a level unless the speaker shows it already.
-  private func showLevel(_ level: HubLevel, of device: String) {
-    guard let shown = devices.first(where: { $0.id == device }) else { return }
-    if level != HubLevel(volume: shown.volume, isMuted: shown.isMuted) { setLevel(level, of: device) }
+  func show(_ levels: [(device: String, level: HubLevel)]) {
+    for (device, level) in levels {
+      guard let index = devices.firstIndex(where: { $0.id == device }) else { continue }
+      (devices[index].volume, devices[index].isMuted) = (level.volume, level.isMuted)
+    }
+    reports?.levelsChanged(levels.map { ($0.device, $0.level.volume, $0.level.isMuted) })
   }
 
   // MARK: Membership
 
   /// Puts a speaker into the hub's session, or removes it; heard when the hub has answered.
   public func setSession(_ session: SessionID?, ofDevice device: String) {
-    if session == nil { members.remove(device) } else { members.insert(device) }
+    speakers[device, default: Speaker()].isMember = session != nil
     move(device, isIn: session != nil)
   }
 
   func move(_ device: String, isIn: Bool) {
     guard let link, link.isOpen else { return }
-    pendingMoves[device, default: 0] += 1
+    speakers[device, default: Speaker()].moves += 1
     link.request(isIn ? "add_device_to_session" : "remove_device_from_session", { [("DeviceID", device)] }) {
       [weak self] result in
       guard let self, link.isOpen else { return }
-      pendingMoves[device, default: 1] -= 1
+      speakers[device]?.moves -= 1
       switch result {
-      case .success: actives[device] = isIn
+      case .success: speakers[device]?.isActive = isIn
       case .failure(let error): reports?.failed(error, device: device, session: nil)
       }
     }
@@ -140,11 +99,11 @@ extension HubDriver {
   /// Reports the differences between an answer to `device_list` and what was reported.
   func adopt(_ answer: JSON) {
     guard let reports else { return }
-    guard let speakers = HubSpeaker.list(answer) else {
+    guard let listed = HubSpeaker.list(answer) else {
       return complain("device_list", "the hub lists no speakers: its answer has a form that is not known")
     }
     complaints.remove("device_list")
-    let found = infos(of: speakers)
+    let found = infos(of: listed)
     for index in devices.indices where !found.contains(where: { $0.id == devices[index].id }) {
       setAvailable(false, index)
     }
@@ -156,7 +115,7 @@ extension HubDriver {
       guard let index = devices.firstIndex(where: { $0.id == new.id }) else { continue }
       update(index, new, reports)
     }
-    for speaker in speakers {
+    for speaker in listed {
       follow(speaker, reports)
       followPlaying(speaker, reports)
     }
@@ -165,12 +124,14 @@ extension HubDriver {
   /// Takes what a speaker plays for another controller.
   private func followPlaying(_ speaker: HubSpeaker, _ reports: any DriverReports) {
     guard let index = devices.firstIndex(where: { $0.id == speaker.id }) else { return }
-    if player.playing != nil, members.contains(speaker.id) {
-      ownPlaying.insert(speaker.id)
+    if player.playing != nil, speakers[speaker.id]?.isMember == true {
+      speakers[speaker.id]?.playsForHost = true
       return setPlaysOthers(false, index)
     }
     // The hub may list a speaker as playing for a moment after what this host played there has ended.
-    if ownPlaying.remove(speaker.id) != nil, speaker.isPlaying { return }
+    let playedForHost = speakers[speaker.id]?.playsForHost == true
+    speakers[speaker.id]?.playsForHost = false
+    if playedForHost, speaker.isPlaying { return }
     reports.byController { setPlaysOthers(speaker.isPlaying, index) }
   }
 
@@ -183,7 +144,7 @@ extension HubDriver {
   private func update(_ index: Int, _ new: DeviceInfo, _ reports: any DriverReports) {
     let old = devices[index]
     // A level under way is newer than the answer.
-    let isSet = pendingLevels[new.id] != nil
+    let isSet = speakers[new.id]?.level.requested != nil
     devices[index] = new
     (devices[index].isAvailable, devices[index].playsOthers) = (old.isAvailable, old.playsOthers)
     if isSet { (devices[index].volume, devices[index].isMuted) = (old.volume, old.isMuted) }
@@ -200,40 +161,33 @@ extension HubDriver {
     }
     guard !old.isAvailable else { return }
     setAvailable(true, index)
-    actives[new.id] = nil
-    if members.contains(new.id) { move(new.id, isIn: true) }
-  }
-
-  func setAvailable(_ isAvailable: Bool, _ index: Int) {
-    guard devices[index].isAvailable != isAvailable else { return }
-    devices[index].isAvailable = isAvailable
-    reports?.deviceChanged(.available(isAvailable), of: devices[index].id)
+    speakers[new.id]?.isActive = nil
+    if speakers[new.id]?.isMember == true { move(new.id, isIn: true) }
   }
 
   /// Takes the membership that another controller has changed.
   private func follow(_ speaker: HubSpeaker, _ reports: any DriverReports) {
-    let before = actives[speaker.id]
-    guard pendingMoves[speaker.id, default: 0] == 0 else { return }
-    actives[speaker.id] = speaker.isActive
-    guard let before, before != speaker.isActive, speaker.isActive != members.contains(speaker.id) else {
+    guard let record = speakers[speaker.id], record.moves == 0 else { return }
+    speakers[speaker.id]?.isActive = speaker.isActive
+    guard let before = record.isActive, before != speaker.isActive, speaker.isActive != record.isMember else {
       return
     }
     reports.byController {
       let session = reports.sessionChanged(speaker.isActive ? 0 : nil, ofDevice: speaker.id)
-      if session == nil { members.remove(speaker.id) } else { members.insert(speaker.id) }
+      speakers[speaker.id]?.isMember = session != nil
     }
   }
 
   /// Returns the descriptions of speakers, those known before with the levels that are kept while they are muted.
-  func infos(of speakers: [HubSpeaker]) -> [DeviceInfo] {
+  func infos(of listed: [HubSpeaker]) -> [DeviceInfo] {
     var names: Set<String> = []
     // Known speakers keep their names before others receive one.
-    let ranked = speakers.sorted { place(of: $0) < place(of: $1) }
+    let ranked = listed.sorted { place(of: $0) < place(of: $1) }
     let infos = ranked.map { speaker -> DeviceInfo in
       let old = devices.first { $0.id == speaker.id }
       let group = speaker.groupName.isEmpty ? Group.ungrouped : speaker.groupName
       var info = DeviceInfo(
-        id: speaker.id, name: name(of: speaker, old?.name, besides: &names), groupName: group,
+        id: speaker.id, name: name(of: speaker.id, given: speaker.name, besides: &names), groupName: group,
         model: speaker.model, ipAddress: speaker.address, port: speaker.port,
         macAddress: speaker.macAddress, version: speaker.version, wifiSignal: speaker.wifiSignal,
         volume: speaker.volume, role: role(of: speaker))
@@ -248,7 +202,7 @@ extension HubDriver {
       noteLevel(of: speaker, info.name)
       return info
     }
-    for speaker in speakers { givenNames[speaker.id] = speaker.name }
+    for speaker in listed { speakers[speaker.id, default: Speaker()].givenName = speaker.name }
     return infos
   }
 
@@ -259,29 +213,20 @@ extension HubDriver {
   /// Returns the role of a speaker: stereo for a number that is not documented, which is logged.
   private func role(of speaker: HubSpeaker) -> ChannelRole {
     if let role = speaker.role { return role }
-    if let number = speaker.roleNumber, unknownRoles.updateValue(number, forKey: speaker.id) != number {
-      log(
+    if let number = speaker.roleNumber, speakers[speaker.id]?.unknownRole != number {
+      speakers[speaker.id, default: Speaker()].unknownRole = number
+      context.log(
         "the hub says role \(number) of \(quoted(speaker.name)), which is not documented: shown as stereo")
     }
     return .stereo
   }
 
   private func noteLevel(of speaker: HubSpeaker, _ name: String) {
-    guard speaker.volume != speaker.statedVolume else { return _ = wrongLevels.remove(speaker.id) }
-    guard wrongLevels.insert(speaker.id).inserted else { return }
-    log("the hub says volume \(speaker.statedVolume) of \(quoted(name)), which counts as \(speaker.volume)")
-  }
-
-  /// Returns the name of a speaker: the hub's, with a number where another one has it, which it keeps when that one is
-  /// renamed.
-  private func name(of speaker: HubSpeaker, _ old: String?, besides names: inout Set<String>) -> String {
-    if givenNames[speaker.id] == speaker.name, let old, names.insert(old).inserted { return old }
-    let base = String(speaker.name.prefix(90))
-    var (name, number) = (speaker.name, 1)
-    while !names.insert(name).inserted {
-      number += 1
-      name = "\(base) \(number)"
-    }
-    return name
+    let isWrong = speaker.volume != speaker.statedVolume
+    guard speakers[speaker.id, default: Speaker()].hasWrongLevel != isWrong else { return }
+    speakers[speaker.id, default: Speaker()].hasWrongLevel = isWrong
+    guard isWrong else { return }
+    context.log(
+      "the hub says volume \(speaker.statedVolume) of \(quoted(name)), which counts as \(speaker.volume)")
   }
 }

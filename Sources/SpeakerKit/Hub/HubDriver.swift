@@ -1,6 +1,5 @@
 public import AudioCore
-public import EventLoop
-public import HTTP
+internal import EventLoop
 internal import JSONText
 
 /// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays what the host serves.
@@ -10,7 +9,7 @@ internal import JSONText
 /// time, so there is one session. A level of 0...50 is the hub's own; a speaker is muted by level 0, and the level to
 /// return to is known to this process alone. Positions follow the hub's clock of whole seconds; `pause` stops the medium,
 /// and `resume` plays another one from there.
-public final class HubDriver: Driver {
+public final class HubDriver: RemoteDriver {
   /// Name in the configuration: `"hkwhub"`.
   public let name = "hkwhub"
   /// Names of the driver's capabilities.
@@ -20,16 +19,8 @@ public final class HubDriver: Driver {
   /// Format of the session: 48 kHz, stereo.
   public let format = AudioFormat.session
 
-  let loop: EventLoop
+  let context: DriverContext
   let settings: HubSettings
-  let access: HouseAccess
-  let log: (String) -> Void
-  private let network: () throws -> NetworkThread
-  private let lockWait: Duration
-  private let processName: String
-  private let service: String?
-  /// Folder by which one process at a time drives the hub; nil for none.
-  private let state: StateFolder?
   private var isClosed = false
   weak var reports: (any DriverReports)?
 
@@ -41,39 +32,25 @@ public final class HubDriver: Driver {
 
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
-  /// Names of the hub that the names of speakers were made from, by the speaker's id.
-  var givenNames: [String: String] = [:]
+  /// Records of speakers by their ids.
+  var speakers: [String: Speaker] = [:]
+  /// Calls that wait for the answers to all requests of levels.
+  let answering = PendingCalls<Void>()
   /// Number of changes of groups so far.
   var lastRank = 0
-  /// Members of the session by their ids.
-  var members: Set<String> = []
-  /// `true` for speakers in the hub's session, by their ids, as it was read last or set since.
-  var actives: [String: Bool] = [:]
-  /// Number of unanswered moves into or out of the session, by the speaker's id.
-  var pendingMoves: [String: Int] = [:]
-  /// Requested levels that the hub has not confirmed, by the speaker's id.
-  var pendingLevels: [String: PendingHubLevel] = [:]
   /// Commands whose wrong answers were logged.
   var complaints: Set<String> = []
-  /// Speakers whose wrong level was logged.
-  var wrongLevels: Set<String> = []
-  /// Speakers whose unknown role was logged, by their ids.
-  var unknownRoles: [String: Int] = [:]
 
   /// Priority with which the session plays.
   var priority = 100
   var player: HubPlayer
-  /// Sources by their cues.
-  var sources: [Int: MediaSource] = [:]
+  /// Opened sources by their cues, each with its first frame.
+  var sources: [Int: (source: MediaSource, start: Int)] = [:]
   /// Media by the numbers of their runs, with their paths.
   var media: [Int: (media: Media, path: String)] = [:]
   var cueCount = 0
-  /// Start of each cue in frames.
-  var starts: [Int: Int] = [:]
   /// The cue whose first answer a caller waits for; nil for none.
   var starting: (cue: Int, call: PendingCall<Void>)?
-  /// Speakers that play for this host, or did when the hub was asked last.
-  var ownPlaying: Set<String> = []
   /// `true` if the hub was lost when it was to stop.
   var owesStop = false
   /// The loss of the hub in words; nil while it is connected.
@@ -88,30 +65,13 @@ public final class HubDriver: Driver {
   /// First delay before a lost hub is tried again; doubles up to 30 s.
   package var retryTime = Duration.seconds(1)
 
-  /// Creates the driver of a hub's house on `loop`.
+  /// Creates the driver of a hub's house.
   /// - Parameters:
+  ///   - context: the loop, the folder and the log.
   ///   - settings: the hub, and the address of this machine for it.
-  ///   - stateFolder: folder that one process at a time has; nil for none.
-  ///   - access: playback and changes, or inspection only.
-  ///   - wait: timeout of opening while another process has the folder.
-  ///   - processName: the name published to other processes while this one has the folder.
-  ///   - service: the name of a process that keeps the folder for ever and is not waited for; nil for none.
-  ///   - network: returns the thread that transfers.
-  ///   - log: receives one line for a person to read; called on the loop.
-  public init(
-    loop: EventLoop, settings: HubSettings, stateFolder: String? = nil, access: HouseAccess = .drive,
-    wait: Duration = .seconds(30), processName: String = "roomtone", service: String? = nil,
-    network: @escaping () throws -> NetworkThread, log: @escaping (String) -> Void = { _ in }
-  ) {
-    self.loop = loop
+  public init(_ context: DriverContext, _ settings: HubSettings) {
+    self.context = context
     self.settings = settings
-    self.access = access
-    self.network = network
-    self.log = log
-    lockWait = wait
-    self.processName = processName
-    self.service = service
-    state = stateFolder.map(StateFolder.init)
     player = HubPlayer(rate: format.sampleRate)
   }
 
@@ -122,25 +82,23 @@ public final class HubDriver: Driver {
   ///   process has the state folder for too long.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     isClosed = false
-    if access == .drive {
-      try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
-        [unowned self] in isClosed
-      }
-    }
+    if context.access == .drive { try await context.lock { [unowned self] in isClosed } }
     do {
-      if access == .drive { server = try MediaServer(address: settings.serve, port: settings.servePort) }
+      if context.access == .drive {
+        server = try MediaServer(address: settings.serve, port: settings.servePort)
+      }
       let link = HubLink(
-        loop: loop, network: try network(), url: settings.url, bearer: try settings.token())
+        loop: loop, network: try context.network(), url: settings.url, bearer: try settings.token())
       link.responseTime = responseTime
       link.backoff = Backoff(from: retryTime, upTo: .seconds(30))
       self.link = link
       try await link.open()
-      guard let speakers = HubSpeaker.list(try await link.call("device_list")) else { throw notAList }
+      guard let listed = HubSpeaker.list(try await link.call("device_list")) else { throw notAList }
       guard !isClosed else { throw House.closedError }
-      devices = infos(of: speakers)
-      for speaker in speakers { actives[speaker.id] = speaker.isActive }
+      devices = infos(of: listed)
+      for speaker in listed { speakers[speaker.id]?.isActive = speaker.isActive }
       for index in devices.indices {
-        devices[index].playsOthers = speakers.contains { $0.id == devices[index].id && $0.isPlaying }
+        devices[index].playsOthers = listed.contains { $0.id == devices[index].id && $0.isPlaying }
       }
       link.onOpen = { [weak self] in self?.reconnected() }
       link.onLost = { [weak self] in self?.lost($0) }
@@ -183,17 +141,19 @@ public final class HubDriver: Driver {
     await server?.close(on: loop)
     server = nil
     player = HubPlayer(rate: format.sampleRate)
-    (sources, media, starts, members) = ([:], [:], [:], [])
+    (sources, media, speakers, starting) = ([:], [:], [:], nil)
+    answering.settle(.success(()))
     priority = 100
-    (actives, pendingMoves, pendingLevels, givenNames) = ([:], [:], [:], [:])
-    (ownPlaying, starting) = ([], nil)
-    state?.unlock()
+    context.state?.unlock()
   }
 
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    if access == .drive { state?.announce(output: "hkwhub at \(settings.url)", playing: playing) }
+    context.state?.announce(output: "hkwhub at \(settings.url)", playing: playing)
   }
+
+  /// `true` if the hub answers.
+  var isConnected: Bool { link?.isOpen == true }
 
   // MARK: Polling
 
@@ -230,7 +190,7 @@ public final class HubDriver: Driver {
     let (run, interrupted) = (player.playing, player.interrupted)
     guard run != nil || interrupted != nil else { return }
     link?.request("playback_status") { [weak self] result in
-      guard let self, link?.isOpen == true else { return }
+      guard let self, isConnected else { return }
       defer { followStatus() }
       guard case .success(let answer) = result else { return }
       guard let status = HubStatus(answer) else {
@@ -240,7 +200,9 @@ public final class HubDriver: Driver {
       complaints.remove("playback_status")
       if let run {
         perform(player.observed(status, of: run.number, delivery(of: run), at: loop.now))
-      } else if let interrupted, devices.contains(where: { members.contains($0.id) && $0.isAvailable }) {
+      } else if let interrupted,
+        devices.contains(where: { speakers[$0.id]?.isMember == true && $0.isAvailable })
+      {
         perform(player.found(status, delivery(of: interrupted), at: loop.now))
       }
     }
@@ -248,7 +210,7 @@ public final class HubDriver: Driver {
 
   /// Logs that a command is answered wrongly, once until it is answered well.
   func complain(_ command: String, _ text: String) {
-    if complaints.insert(command).inserted { log(text) }
+    if complaints.insert(command).inserted { context.log(text) }
   }
 
   /// Requests the state of the speakers at once.
@@ -263,10 +225,10 @@ public final class HubDriver: Driver {
     player.lost(at: loop.now)
     // Its caller is told: nothing plays later that has failed.
     starting?.call.settle(.failure(error))
-    pendingMoves = [:]
+    for device in speakers.keys { speakers[device]?.moves = 0 }
     pollTimer?.cancel()
     statusTimer?.cancel()
-    if loss == nil { log(error.message) }
+    if loss == nil { context.log(error.message) }
     loss = error.message
     reports?.failed(error, device: nil, session: nil)
     for index in devices.indices { setAvailable(false, index) }
@@ -276,16 +238,16 @@ public final class HubDriver: Driver {
   private func renewed() {
     // The command that is under way is repeated.
     if player.playing != nil { player.lost(at: loop.now) }
-    for device in members { move(device, isIn: true) }
+    for device in devices where speakers[device.id]?.isMember == true { move(device.id, isIn: true) }
   }
 
   /// Restores the members, the requested levels and what plays on a hub that is back.
   private func reconnected() {
-    if loss != nil { log("the hub is connected again") }
+    if loss != nil { context.log("the hub is connected again") }
     loss = nil
     if owesStop, player.interrupted == nil { link?.request("stop_play") { _ in } }
     owesStop = false
-    for device in pendingLevels.keys.sorted() { sendLevel(of: device) }
+    for device in speakers.keys.sorted() { perform(speakers[device]?.level.back() ?? [], of: device) }
     poll()
     requestStatus()
   }

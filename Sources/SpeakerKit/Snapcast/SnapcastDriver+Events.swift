@@ -7,14 +7,14 @@ extension SnapcastDriver {
   /// Returns the speakers of the first state.
   func adoptFirst() -> [DeviceInfo] {
     guard let server else { return [] }
-    for client in server.clients { givenNames[client.id] = client.givenName }
+    for client in server.clients { speakers[client.id, default: Speaker()].givenName = client.givenName }
     for group in server.groups {
       for client in group.clients {
         let old = kept.speakers[client.id]
         let zone = group.zone ?? old.flatMap { $0.group == Group.ungrouped ? nil : $0.group }
         guard let zone else { continue }
-        zones[client.id] = zone
-        if let old, old.group == zone { zoneRanks[client.id] = old.rank } else { join(client.id) }
+        speakers[client.id]?.zone = zone
+        if let old, old.group == zone { speakers[client.id]?.zoneRank = old.rank } else { join(client.id) }
       }
     }
     return infos(of: server)
@@ -22,13 +22,13 @@ extension SnapcastDriver {
 
   private func join(_ device: String) {
     lastRank += 1
-    zoneRanks[device] = lastRank
+    speakers[device, default: Speaker()].zoneRank = lastRank
   }
 
   /// Sets the zone of a speaker, which another state is to be adopted after.
   func setZone(_ zone: String?, of device: String) {
-    guard zones[device] != zone else { return }
-    zones[device] = zone
+    guard speakers[device]?.zone != zone else { return }
+    speakers[device, default: Speaker()].zone = zone
     join(device)
     stateChanged()
   }
@@ -58,26 +58,24 @@ extension SnapcastDriver {
   // MARK: Adopting
 
   /// Makes a state the current one, and reports what differs.
-  /// - Parameters:
-  ///   - isByController: `true` if another controller has caused it.
-  ///   - answered: the speakers whose levels were requested; they are reported also if their levels are those of before.
-  func adopt(_ new: SnapcastServer, isByController: Bool = false, answers answered: Set<String> = []) {
+  /// - Parameter isByController: `true` if another controller has caused it.
+  func adopt(_ new: SnapcastServer, isByController: Bool = false) {
     guard let reports else { return server = new }
     let old = server
     var new = new
-    if !holds.isEmpty { restore(&new) }
+    restore(&new)
     server = new
     if isByController, let old { followZones(from: old, to: new) }
     // Speakers come and go by themselves, and one that a server forgets in its restart is only away.
     reportNumber(in: new, isByController ? old : nil, to: reports)
     let found = infos(of: new)
     if isByController {
-      reports.byController { report(found, answers: answered, to: reports) }
+      reports.byController { report(found, to: reports) }
       if let old { reports.byController { followSessions(from: old, to: new, reports) } }
     } else {
-      report(found, answers: answered, to: reports)
+      report(found, to: reports)
     }
-    for client in new.clients { givenNames[client.id] = client.givenName }
+    for client in new.clients { speakers[client.id, default: Speaker()].givenName = client.givenName }
     arrange()
   }
 
@@ -90,7 +88,7 @@ extension SnapcastDriver {
         }
         if let zone = group.zone {
           setZone(zone, of: client.id)
-        } else if before.zone != nil, before.zone == zones[client.id] {
+        } else if before.zone != nil, before.zone == speakers[client.id]?.zone {
           setZone(nil, of: client.id)
         }
       }
@@ -106,9 +104,10 @@ extension SnapcastDriver {
       let chosen = pool.session(of: group.stream)
       for client in group.clients {
         guard let before = old.group(of: client.id)?.stream, before != group.stream,
-          chosen != memberships[client.id]
+          chosen != speakers[client.id]?.session
         else { continue }
-        memberships[client.id] = reports.sessionChanged(chosen, ofDevice: client.id)
+        let session = reports.sessionChanged(chosen, ofDevice: client.id)
+        speakers[client.id, default: Speaker()].session = session
       }
     }
   }
@@ -118,7 +117,7 @@ extension SnapcastDriver {
     let found = infos(of: new)
     for client in old?.clients ?? [] where !found.contains(where: { $0.id == client.id }) {
       devices.removeAll { $0.id == client.id }
-      memberships[client.id] = nil
+      speakers[client.id]?.session = nil
       reports.byController { reports.deviceRemoved(client.id) }
     }
     for device in found where !devices.contains(where: { $0.id == device.id }) {
@@ -128,12 +127,10 @@ extension SnapcastDriver {
   }
 
   /// Reports the differences of speakers.
-  private func report(_ found: [DeviceInfo], answers answered: Set<String>, to reports: any DriverReports) {
+  private func report(_ found: [DeviceInfo], to reports: any DriverReports) {
     var levels: [(device: String, volume: Int, isMuted: Bool)] = []
-    for index in devices.indices where devices[index].isAvailable {
-      guard !found.contains(where: { $0.id == devices[index].id }) else { continue }
-      devices[index].isAvailable = false
-      reports.deviceChanged(.available(false), of: devices[index].id)
+    for index in devices.indices where !found.contains(where: { $0.id == devices[index].id }) {
+      setAvailable(false, index)
     }
     for new in found {
       guard let index = devices.firstIndex(where: { $0.id == new.id }) else { continue }
@@ -144,7 +141,7 @@ extension SnapcastDriver {
         reports.deviceChanged(.group(new.groupName, rank: new.groupRank), of: new.id)
       }
       if old.isAvailable != new.isAvailable { reports.deviceChanged(.available(new.isAvailable), of: new.id) }
-      if old.volume != new.volume || old.isMuted != new.isMuted || answered.contains(new.id) {
+      if old.volume != new.volume || old.isMuted != new.isMuted {
         levels.append((new.id, new.volume, new.isMuted))
       }
     }
@@ -167,13 +164,13 @@ extension SnapcastDriver {
     var names: Set<String> = []
     return clients.map { _, client, isMuted in
       var info = DeviceInfo(
-        id: client.id, name: name(of: client, besides: &names),
-        groupName: zones[client.id] ?? Group.ungrouped,
+        id: client.id, name: name(of: client.id, given: client.givenName, besides: &names),
+        groupName: speakers[client.id]?.zone ?? Group.ungrouped,
         model: "Snapclient", ipAddress: client.address.cleaned, port: controlPort,
         macAddress: client.macAddress.cleaned, version: client.version.cleaned, wifiSignal: nil,
-        volume: client.level,
+        volume: client.volume,
         isMuted: isMuted, isAvailable: client.isConnected)
-      info.groupRank = zoneRanks[client.id] ?? 0
+      info.groupRank = speakers[client.id]?.zoneRank ?? 0
       return info
     }
   }
@@ -181,30 +178,12 @@ extension SnapcastDriver {
   /// Returns `true` for an id that can be kept and shown.
   private static func isUsable(_ id: String) -> Bool { NameRule.problem(with: id) == nil && id.cleaned == id }
 
-  /// Returns the name of a client, `SnapcastClient.givenName`, with a number where another client has it, which it keeps
-  /// when that other one is renamed.
-  private func name(of client: SnapcastClient, besides names: inout Set<String>) -> String {
-    let given = client.givenName
-    let base = String(given.prefix(90))
-    if givenNames[client.id] == given, let old = devices.first(where: { $0.id == client.id })?.name,
-      names.insert(old).inserted
-    {
-      return old
-    }
-    var (name, number) = (given, 1)
-    while !names.insert(name).inserted {
-      number += 1
-      name = "\(base) \(number)"
-    }
-    return name
-  }
-
   // MARK: Arranging
 
   /// Schedules the steps that put each speaker into the group of its zone and on the stream of its session: in a turn of
   /// its own, after all moves of this one.
   func arrange() {
-    guard access == .drive, !isArranging, link?.isOpen == true, reports != nil else { return }
+    guard context.access == .drive, !isArranging, isConnected, reports != nil else { return }
     isArranging = true
     let hold = loop.hold("speakers are arranged")
     loop.next { [weak self] in
@@ -215,7 +194,9 @@ extension SnapcastDriver {
 
   private func takeStep() {
     guard isArranging, let server, let pool, let link, link.isOpen else { return isArranging = false }
-    let plan = SnapcastPlan(server, pool, zones: zones, memberships: memberships)
+    let plan = SnapcastPlan(
+      server, pool, zones: speakers.compactMapValues(\.zone),
+      memberships: speakers.compactMapValues(\.session))
     guard let step = plan.next(server) else { return isArranging = false }
     link.request(step.request.method, step.request.parameters) { [weak self] result in
       guard let self, isArranging else { return }
@@ -235,7 +216,7 @@ extension SnapcastDriver {
 
   /// Schedules writing the zones after a change.
   func stateChanged() {
-    guard state != nil, access == .drive, stateTimer == nil else { return }
+    guard context.state != nil, context.access == .drive, stateTimer == nil else { return }
     stateTimer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.writeState() }
   }
 
@@ -244,6 +225,6 @@ extension SnapcastDriver {
     guard let timer = stateTimer else { return }
     timer.cancel()
     stateTimer = nil
-    do { try state?.write(HouseState(devices, besides: kept)) } catch { log(error.message) }
+    do { try context.state?.write(HouseState(devices, besides: kept)) } catch { context.log(error.message) }
   }
 }

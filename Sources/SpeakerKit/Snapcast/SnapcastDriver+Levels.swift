@@ -1,65 +1,99 @@
 internal import EventLoop
 internal import JSONText
 
-/// Levels and names that a speaker shows whatever its server reports, until that has them.
-enum LevelHold {
-  /// The speaker is not back since the server was lost.
-  case due(SnapcastClient)
-  /// The server is asked, and reports its own values until it has answered.
-  case requested(SnapcastClient)
+/// A level as a snapserver keeps it.
+struct SnapcastLevel: ServerLevel {
+  /// Volume; nil for that of the server.
+  var percent: Int?
+  var isMuted: Bool
 
-  var client: SnapcastClient {
-    switch self {
-    case .due(let client), .requested(let client): client
-    }
+  func isMet(by shown: SnapcastLevel) -> Bool {
+    (percent == nil || percent == shown.percent) && isMuted == shown.isMuted
   }
 }
 
-/// A level that is requested of a speaker.
-struct PendingLevel {
-  var percent: Int
-  var isMuted: Bool
-  /// Number of requests without an answer.
-  var count = 0
-  /// `true` if the level was reported ahead of the answers.
-  var isReported = false
+extension SnapcastClient {
+  var level: SnapcastLevel { SnapcastLevel(percent: percent, isMuted: isMuted) }
+
+  /// Sets the level, or the mute alone.
+  mutating func show(_ level: SnapcastLevel) {
+    (percent, isMuted) = (level.percent ?? percent, level.isMuted)
+  }
 }
 
-/// Levels of speakers, a request each.
 extension SnapcastDriver {
-  /// Number of requested levels without an answer.
-  public var pendingChangeCount: Int { pendingLevels.values.reduce(0) { $0 + $1.count } }
+  /// The record of a client.
+  struct Speaker: RemoteSpeaker {
+    /// A name that the client shows whatever its server reports.
+    enum KeptName {
+      /// The client is not back since the server was lost.
+      case due(String)
+      /// The server is asked to set it, and has not answered.
+      case requested(String)
+    }
+
+    var givenName: String?
+    var level = RequestedLevel<SnapcastLevel>()
+    var keptName: KeptName?
+    /// Zone; nil for none.
+    var zone: String?
+    var zoneRank: Int?
+    /// Session; nil for none.
+    var session: SessionID?
+
+    /// Keeps level and name of a client whose server is lost, for its return.
+    mutating func keep(_ client: SnapcastClient) {
+      level.lost(restoring: client.level)
+      if !client.name.isEmpty { keptName = .due(client.name) }
+    }
+
+    /// Has a client show its kept name in a new state of the server.
+    /// - Returns: the name to be requested; nil for none.
+    mutating func restoreName(of client: SnapcastClient, in server: inout SnapcastServer) -> String? {
+      guard let keptName else { return nil }
+      let isNameless = client.name.isEmpty
+      switch keptName {
+      case .requested(let name):
+        if isNameless { server.changeClient(client.id) { $0.name = name } }
+        return nil
+      case .due(let name):
+        if isNameless { server.changeClient(client.id) { $0.name = name } }
+        guard client.isConnected else { return nil }
+        self.keptName = isNameless ? .requested(name) : nil
+        return isNameless ? name : nil
+      }
+    }
+  }
 
   /// Changes levels on the server: one request for each speaker.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
-    var wanted: [(device: String, percent: Int?, isMuted: Bool)] = []
+    var wanted: [(device: String, level: SnapcastLevel)] = []
     for (device, change) in changes {
-      let place = wanted.firstIndex { $0.device == device }
+      let place = wanted.firstIndex { $0.device == device } ?? wanted.count
+      if place == wanted.count { wanted.append((device, requestedLevel(of: device))) }
       switch change {
-      case .volume(let level):
-        if let place {
-          wanted[place] = (device, 2 * level, false)
-        } else {
-          wanted.append((device, 2 * level, false))
-        }
-      case .muted(let isMuted):
-        if let place { wanted[place].isMuted = isMuted } else { wanted.append((device, nil, isMuted)) }
+      case .volume(let level): wanted[place].level = SnapcastLevel(percent: 2 * level, isMuted: false)
+      case .muted(let isMuted): wanted[place].level.isMuted = isMuted
       case .role, .balance: break  // not among the capabilities
       }
     }
-    for (device, percent, isMuted) in wanted { setVolume(of: device, percent, isMuted) }
+    for (device, level) in wanted {
+      if !level.isMuted { unmuteGroup(of: device) }
+      want(level, of: device)
+    }
   }
 
-  private func setVolume(of device: String, _ percent: Int?, _ isMuted: Bool) {
-    if !isMuted { unmuteGroup(of: device) }
-    requestVolume(of: device, percent, isMuted)
+  private func requestedLevel(of device: String) -> SnapcastLevel {
+    speakers[device]?.level.requested ?? SnapcastLevel(percent: nil, isMuted: false)
   }
 
   /// Unmutes a group that another controller has muted; its other members are muted by themselves instead.
   private func unmuteGroup(of device: String) {
     guard let group = server?.group(of: device), group.isMuted else { return }
     for client in group.clients where client.id != device && !client.isMuted {
-      requestVolume(of: client.id, nil, true)
+      var level = requestedLevel(of: client.id)
+      level.isMuted = true
+      want(level, of: client.id)
     }
     link?.request("Group.SetMute", [("id", .string(group.id)), ("mute", false)]) { [weak self] result in
       guard let self, case .success = result, var server else { return }
@@ -68,87 +102,61 @@ extension SnapcastDriver {
     }
   }
 
-  func requestVolume(of device: String, _ percent: Int?, _ isMuted: Bool) {
-    guard let link else { return }
+  func requestLevel(of device: String) {
+    guard let link, let level = speakers[device]?.level.send() else { return }
+    // A percentage out of range is another controller's, and never written back.
+    let percent = level.percent.flatMap { (0...100).contains($0) ? $0 : nil }
     let volume: [(name: String, value: JSON)] =
-      (percent.map { [("percent", .number($0))] } ?? []) + [("muted", .bool(isMuted))]
-    let old = pendingLevels[device]
-    let client = server?.clients.first { $0.id == device }
-    pendingLevels[device] = PendingLevel(
-      percent: percent ?? old?.percent ?? client?.percent ?? 100, isMuted: isMuted,
-      count: (old?.count ?? 0) + 1)
+      (percent.map { [("percent", .number($0))] } ?? []) + [("muted", .bool(level.isMuted))]
     link.request("Client.SetVolume", [("id", .string(device)), ("volume", .object(volume))]) {
-      [weak self] in self?.answered($0, device)
+      [weak self] result in
+      guard let self else { return }
+      var client = server?.clients.first { $0.id == device }
+      answered(
+        result.map { answer in
+          client?.show(level)
+          if let volume = answer["volume"] { client?.read(volume: volume) }
+          return client?.level ?? level
+        }, device)
     }
   }
 
-  private func answered(_ result: Result<JSON, SpeakerError>, _ device: String) {
-    guard var pending = pendingLevels[device] else { return }
-    pending.count -= 1
-    pendingLevels[device] = pending.count > 0 ? pending : nil
-    if pending.count == 0 { release(device) }
-    guard case .success(let result) = result, var server, let volume = result["volume"] else {
-      // The loss of the server is reported for all.
-      if case .failure(let error) = result, link?.isOpen == true {
-        reports?.failed(error, device: device, session: nil)
-      }
-      // The server has another level than the one that was reported.
-      if pending.isReported, link?.isOpen == true { requestState(isByController: false) }
-      return
+  func shownLevel(of device: String) -> SnapcastLevel? { server?.clients.first { $0.id == device }?.level }
+
+  func show(_ levels: [(device: String, level: SnapcastLevel)]) {
+    var reported: [(device: String, volume: Int, isMuted: Bool)] = []
+    for (device, level) in levels {
+      server?.changeClient(device) { $0.show(level) }
+      guard let index = devices.firstIndex(where: { $0.id == device }), let group = server?.group(of: device),
+        let client = group.clients.first(where: { $0.id == device })
+      else { continue }
+      (devices[index].volume, devices[index].isMuted) = (client.volume, client.isMuted || group.isMuted)
+      reported.append((device, devices[index].volume, devices[index].isMuted))
     }
-    server.changeClient(device) { $0.read(volume: volume) }
-    adopt(server, answers: pending.isReported || holds[device] != nil ? [] : [device])
+    if !reported.isEmpty { reports?.levelsChanged(reported) }
   }
 
-  /// Ends the hold of a speaker whose server has answered.
-  func release(_ device: String) {
-    if case .requested = holds[device] { holds[device] = nil }
-  }
-
-  /// Reports requested levels at once; they hold until the server has answered.
-  public func settle() {
-    guard var server else { return }
-    var reported: Set<String> = []
-    for (device, pending) in pendingLevels where !pending.isReported {
-      server.changeClient(device) {
-        ($0.percent, $0.isMuted) = (pending.percent, pending.isMuted)
-        holds[device] = .requested($0)
+  /// Has clients keep what they show ahead of a new state of the server, and restores volumes and names of those that are
+  /// back on a server which has forgotten them.
+  func restore(_ new: inout SnapcastServer) {
+    for client in new.clients {
+      guard var record = speakers[client.id] else { continue }
+      let name = record.restoreName(of: client, in: &new)
+      record.level.observed(client.level)
+      let actions = client.isConnected && isConnected ? record.level.back(with: client.level) : []
+      if record.level.isAhead, let shown = shownLevel(of: client.id) {
+        new.changeClient(client.id) { $0.show(shown) }
       }
-      pendingLevels[device]?.isReported = true
-      reported.insert(device)
+      speakers[client.id] = record
+      // The name is the last request, so that it holds until the level is answered too.
+      perform(actions, of: client.id)
+      if let name { requestName(name, of: client.id) }
     }
-    if !reported.isEmpty { adopt(server, answers: reported) }
   }
 
-  /// Waits until the server has answered the requests so far, which it does in their order.
-  public func awaitChanges() async throws {
-    if !pendingLevels.isEmpty { _ = try? await link?.call("Server.GetRPCVersion") }
-    try Task.checkCancellation()
-  }
-
-  /// Restores volumes and names of clients that are back on a server which has forgotten them. Those that are not back
-  /// have them in `server` alone.
-  func restore(_ server: inout SnapcastServer) {
-    for client in server.clients {
-      guard let hold = holds[client.id] else { continue }
-      let old = hold.client
-      let isNameless = client.name.isEmpty && !old.name.isEmpty
-      server.changeClient(client.id) {
-        ($0.percent, $0.isMuted) = (old.percent, old.isMuted)
-        if isNameless { $0.name = old.name }
-      }
-      guard client.isConnected, case .due = hold else { continue }
-      let hasOtherLevel = client.percent != old.percent || client.isMuted != old.isMuted
-      holds[client.id] = isNameless || hasOtherLevel ? .requested(old) : nil
-      // The last answer releases: the server answers in the order of the requests.
-      if isNameless {
-        link?.request("Client.SetName", [("id", .string(client.id)), ("name", .string(old.name))]) {
-          [weak self] _ in if !hasOtherLevel { self?.release(client.id) }
-        }
-      }
-      if hasOtherLevel {
-        requestVolume(of: client.id, (0...100).contains(old.percent) ? old.percent : nil, old.isMuted)
-      }
+  private func requestName(_ name: String, of device: String) {
+    link?.request("Client.SetName", [("id", .string(device)), ("name", .string(name))]) { [weak self] _ in
+      if case .requested = self?.speakers[device]?.keptName { self?.speakers[device]?.keptName = nil }
     }
   }
 }

@@ -9,7 +9,7 @@ extension SnapcastDriver {
     _ settings: SnapcastSettings
   ) throws(SpeakerError) -> (address: String, clients: Int, connected: Int, sessions: Int) {
     let loop = EventLoop(name: "snapserver")
-    let driver = SnapcastDriver(loop: loop, settings: settings, access: .look)
+    let driver = SnapcastDriver(DriverContext(loop: loop, access: .look), settings)
     let reports = NoReports()
     var result: Result<(address: String, clients: Int, connected: Int, sessions: Int), any Error>?
     loop.start {

@@ -43,7 +43,7 @@ extension SnapcastDriver {
       guard let first = servers.first else { return (fallback, "none is announced on the network, and ") }
       if servers.count > 1 {
         let names = servers.map { "\(quoted($0.name)) at \($0.address)" }.joined(separator: ", ")
-        log(
+        context.log(
           "\(servers.count) snapservers are on the network: \(names); the first is used, unless house { host = … } names one"
         )
       }
@@ -58,17 +58,14 @@ extension SnapcastDriver {
 
   /// Reports the loss of the server: its speakers can't be reached.
   func lost(_ error: SpeakerError) {
-    for client in server?.clients ?? [] { holds[client.id] = .due(holds[client.id]?.client ?? client) }
+    for client in server?.clients ?? [] { speakers[client.id, default: Speaker()].keep(client) }
     isArranging = false
     // A server that accepts and hangs up before it has answered is lost as it was before.
     guard outage == nil else { return }
     outage = Outage(since: loop.now, message: error.message)
-    log(error.message)
+    context.log(error.message)
     reports?.failed(error, device: nil, session: nil)
-    for index in devices.indices where devices[index].isAvailable {
-      devices[index].isAvailable = false
-      reports?.deviceChanged(.available(false), of: devices[index].id)
-    }
+    for index in devices.indices { setAvailable(false, index) }
   }
 
   /// Reads the state of a server that is back, at its old address or another one, and restores zones, streams, volumes
@@ -90,7 +87,7 @@ extension SnapcastDriver {
       link.accept()
       if let outage {
         let seconds = Int(outage.since.duration(to: loop.now).inSeconds.rounded())
-        log("the snapserver at \(link.address.text) is connected again, after \(seconds) s")
+        context.log("the snapserver at \(link.address.text) is connected again, after \(seconds) s")
       }
       outage = nil
       readSources(of: server)
@@ -111,7 +108,7 @@ extension SnapcastDriver {
     link?.refuse(error)
     guard outage?.isRefused != true else { return }
     outage = Outage(since: outage?.since ?? loop.now, message: error.message, isRefused: true)
-    log(error.message)
+    context.log(error.message)
     reports?.failed(error, device: nil, session: nil)
   }
 }

@@ -1,5 +1,5 @@
 public import AudioCore
-public import EventLoop
+internal import EventLoop
 internal import JSONText
 internal import Synchronization
 
@@ -10,7 +10,7 @@ internal import Synchronization
 /// of (10^v − 1)/9: 50 is unity as in the embedded house, and 25 is −12.4 dB where the embedded house has −22.5 dB.
 /// Positions count frames that are heard, a buffer of the server later than they are sent; `pause` and `stop` are heard as
 /// much later.
-public final class SnapcastDriver: RenderingDriver {
+public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Name in the configuration: `"snapcast"`.
   public let name = "snapcast"
   /// Names of the driver's capabilities.
@@ -25,15 +25,8 @@ public final class SnapcastDriver: RenderingDriver {
   /// The command that prints more streams.
   public var moreSessionsHint: String? { SnapcastPool.hint }
 
-  let loop: EventLoop
+  let context: DriverContext
   let settings: SnapcastSettings
-  let access: HouseAccess
-  let log: (String) -> Void
-  private let lockWait: Duration
-  private let processName: String
-  private let service: String?
-  /// Folder in which zones are kept between runs; nil for none.
-  let state: StateFolder?
   var stateTimer: LoopTimer?
   var kept = HouseState()
 
@@ -50,18 +43,11 @@ public final class SnapcastDriver: RenderingDriver {
   private(set) var pool: SnapcastPool?
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
-  /// Names of the clients that the names of speakers were made from, by the speaker's id.
-  var givenNames: [String: String] = [:]
-  /// Zones by the speaker's id.
-  var zones: [String: String] = [:]
-  var zoneRanks: [String: Int] = [:]
+  /// Records of clients by their ids, also of those that are not shown as speakers.
+  var speakers: [String: Speaker] = [:]
+  /// Calls that wait for the answers to all requests of levels.
+  let answering = PendingCalls<Void>()
   var lastRank = 0
-  /// Sessions by the speaker's id.
-  var memberships: [String: SessionID] = [:]
-  /// Speakers whose levels and names hold, whatever the server reports.
-  var holds: [String: LevelHold] = [:]
-  /// Levels that are requested of speakers, by their ids, until the last answer.
-  var pendingLevels: [String: PendingLevel] = [:]
   /// The loss of the server that has not come back; nil while its state is known.
   var outage: Outage?
   /// The loss of the server in words; nil while it is connected.
@@ -88,29 +74,14 @@ public final class SnapcastDriver: RenderingDriver {
   /// Process of the server that the host has started.
   package var serverProcess: Int32? { managed?.processID }
 
-  /// Creates the driver of a snapserver's house on `loop`.
+  /// Creates the driver of a snapserver's house.
   /// - Parameters:
+  ///   - context: the loop, the log, and the folder in which zones are kept between runs, and the state of a server that
+  ///     the host starts.
   ///   - settings: the server.
-  ///   - stateFolder: folder in which zones are kept between runs, and the state of a server that the host starts; one
-  ///     process at a time has it. Nil keeps nothing.
-  ///   - access: playback and changes, or inspection only.
-  ///   - wait: timeout of opening while another process has the folder.
-  ///   - processName: the name published to other processes while this one has the folder.
-  ///   - service: the name of a process that keeps the folder for ever and is not waited for; nil for none.
-  ///   - log: receives one line for a person to read; called on the loop.
-  public init(
-    loop: EventLoop, settings: SnapcastSettings, stateFolder: String? = nil, access: HouseAccess = .drive,
-    wait: Duration = .seconds(30), processName: String = "roomtone", service: String? = nil,
-    log: @escaping (String) -> Void = { _ in }
-  ) {
-    self.loop = loop
+  public init(_ context: DriverContext, _ settings: SnapcastSettings) {
+    self.context = context
     self.settings = settings
-    self.access = access
-    self.log = log
-    lockWait = wait
-    self.processName = processName
-    self.service = service
-    state = stateFolder.map(StateFolder.init)
   }
 
   // MARK: Opening
@@ -120,15 +91,11 @@ public final class SnapcastDriver: RenderingDriver {
   ///   `speaker.busy` when another process has the state folder for too long.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     isClosed = false
-    if access == .drive {
-      try await state?.lock(on: loop, wait: lockWait, as: processName, service: service, log: log) {
-        [unowned self] in isClosed
-      }
-    }
+    if context.access == .drive { try await context.lock { [unowned self] in isClosed } }
     do {
       try await connect()
       try makeRenderer()
-      kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
+      kept = context.state?.read(setsAside: context.access == .drive, context.log) ?? HouseState()
       lastRank = kept.speakers.values.map(\.rank).max() ?? 0
       devices = adoptFirst()
     } catch {
@@ -142,7 +109,7 @@ public final class SnapcastDriver: RenderingDriver {
 
   /// Starts the server where it is the host's own, and reads its state.
   private func connect() async throws {
-    if settings.isManaged, access == .drive { try await startServer() }
+    if settings.isManaged, context.access == .drive { try await startServer() }
     let isSearched = settings.isSearched && managed == nil
     let (found, note) = isSearched ? try await searchFirst() : (fallback, "")
     let link = SnapcastLink(loop: loop, address: found, responseTime: responseTime)
@@ -155,13 +122,14 @@ public final class SnapcastDriver: RenderingDriver {
         break
       } catch let error as SpeakerError where error.kind == .lost {
         if let failure = managed?.failure { throw failure }
-        if settings.isManaged, access == .adjust {
+        if settings.isManaged, context.access == .adjust {
           throw SpeakerError(
             .lost, "the host's own snapserver does not run: it lives as long as a program has the house",
             hint: "start one that stays: roomtone serve")
         }
-        if settings.isManaged, access == .look {
-          return log("the host's own snapserver does not run: its speakers are known while the house is open")
+        if settings.isManaged, context.access == .look {
+          return context.log(
+            "the host's own snapserver does not run: its speakers are known while the house is open")
         }
         guard attempts > 0, managed != nil else {
           throw SpeakerError(
@@ -197,25 +165,25 @@ public final class SnapcastDriver: RenderingDriver {
   }
 
   private func startServer() async throws {
-    let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: state?.path)
+    let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: context.state?.path)
     managed = server
     server.onEnd = { [unowned self] error in
       guard !isClosed, link != nil else { return }
       reports?.failed(error, device: nil, session: nil)
       // Again a moment later: one that can't run would otherwise be started for ever without a pause.
       loop.after(.milliseconds(500), keepsAlive: false) { [weak self] in
-        do throws(SpeakerError) { try self?.managed?.start() } catch { self?.log(error.message) }
+        do throws(SpeakerError) { try self?.managed?.start() } catch { self?.context.log(error.message) }
       }
     }
     try server.start()
-    log(
+    context.log(
       "a snapserver of the host's own runs: snapclient --host 127.0.0.1 --port \(server.ports.clients) joins it"
     )
   }
 
   /// Creates the renderer: a device of it is a stream of the pool.
   private func makeRenderer() throws {
-    guard access == .drive, let pool else {
+    guard context.access == .drive, let pool else {
       return renderer = ArithmeticRenderer(loop: loop, format: format)
     }
     let (waiter, format) = (try Waiter(), format)
@@ -267,10 +235,13 @@ public final class SnapcastDriver: RenderingDriver {
   /// Reports the loss of a stream, unless the server is lost, which is reported for all.
   private func streamLost(_ error: any CodedError, session: SessionID?) {
     loop.after(.milliseconds(300)) { [weak self] in
-      guard let self, link?.isOpen == true else { return }
+      guard let self, isConnected else { return }
       reports?.failed(error, device: nil, session: session)
     }
   }
+
+  /// `true` if the server is connected.
+  var isConnected: Bool { link?.isOpen == true }
 
   /// Attempts to open lost streams at once.
   func retryStreams() { for writer in writers { writer.retry() } }
@@ -292,11 +263,9 @@ public final class SnapcastDriver: RenderingDriver {
     await managed?.stop()
     managed = nil
     (server, pool, isArranging) = (nil, nil, false)
-    (zones, zoneRanks, memberships) = ([:], [:], [:])
-    (holds, pendingLevels) = ([:], [:])
-    givenNames = [:]
-    outage = nil
-    state?.unlock()
+    (speakers, outage) = ([:], nil)
+    answering.settle(.success(()))
+    context.state?.unlock()
   }
 
   // MARK: Commands
@@ -326,15 +295,13 @@ public final class SnapcastDriver: RenderingDriver {
 
   /// Puts a speaker on the stream of a session, or on the idle one.
   public func setSession(_ session: SessionID?, ofDevice device: String) {
-    memberships[device] = session
+    speakers[device, default: Speaker()].session = session
     arrange()
   }
 
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    if access == .drive {
-      state?.announce(output: "snapcast at \(address.host) port \(controlPort)", playing: playing)
-    }
+    context.state?.announce(output: "snapcast at \(address.host) port \(controlPort)", playing: playing)
   }
 }
 

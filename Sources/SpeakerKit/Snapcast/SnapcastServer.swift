@@ -164,7 +164,7 @@ struct SnapcastClient: Equatable {
   }
 
   /// Level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its bound.
-  var level: Int { (min(max(percent, 0), 100) + 1) / 2 }
+  var volume: Int { (min(max(percent, 0), 100) + 1) / 2 }
 }
 
 /// A stream of a snapserver, and the source that it reads.
