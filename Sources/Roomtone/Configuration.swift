@@ -13,16 +13,10 @@ public import StreamKit
 public struct Configuration: Sendable {
   /// The absolute path of the file; nil for the defaults.
   public var path: String?
-  /// The output of the speakers.
-  public var output = Output.alsa(device: "default")
-  /// True if the file names the output.
-  public var namesOutput = false
-  /// The snapserver whose clients are the speakers; nil for the embedded house.
-  public var snapcast: SnapcastSettings?
-  /// The hub whose speakers play; nil for the embedded house.
-  public var hub: HubSettings?
-  /// The speakers of the embedded house; nil for the demonstration house.
-  public var speakers: [SpeakerSpec]?
+  /// The settings of the embedded house, which a simulation has whatever the driver.
+  public var house = HouseSettings()
+  /// The settings of another driver; nil for the embedded house.
+  private var remote: (any DriverKind)?
   /// The limits of scripts.
   public var limits = LuaLimits()
   /// The least level that is shown.
@@ -40,23 +34,18 @@ public struct Configuration: Sendable {
   public init() {}
 
   /// Name of the driver of the house.
-  public var driverName: String { snapcast != nil ? "snapcast" : hub != nil ? "hkwhub" : "house" }
+  public var driverName: String { type(of: driver).name }
 
-  /// The output in one line: that of the embedded house, the snapserver or the hub.
-  public var outputText: String {
-    if let snapcast {
-      return snapcast.isManaged
-        ? "a snapserver of the host's own" : "snapcast at \(snapcast.host) port \(snapcast.port)"
+  /// The settings of the driver of the house.
+  public var driver: any DriverKind {
+    get { remote ?? house }
+    set {
+      if let settings = newValue as? HouseSettings {
+        (house, remote) = (settings, nil)
+      } else {
+        remote = newValue
+      }
     }
-    if let hub { return "hkwhub at \(hub.url)" }
-    return (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text
-  }
-
-  /// Sends the sound of all speakers of the embedded house to `output` in place of the configured outputs. The driver
-  /// stays: another one than the embedded house has no outputs, except in a simulation, which stands for it.
-  public mutating func useOutput(_ output: Output) {
-    self.output = output
-    speakers = speakers?.map(\.onHouseOutput)
   }
 
   /// Reads a file.

@@ -186,12 +186,11 @@ public final class Engine {
     log: @escaping (String) -> Void
   ) -> any Driver {
     let configuration = options.configuration
-    let context = DriverContext(
-      loop: loop, stateFolder: options.stateFolder, access: options.access, wait: wait,
-      processName: options.processName, service: service, network: { try streams.network() }, log: log)
-    if let settings = configuration.snapcast, !loop.isVirtual { return SnapcastDriver(context, settings) }
-    if let settings = configuration.hub, !loop.isVirtual { return HubDriver(context, settings) }
-    return HouseDriver(context, speakers: configuration.speakers, output: configuration.output)
+    let kind = loop.isVirtual ? configuration.house : configuration.driver
+    return kind.makeDriver(
+      DriverContext(
+        loop: loop, stateFolder: options.stateFolder, access: options.access, wait: wait,
+        processName: options.processName, service: service, network: { try streams.network() }, log: log))
   }
 
   private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)

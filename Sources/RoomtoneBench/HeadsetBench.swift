@@ -63,7 +63,7 @@ enum HeadsetBench {
 
   private static func fromLua(_ socket: String) throws -> [Double] {
     var options = EngineOptions()
-    options.configuration.output = .null
+    options.configuration.house.output = .null
     let engine = try Engine(options)
     let script = try engine.makeScript("headset", isFile: false)
     var times: [Double] = []

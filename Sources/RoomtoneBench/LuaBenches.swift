@@ -141,7 +141,7 @@ enum SimulationBench {
       var options = EngineOptions()
       options.clock = .virtual(start: WallTime(seconds: 1_767_571_200))
       options.seed = 1
-      options.configuration.output = .null
+      options.configuration.house.output = .null
       let engine = try Engine(options)
       let week = try engine.load(
         ScriptText(

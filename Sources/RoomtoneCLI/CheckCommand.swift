@@ -106,7 +106,7 @@ enum CheckCommand {
     if configuration.driverName != "house" {
       return HouseNames(stations: Array(configuration.stations.addresses.keys))
     }
-    let speakers = try HouseDriver.savedSpeakers(configuration.speakers, stateFolder: state)
+    let speakers = try HouseDriver.savedSpeakers(configuration.house.speakers, stateFolder: state)
     return HouseNames(
       speakers: speakers.map(\.name),
       groups: Set(speakers.map(\.groupName)).subtracting([Group.ungrouped]).sorted(), ids: speakers.map(\.id),

@@ -77,9 +77,9 @@ enum EngineSetup {
   /// only its driver knows is an invented one under virtual time, which is said.
   static func simulatedHouse(_ configuration: Configuration, output: Output) -> Configuration {
     var simulated = configuration
-    simulated.useOutput(output)
+    simulated.house.use(output)
     guard configuration.driverName != "house" else { return simulated }
-    simulated.speakers = nil
+    simulated.house.speakers = nil
     if configuration.logLevel <= .warn {
       Terminal.log(
         .warn,

@@ -144,7 +144,7 @@ extension LookCommand {
 
     init(_ view: View, configuration: Configuration, file: String?) {
       driver = view.house.driverName
-      output = view.owner?.output ?? configuration.outputText
+      output = view.owner?.output ?? configuration.driver.outputText
       owner = view.owner
       let devices = view.house.devices
       (speakers, available, groups) = (

@@ -30,7 +30,7 @@ struct OwnHouse {
     if let driver { try configuration.useDriver(driver) }
     if let output {
       guard configuration.driverName == "house" else { throw withoutOutput(configuration.driverName) }
-      configuration.useOutput(output)
+      configuration.house.use(output)
     }
     return configuration
   }

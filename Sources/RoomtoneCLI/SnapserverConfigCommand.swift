@@ -19,7 +19,7 @@ enum SnapserverConfigCommand {
       sessions = number
     }
     let configuration = try EngineSetup.configuration(file: arguments.text(.config))
-    let settings = configuration.snapcast ?? SnapcastSettings()
+    let settings = configuration.driver as? SnapcastSettings ?? SnapcastSettings()
     let ports = (0...sessions).map { firstPort + $0 }
     Terminal.print(
       "# Streams of roomtone: one that stays idle, and one for each of \(sessions) sessions at a time.")

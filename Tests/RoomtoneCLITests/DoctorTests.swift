@@ -200,7 +200,7 @@ import Testing
     #expect(FolderChecks.configuration(read("house {")).count == 1, "no Lua")
     let good = read("house { output = 'null', speakers = { { name = 'A' } } }")
     #expect(FolderChecks.configuration(good) == [.ok("configuration", "c.lua: 1 speaker, 0 stations")])
-    #expect(good.configuration.namesOutput && !bad.configuration.namesOutput)
+    #expect(good.configuration.house.namesOutput && !bad.configuration.house.namesOutput)
     #expect(FolderChecks.configuration(DoctorSubject())[0].state == .ok)
   }
 

@@ -37,25 +37,26 @@ struct ConfigurationTests {
       limits { memory = 64, run = "500ms" }
       log { level = "debug" }
       """)
-    #expect(configuration.speakers?.count == 2)
+    #expect(configuration.house.speakers?.count == 2)
     #expect(configuration.limits.memory == 64 << 20 && configuration.limits.run == .milliseconds(500))
     #expect(configuration.logLevel == .debug)
-    #expect(try read("").speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
+    #expect(try read("").house.speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
   }
 
   @Test("a driver selected in its place keeps the settings that the file has for it")
   func selectedDriver() throws {
     var configuration = try read("house { output = 'null', speakers = { { name = 'Kitchen' } } }")
     try configuration.useDriver("snapcast")
-    #expect(configuration.driverName == "snapcast" && configuration.snapcast == .searched)
+    #expect(configuration.driverName == "snapcast" && configuration.driver as? SnapcastSettings == .usual())
     let error = #expect(throws: LuaError.self) { try configuration.useDriver("hkwhub") }
     #expect(try #require(error).description.contains("names no hub"))
     try configuration.useDriver("house")
-    #expect(configuration.driverName == "house" && configuration.speakers?.count == 1)
+    #expect(configuration.driverName == "house" && configuration.house.speakers?.count == 1)
 
     var server = try read("house { driver = 'snapcast', port = 1799 }")
     try server.useDriver("snapcast")
-    #expect(server.snapcast?.port == 1799 && server.snapcast?.isSearched == false)
+    let settings = try #require(server.driver as? SnapcastSettings)
+    #expect(settings.port == 1799 && !settings.isSearched)
     var hub = try read("house { driver = 'hkwhub', url = 'http://192.0.2.7:8080' }")
     try hub.useDriver("hkwhub")
     #expect(hub.driverName == "hkwhub")
@@ -176,12 +177,12 @@ struct ConfigurationTests {
         { name = "Bath", output = "alsa:hw:2,0", channels = { 5 }, delay = 0.02 },
       } }
       """)
-    #expect(configuration.speakers?.map(\.channels) == [[], [3, 4], [5]])
-    #expect(configuration.speakers?.map(\.delay) == [.zero, .milliseconds(12), .milliseconds(20)])
-    #expect(configuration.outputText == "alsa:hw:1 and alsa:hw:2,0")
-    configuration.useOutput(.null)
-    #expect(configuration.outputText == "null")
-    #expect(configuration.speakers == ["Hall", "Kitchen", "Bath"].map { SpeakerSpec(name: $0) })
+    #expect(configuration.house.speakers?.map(\.channels) == [[], [3, 4], [5]])
+    #expect(configuration.house.speakers?.map(\.delay) == [.zero, .milliseconds(12), .milliseconds(20)])
+    #expect(configuration.driver.outputText == "alsa:hw:1 and alsa:hw:2,0")
+    configuration.house.use(.null)
+    #expect(configuration.driver.outputText == "null")
+    #expect(configuration.house.speakers == ["Hall", "Kitchen", "Bath"].map { SpeakerSpec(name: $0) })
   }
 
   @Test(

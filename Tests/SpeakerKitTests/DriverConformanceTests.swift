@@ -72,6 +72,18 @@ extension RealTimeTests {
       }
     }
 
+    @Test("each kind of driver is among those under test, with its name and its capabilities")
+    func kinds() throws {
+      var tested: Set<String> = []
+      for driver in DriverUnderTest.all {
+        let made = try driver.make(EventLoop(), TemporaryFolder()).driver
+        let kind = try #require(DriverKinds.all.first { $0.name == made.name })
+        #expect(kind.capabilities == made.capabilities)
+        tested.insert(made.name)
+      }
+      #expect(tested == Set(DriverKinds.all.map { $0.name }))
+    }
+
     private func run(_ driver: DriverUnderTest, _ body: @escaping (Harness) async throws -> Void) throws {
       let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
       let folder = try TemporaryFolder()

@@ -31,7 +31,7 @@ public enum HouseReport {
     let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
     return [
       ("house", .string(house == nil ? "closed" : "open")), ("driver", .optional(house?.driverName)),
-      ("loss", .optional(house?.loss)), ("output", .string(engine.options.configuration.outputText)),
+      ("loss", .optional(house?.loss)), ("output", .string(engine.options.configuration.driver.outputText)),
       ("configuration", .optional(engine.options.configuration.path)),
       ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),

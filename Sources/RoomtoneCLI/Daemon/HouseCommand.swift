@@ -51,7 +51,7 @@ enum HouseCommand {
       )
     }
     if isChange, configuration.driverName == "house", configuration.logLevel <= .info {
-      let speakers = configuration.speakers == nil ? "the speakers are invented, and " : ""
+      let speakers = configuration.house.speakers == nil ? "the speakers are invented, and " : ""
       Terminal.log(
         .info, "\(speakers)no daemon has the house: the level is kept for what plays next", [])
     }
@@ -59,17 +59,18 @@ enum HouseCommand {
   }
 
   private static func checkThatItLasts(_ verb: String, _ configuration: Configuration) throws {
-    switch configuration.driverName {
-    case "house" where UserFolders.state == nil:
+    let kind = type(of: configuration.driver)
+    switch kind.memory {
+    case .stateFolder where UserFolders.state == nil:
       throw CommandFailure(
         .noDaemon, "no daemon runs, and without a home folder no level is kept",
         hint: "start one: roomtone serve")
-    case "hkwhub" where verb != "volume":
+    case .serverWithoutMute where verb != "volume":
       throw CommandFailure(
         .noDaemon,
-        "no daemon runs, and a hub knows no mute: the level to return to would end with this command",
+        "no daemon runs, and a \(kind.server ?? kind.name) knows no mute: the level to return to would end with this command",
         hint: "start one: roomtone serve; or set a level: roomtone volume ROOM N")
-    default: break
+    case .stateFolder, .server, .serverWithoutMute: break
     }
   }
 }

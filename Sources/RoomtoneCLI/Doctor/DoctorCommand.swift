@@ -11,7 +11,9 @@ enum DoctorCommand {
     let subject = try subject(file: arguments.text(.config))
     let checks =
       SystemChecks.table(subject) + FolderChecks.table(subject)
-      + [house(subject), snapserver(subject), hub(subject)] + CronChecks.table()
+      + [house(subject)]
+      + DriverKinds.all.compactMap { kind in kind.server.map { server($0, of: kind, subject) } }
+      + CronChecks.table()
       + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
     let isJSON = arguments.has(.jsonChecks)
     let width = checks.flatMap(\.names).map(\.onOneLine.columns).max() ?? 0
@@ -72,41 +74,20 @@ enum DoctorCommand {
     }
   }
 
-  private static func snapserver(_ subject: DoctorSubject) -> Check {
-    Check("snapserver", isAskedFor: subject.configuration.snapcast != nil) {
-      guard let settings = subject.configuration.snapcast else {
+  /// Returns the check of the server of a kind of driver.
+  private static func server(_ server: String, of kind: any DriverKind.Type, _ subject: DoctorSubject)
+    -> Check
+  {
+    let settings = subject.configuration.driver
+    let isUsed = type(of: settings) == kind
+    return Check(server, isAskedFor: isUsed) {
+      guard isUsed else {
         let driver = subject.configuration.driverName
-        return .ok("snapserver", "not used: the speakers are those of the driver \(driver)")
+        return .ok(server, "not used: the speakers are those of the driver \(driver)")
       }
-      if settings.isManaged {
-        let isThere = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")
-          .contains { access("\($0)/snapserver", X_OK) == 0 }
-        return isThere
-          ? .ok("snapserver", "started by the host when the house opens")
-          : .fail("snapserver", "there is none to be started", hint: "apt-get install snapserver")
+      do throws(SpeakerError) { return .ok(server, try settings.probe()) } catch {
+        return .fail(server, error.message, hint: error.hint)
       }
-      do throws(SpeakerError) {
-        let found = try SnapcastDriver.probe(settings)
-        return .ok(
-          "snapserver",
-          "answers at \(found.address): \(found.clients) clients, \(found.connected) "
-            + "connected; streams for \(found.sessions) sessions")
-      } catch { return .fail("snapserver", error.message, hint: error.hint) }
-    }
-  }
-
-  private static func hub(_ subject: DoctorSubject) -> Check {
-    Check("hub", isAskedFor: subject.configuration.hub != nil) {
-      guard let settings = subject.configuration.hub else {
-        return .ok(
-          "hub", "not used: the speakers are those of the driver \(subject.configuration.driverName)")
-      }
-      do throws(SpeakerError) {
-        let count = try HubDriver.probe(settings)
-        return .ok(
-          "hub",
-          "answers at \(settings.url.onOneLine): \(count) speakers; it fetches sound from \(settings.serve)")
-      } catch { return .fail("hub", error.message, hint: error.hint) }
     }
   }
 

@@ -5,6 +5,7 @@ internal import Home
 internal import HeadsetKit
 internal import LuaRuntime
 internal import Roomtone
+internal import SpeakerKit
 internal import StreamKit
 
 /// Checks of files and folders: configuration, state, recordings, catalogue.
@@ -56,7 +57,7 @@ enum FolderChecks {
     }
     let configuration = subject.configuration
     let parts = [
-      configuration.speakers.map { counted($0.count, "speaker") },
+      configuration.house.speakers.map { counted($0.count, "speaker") },
       counted(configuration.stations.addresses.count, "station"),
       configuration.headset.address == nil ? nil : "a headset",
     ]

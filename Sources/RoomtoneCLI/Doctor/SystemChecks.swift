@@ -28,8 +28,8 @@ enum SystemChecks {
         }
       },
       Check("open files", openFiles),
-      Check("sound", isAskedFor: configuration.namesOutput) {
-        sound(configuration.output, isAskedFor: configuration.namesOutput)
+      Check("sound", isAskedFor: configuration.house.namesOutput) {
+        sound(configuration.house.output, isAskedFor: configuration.house.namesOutput)
       },
     ] + cards(subject) + [
       Check("time zone", isAskedFor: zone != nil) { timeZone(zone) },
@@ -110,10 +110,9 @@ enum SystemChecks {
 
   /// Returns the checks of cards that speakers name, each of which is opened for a moment.
   static func cards(_ subject: DoctorSubject) -> [Check] {
-    let configuration = subject.configuration
-    guard let speakers = configuration.speakers, configuration.snapcast == nil,
+    guard let house = subject.configuration.driver as? HouseSettings, let speakers = house.speakers,
       speakers.contains(where: { $0.output != nil || !$0.channels.isEmpty }),
-      let plan = try? CardPlan(speakers, output: configuration.output)
+      let plan = try? CardPlan(speakers, output: house.output)
     else { return [] }
     return plan.cards.map { card in
       let names = card.speakers.map { quoted(speakers[$0].name) }.joined(separator: ", ")

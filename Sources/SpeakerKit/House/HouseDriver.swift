@@ -8,13 +8,9 @@ internal import EventLoop
 /// discovered some 100 ms after opening.
 public final class HouseDriver: RenderingDriver {
   /// Name in the configuration: `"house"`.
-  public let name = "house"
+  public let name = HouseSettings.name
   /// Names of the driver's capabilities.
-  public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
-    "rename", "group", "refresh", "wifi", "controls",
-    "gain", "fade", "equalizer", "interrupt", "duck", "snapshot",
-  ]
+  public let capabilities = HouseSettings.capabilities
   /// Format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
 

@@ -1,5 +1,5 @@
 internal import AudioCore
-public import EventLoop
+internal import EventLoop
 internal import HTTP
 
 /// One session, whose sound the hub fetches from the host.
@@ -176,36 +176,6 @@ extension HubDriver {
         .lost, "the hub has not fetched the sound from \(server?.url("/") ?? settings.serve)",
         hint: "`serve` is the address of this machine that the hub can reach; a firewall may be between")
     case .refused(let error): return error
-    }
-  }
-}
-
-extension HubDriver {
-  /// Checks the address of this machine, opens a session on a hub, reads its speakers and closes it; waits for it, on a
-  /// loop of its own. Any thread.
-  /// - Returns: the number of its speakers.
-  /// - Throws: as `open`.
-  public static func probe(_ settings: HubSettings) throws(SpeakerError) -> Int {
-    try MediaServer(address: settings.serve, port: 0).stop()
-    let loop = EventLoop(name: "hub")
-    let driver = HubDriver(DriverContext(loop: loop, access: .look), settings)
-    driver.responseTime = .seconds(3)
-    let reports = NoReports()
-    var result: Result<Int, any Error>?
-    loop.start {
-      do { result = .success(try await driver.open(reports: reports).count) } catch {
-        result = .failure(error)
-      }
-      await driver.close()
-      loop.stop()
-    }
-    _ = loop.run(until: { false })
-    loop.close()
-    switch result {
-    case .success(let count): return count
-    case .failure(let error as SpeakerError): throw error
-    case .failure(let error): throw SpeakerError(.lost, "the hub can't be asked: \(error)")
-    case nil: throw SpeakerError(.lost, "the hub can't be asked")
     }
   }
 }

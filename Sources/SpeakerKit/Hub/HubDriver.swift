@@ -11,11 +11,9 @@ internal import JSONText
 /// and `resume` plays another one from there.
 public final class HubDriver: RemoteDriver {
   /// Name in the configuration: `"hkwhub"`.
-  public let name = "hkwhub"
+  public let name = HubSettings.name
   /// Names of the driver's capabilities.
-  public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "refresh", "wifi", "fade", "snapshot",
-  ]
+  public let capabilities = HubSettings.capabilities
   /// Format of the session: 48 kHz, stereo.
   public let format = AudioFormat.session
 
@@ -149,7 +147,7 @@ public final class HubDriver: RemoteDriver {
 
   /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
-    context.state?.announce(output: "hkwhub at \(settings.url)", playing: playing)
+    context.state?.announce(output: settings.outputText, playing: playing)
   }
 
   /// `true` if the hub answers.

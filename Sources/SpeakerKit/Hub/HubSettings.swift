@@ -3,7 +3,7 @@ internal import Glibc
 internal import HTTP
 
 /// The settings of the driver `hkwhub`.
-public struct HubSettings: Sendable, Equatable {
+public struct HubSettings: DriverKind, Equatable {
   /// The address that the HKWHub app or the hub speaker shows in local-server mode, without a slash at its end.
   public let url: String
   /// The IPv4 address of this machine at which the hub fetches sound.
@@ -98,5 +98,64 @@ public struct HubSettings: Sendable, Equatable {
       throw SpeakerError(.lost, "\(tokenFile.onOneLine) is to hold the token of the hub alone: one word")
     }
     return String(token)
+  }
+}
+
+extension HubSettings {
+  /// Name in the configuration: `"hkwhub"`.
+  public static let name = "hkwhub"
+  /// The address of the hub, the file of its token, and the address of this machine.
+  public static let options = [
+    DriverOption("url", .name), DriverOption("token_file", .path), DriverOption("serve", .name),
+  ]
+  /// Names of the capabilities.
+  public static let capabilities: Set<String> = [
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "refresh", "wifi", "fade", "snapshot",
+  ]
+  /// The server is the hub.
+  public static let server: String? = "hub"
+  /// The hub keeps levels, and knows a muted speaker as one at level 0.
+  public static let memory = LevelMemory.serverWithoutMute
+
+  /// Reads the addresses.
+  /// - Throws: errors of `options`.
+  public init(_ options: DriverOptions) throws {
+    guard let url = try options.text("url") else {
+      throw options.problem(
+        "url", "the address that the hub shows is missing, as in \"http://192.0.2.7:8080\"")
+    }
+    let serve = try options.text("serve")
+    do throws(SpeakerError) { try self.init(url: url, serve: serve) } catch {
+      guard case .string(let option)? = error.facts.first(where: { $0.name == "option" })?.value else {
+        throw error
+      }
+      throw options.problem(option, error.message)
+    }
+    tokenFile = try options.text("token_file")
+  }
+
+  /// Throws: a hub has no usual address.
+  public static func usual() throws(SpeakerError) -> HubSettings {
+    throw SpeakerError(
+      .range, "the configuration names no hub",
+      hint: "write its address there: house { driver = \"hkwhub\", url = \"http://192.0.2.7:8080\" }")
+  }
+
+  /// The driver, and the address of the hub.
+  public var outputText: String { "hkwhub at \(url)" }
+
+  /// Creates the driver of the hub's house.
+  public func makeDriver(_ context: DriverContext) -> any Driver { HubDriver(context, self) }
+
+  /// Checks the address of this machine, opens a session on the hub, reads its speakers and closes it.
+  public func probe() throws(SpeakerError) -> String {
+    try MediaServer(address: serve, port: 0).stop()
+    return try HubDriver.probe("hub") { context in
+      let driver = HubDriver(context, self)
+      driver.responseTime = .seconds(3)
+      return driver
+    } _: { _, devices in
+      "answers at \(url.onOneLine): \(devices.count) speakers; it fetches sound from \(serve)"
+    }
   }
 }

@@ -12,12 +12,9 @@ internal import Synchronization
 /// much later.
 public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Name in the configuration: `"snapcast"`.
-  public let name = "snapcast"
+  public let name = SnapcastSettings.name
   /// Names of the driver's capabilities.
-  public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "sessions", "rename", "group", "refresh",
-    "gain", "fade", "equalizer", "interrupt", "snapshot",
-  ]
+  public let capabilities = SnapcastSettings.capabilities
   /// Format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
   /// Number of streams of the server for sessions.

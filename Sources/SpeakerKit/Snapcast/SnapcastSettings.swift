@@ -1,7 +1,8 @@
-internal import EventLoop
+public import EventLoop
+internal import Glibc
 
 /// The settings of the driver `snapcast`.
-public struct SnapcastSettings: Sendable, Equatable {
+public struct SnapcastSettings: DriverKind, Equatable {
   /// Name or address of the machine of the snapserver.
   public var host = "127.0.0.1"
   /// TCP port of its JSON-RPC control.
@@ -20,18 +21,11 @@ public struct SnapcastSettings: Sendable, Equatable {
   /// Maximum number of sessions at a time.
   public static let mostSessions = 32
   /// Bytes that names of streams consist of.
-  public static let streamBytes = Set(
+  private static let streamBytes = Set(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.".utf8)
 
   /// A snapserver on this machine with its default ports.
   public init() {}
-
-  /// The snapserver that the network is searched for, else one on this machine.
-  public static var searched: SnapcastSettings {
-    var settings = SnapcastSettings()
-    settings.isSearched = true
-    return settings
-  }
 
   /// Returns the lines of `snapserver.conf` that declare the streams of so many sessions, and one that stays idle: the
   /// first one, which new clients are put on.
@@ -41,6 +35,100 @@ public struct SnapcastSettings: Sendable, Equatable {
     ports.enumerated().map { index, port in
       "source = tcp://127.0.0.1:\(port)?name=\(streams)\(index == 0 ? "idle" : "\(index)")"
         + "&mode=server&sampleformat=48000:16:2&codec=flac"
+    }
+  }
+}
+
+extension SnapcastSettings {
+  /// Name in the configuration: `"snapcast"`.
+  public static let name = "snapcast"
+  /// The address of the snapserver, and its streams.
+  public static let options = [
+    DriverOption("host", .name), DriverOption("port", .int(1...65_535)), DriverOption("managed", .bool),
+    DriverOption("streams", .name), DriverOption("buffer", .duration),
+    DriverOption("sessions", .int(1...mostSessions)),
+  ]
+  /// Names of the capabilities.
+  public static let capabilities: Set<String> = [
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "sessions", "rename", "group", "refresh",
+    "gain", "fade", "equalizer", "interrupt", "snapshot",
+  ]
+  /// The server is a snapserver.
+  public static let server: String? = "snapserver"
+  /// The snapserver keeps levels and mutes.
+  public static let memory = LevelMemory.server
+
+  /// Reads the address of the snapserver, and its streams.
+  /// - Throws: errors of `options`.
+  public init(_ options: DriverOptions) throws {
+    isManaged = try options.bool("managed") ?? false
+    let host = try options.text("host")
+    if let host {
+      guard !isManaged else {
+        throw options.problem(
+          "host", "a snapserver of the host's own listens on loopback alone; leave it out")
+      }
+      guard !host.isEmpty, host.utf8.count <= 253, !host.contains(where: \.isWhitespace) else {
+        throw options.problem(
+          "host", "the name or the address of a machine expected, as in \"192.0.2.7\"")
+      }
+      self.host = host
+    }
+    let port = try options.int("port")
+    isSearched = !isManaged && port == nil && host == nil
+    self.port = port ?? self.port
+    if let streams = try options.text("streams") {
+      guard !streams.isEmpty, streams.utf8.allSatisfy({ Self.streamBytes.contains($0) }) else {
+        throw options.problem(
+          "streams", "the beginning of the names of streams expected: letters, digits, '-', '_' and '.'")
+      }
+      self.streams = streams
+    }
+    if let buffer = try options.duration("buffer") {
+      guard (.milliseconds(100) ... .seconds(10)).contains(buffer) else {
+        throw options.problem("buffer", "0.1 s to 10 s expected: that of snapserver.conf, or 1 s")
+      }
+      self.buffer = buffer
+    }
+    if let sessions = try options.int("sessions") {
+      guard isManaged else {
+        throw options.problem(
+          "sessions", "snapserver.conf declares the streams; this is for managed = true",
+          hint: "`roomtone snapserver-config \(sessions)` prints its lines")
+      }
+      self.sessions = sessions
+    }
+  }
+
+  /// Returns the snapserver that the network is searched for, else one on this machine.
+  public static func usual() -> SnapcastSettings {
+    var settings = SnapcastSettings()
+    settings.isSearched = true
+    return settings
+  }
+
+  /// The driver, and the address of the snapserver.
+  public var outputText: String {
+    isManaged ? "a snapserver of the host's own" : "snapcast at \(host) port \(port)"
+  }
+
+  /// Creates the driver of the snapserver's house.
+  public func makeDriver(_ context: DriverContext) -> any Driver { SnapcastDriver(context, self) }
+
+  /// Connects to the snapserver, reads its state and hangs up; for one of the host's own, looks for the program.
+  public func probe() throws(SpeakerError) -> String {
+    guard !isManaged else {
+      let folders = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")
+      guard folders.contains(where: { access("\($0)/snapserver", X_OK) == 0 }) else {
+        throw SpeakerError(.lost, "there is none to be started", hint: "apt-get install snapserver")
+      }
+      return "started by the host when the house opens"
+    }
+    return try SnapcastDriver.probe("snapserver") {
+      SnapcastDriver($0, self)
+    } _: { driver, devices in
+      "answers at \(driver.address.text): \(devices.count) clients, \(devices.count(where: \.isAvailable)) "
+        + "connected; streams for \(driver.sessionLimit) sessions"
     }
   }
 }

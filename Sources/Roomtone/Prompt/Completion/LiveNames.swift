@@ -20,7 +20,7 @@ struct LiveNames: CompletionNames {
 
   /// The speakers of a house that no call has opened yet: those of the configuration.
   private var expected: (speakers: [String], groups: [String]) {
-    HouseSpeakers.names(engine.options.configuration.speakers)
+    HouseSpeakers.names(engine.options.configuration.house.speakers)
   }
 
   var speakers: [String] { engine.house.open?.devices.map(\.name) ?? expected.speakers }

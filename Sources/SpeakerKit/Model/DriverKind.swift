@@ -1,0 +1,140 @@
+public import EventLoop
+
+/// A kind of driver: its name, options and capabilities, how it is made, and how it is checked. Its values are the settings
+/// of one.
+public protocol DriverKind: Sendable {
+  /// Name in the configuration.
+  static var name: String { get }
+  /// Options of `house { … }`, in the order of the help.
+  static var options: [DriverOption] { get }
+  /// Names of the capabilities of its drivers; a missing one raises `speaker.unsupported`.
+  static var capabilities: Set<String> { get }
+  /// The server behind which it finds its speakers, in one word; nil for the speakers of this machine.
+  static var server: String? { get }
+  /// Changes of levels that remain when the process ends.
+  static var memory: LevelMemory { get }
+
+  /// Reads the settings.
+  /// - Throws: errors of `options`, `SpeakerError`.
+  init(_ options: DriverOptions) throws
+  /// Returns the settings for a configuration without any.
+  /// - Throws: the reason why there are none.
+  static func usual() throws(SpeakerError) -> Self
+
+  /// The output of the speakers in one line.
+  var outputText: String { get }
+  /// Creates a driver.
+  func makeDriver(_ context: DriverContext) -> any Driver
+  /// Checks the server without a change; waits for it, on a loop of its own. Any thread.
+  /// - Returns: the state of the server in one line.
+  /// - Throws: the reason why the house could not be opened.
+  func probe() throws(SpeakerError) -> String
+}
+
+extension DriverKind {
+  /// Nil: the speakers are this machine's own.
+  public static var server: String? { nil }
+  /// Returns at once: no server is necessary.
+  public func probe() throws(SpeakerError) -> String { outputText }
+}
+
+/// The kinds of drivers.
+public enum DriverKinds {
+  /// All kinds, the default one first.
+  public static let all: [any DriverKind.Type] = [
+    HouseSettings.self, SnapcastSettings.self, HubSettings.self,
+  ]
+}
+
+/// Changes of levels that remain when no process has the house.
+public enum LevelMemory: Sendable {
+  /// The changes that the state folder keeps.
+  case stateFolder
+  /// All, in the server.
+  case server
+  /// Levels, in a server that knows no mute.
+  case serverWithoutMute
+}
+
+/// An option of `house { … }`.
+public struct DriverOption: Sendable {
+  /// Form of the value.
+  public enum Form: Sendable {
+    case text
+    /// A text of the length of a name.
+    case name
+    /// An absolute path, or one in the home folder.
+    case path
+    case bool
+    case int(ClosedRange<Int>)
+    case duration
+    /// A list of whole numbers, at most so many; `expected` is the error for another value.
+    case ints(limit: Int, expected: String)
+    /// A list of tables, at most so many, each with options; `expected` is the error for another value.
+    case tables(limit: Int, [DriverOption], expected: String)
+  }
+
+  /// Name of the option.
+  public let name: String
+  /// Form of its value.
+  public let form: Form
+
+  /// Creates an option.
+  public init(_ name: String, _ form: Form) { (self.name, self.form) = (name, form) }
+}
+
+/// Values of options by their names, each in the form of its option. Values are checked when they are read.
+public struct DriverOptions {
+  /// Value of an option.
+  public enum Value {
+    /// A text, a name or a path.
+    case text(String)
+    case bool(Bool)
+    case int(Int)
+    case duration(Duration)
+    case ints([Int])
+    case tables([DriverOptions])
+  }
+
+  private let read: (String) throws -> Value?
+  private let refuse: (_ name: String, _ message: String, _ hint: String?) -> any Error
+
+  /// Creates the options of a table.
+  /// - Parameters:
+  ///   - read: returns the value of an option, nil when it is absent; throws for one of another form.
+  ///   - refuse: returns the error for an option that is wrong.
+  public init(
+    read: @escaping (String) throws -> Value?,
+    refuse: @escaping (_ name: String, _ message: String, _ hint: String?) -> any Error
+  ) { (self.read, self.refuse) = (read, refuse) }
+
+  /// Returns the error for an option that is wrong, with the place of its table.
+  func problem(_ name: String, _ message: String, hint: String? = nil) -> any Error {
+    refuse(name, message, hint)
+  }
+
+  /// Returns a text, a name or a path; nil when it is absent.
+  public func text(_ name: String) throws -> String? {
+    if case .text(let text)? = try read(name) { text } else { nil }
+  }
+  /// Returns a Boolean; nil when it is absent.
+  public func bool(_ name: String) throws -> Bool? {
+    if case .bool(let flag)? = try read(name) { flag } else { nil }
+  }
+  /// Returns a whole number; nil when it is absent.
+  public func int(_ name: String) throws -> Int? {
+    if case .int(let number)? = try read(name) { number } else { nil }
+  }
+  /// Returns a duration; nil when it is absent.
+  public func duration(_ name: String) throws -> Duration? {
+    if case .duration(let duration)? = try read(name) { duration } else { nil }
+  }
+  /// Returns a list of numbers; nil when it is absent.
+  public func ints(_ name: String) throws -> [Int]? {
+    if case .ints(let list)? = try read(name) { list } else { nil }
+  }
+  /// Returns a list of tables; nil when it is absent.
+  public func tables(_ name: String) throws -> [DriverOptions]? {
+    if case .tables(let list)? = try read(name) { list } else { nil }
+  }
+}

@@ -1,0 +1,47 @@
+internal import EventLoop
+
+extension RemoteDriver {
+  /// Opens a house for inspection, on a loop of its own, and closes it; waits for it. Any thread.
+  /// - Parameters:
+  ///   - server: the name of the server in errors.
+  ///   - make: creates the driver.
+  ///   - describe: returns what was found in one line, given the speakers.
+  /// - Throws: as `open`.
+  static func probe(
+    _ server: String, _ make: (DriverContext) -> Self,
+    _ describe: @escaping (Self, [DeviceInfo]) -> String
+  ) throws(SpeakerError) -> String {
+    let loop = EventLoop(name: server)
+    let driver = make(DriverContext(loop: loop, access: .look))
+    let reports = NoReports()
+    var result: Result<String, any Error>?
+    loop.start {
+      do {
+        let devices = try await driver.open(reports: reports)
+        result = .success(describe(driver, devices))
+      } catch { result = .failure(error) }
+      await driver.close()
+      loop.stop()
+    }
+    _ = loop.run(until: { false })
+    loop.close()
+    switch result {
+    case .success(let found): return found
+    case .failure(let error as SpeakerError): throw error
+    case .failure(let error): throw SpeakerError(.lost, "the \(server) can't be asked: \(error)")
+    case nil: throw SpeakerError(.lost, "the \(server) can't be asked")
+    }
+  }
+}
+
+/// Ignores reports.
+private final class NoReports: DriverReports {
+  func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {}
+  func deviceAdded(_ info: DeviceInfo) {}
+  func deviceRemoved(_ device: String) {}
+  func byController(_ body: () -> Void) {}
+  func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? { nil }
+  func deviceChanged(_ change: DeviceChange, of device: String) {}
+  func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {}
+  func failed(_ error: any CodedError, device: String?, session: SessionID?) {}
+}
