@@ -120,10 +120,17 @@ struct CronJob {
           + (given.text.hasPrefix("~/") ? given.text : RecordingTemplate.absolute(given.text))
       ]
     case .file, .folder: ["\(given.option.dashed)=\(absolute(given.text))"]
-    case .output where given.text.hasPrefix("wav:"):
-      ["\(given.option.dashed)=wav:\(absolute(String(given.text.dropFirst(4))))"]
+    case .output: ["\(given.option.dashed)=\(output(given.text))"]
     default: ["\(given.option.dashed)=\(given.text)"]
     }
+  }
+
+  /// Returns an output whose folder, if it has one, is absolute.
+  private static func output(_ text: String) -> String {
+    for case (let name, .folder) in Output.forms where text.hasPrefix("\(name):") {
+      return "\(name):\(absolute(String(text.dropFirst(name.count + 1))))"
+    }
+    return text
   }
 
   /// Returns the absolute form of a path; `~/` remains, since its readers expand it.

@@ -86,25 +86,10 @@ enum SystemChecks {
 
   /// Returns the finding for an output, which is opened for a moment.
   static func sound(_ output: Output, isAskedFor: Bool) -> Finding {
-    let device: String
-    switch output {
-    case .null: return .ok("sound", "output null: the speakers are silent")
-    case .wav(let folder): return FolderChecks.folder("sound", folder, least: 100_000_000, isAskedFor: true)
-    case .alsa(let name): device = name
-    }
-    let cards = SoundCards.names
-    let listed = cards.isEmpty ? "no sound card" : "cards: \(cards.joined(separator: ", "))"
-    do throws(AudioError) {
-      try SoundCards.open(device)
-      return .ok("sound", "\"\(device)\" opens; \(listed)")
-    } catch {
-      return .problem(
-        "sound", isAskedFor: isAskedFor, "\(error.message); \(listed)",
-        hint: SoundCards.libraryFailure != nil
-          ? nil
-          : cards.isEmpty
-            ? "without a card, --output null or wav:DIR takes the sound"
-            : "`aplay -L` lists the devices; the user must be in the group audio")
+    switch output.probe() {
+    case .ready(let detail): .ok("sound", detail)
+    case .folder(let path, let least): FolderChecks.folder("sound", path, least: least, isAskedFor: true)
+    case .failed(let detail, let hint): .problem("sound", isAskedFor: isAskedFor, detail, hint: hint)
     }
   }
 

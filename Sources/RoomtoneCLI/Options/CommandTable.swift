@@ -314,7 +314,7 @@ extension OptionSpec {
     "house", .choice(Configuration.driverNames), valueName: "DRIVER",
     "the driver in place of the configured one: \(Configuration.driverNames.joined(separator: ", "))")
   static let output = OptionSpec(
-    "output", .output, "where the speakers sound: alsa, alsa:DEVICE, wav:DIR or null")
+    "output", .output, "where the speakers sound: \(Output.summary)")
   static let config = OptionSpec(
     "config", .file, sources: [.luaFiles], "the configuration (default: $XDG_CONFIG_HOME/roomtone/config.lua)"
   )

@@ -59,7 +59,7 @@ enum OptionKind: Sendable, Equatable {
   case timeZone
   /// A whole number of this range.
   case number(ClosedRange<UInt64>)
-  /// An output of the speakers: `null`, `alsa`, `alsa:DEVICE`, `wav:DIR`.
+  /// An output of the speakers, as `Output.forms` says.
   case output
   /// A word out of a list.
   case choice([String])

@@ -1,3 +1,5 @@
+internal import SpeakerKit
+
 /// The values that a shell proposes for an option or an operand.
 enum ValueSource: Sendable, Equatable {
   /// Words out of a list.
@@ -42,9 +44,23 @@ extension OptionKind {
     case .file: [.files()]
     case .folder: [.folders()]
     case .timeZone: [.names(.zones)]
-    case .output: [.words(["alsa", "null"]), .beginnings(["alsa:"]), .folders(behind: "wav:")]
+    case .output: Self.outputs
     case .choice(let words): [.words(words)]
     case .flag, .text, .code, .duration, .dateTime, .moment, .number: []
     }
+  }
+
+  private static var outputs: [ValueSource] {
+    var (words, devices, folders): ([String], [String], [ValueSource]) = ([], [], [])
+    for (name, form) in Output.forms {
+      switch form {
+      case .bare: words.append(name)
+      case .device:
+        words.append(name)
+        devices.append("\(name):")
+      case .folder: folders.append(.folders(behind: "\(name):"))
+      }
+    }
+    return [.words(words), .beginnings(devices)] + folders
   }
 }

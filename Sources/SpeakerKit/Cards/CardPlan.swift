@@ -55,7 +55,7 @@ public struct CardPlan: Sendable, Equatable {
       if card == cards.count { cards.append(Card(device: device)) }
       try add(spec, index, to: card, specs)
     }
-    if case .alsa(let device) = output, let card = cards.firstIndex(where: { $0.device == device }),
+    if let device = output.kind.card, let card = cards.firstIndex(where: { $0.device == device }),
       cards[card].channels >= 2
     {
       fallback = CardRoute(card: card, left: 0, right: 1)
@@ -93,8 +93,8 @@ public struct CardPlan: Sendable, Equatable {
   private static func device(
     of spec: SpeakerSpec, _ index: Int, _ output: Output
   ) throws(Problem) -> String? {
-    if case .alsa(let device)? = spec.output {
-      if case .wav = output {
+    if let device = spec.output?.kind.card {
+      if output.kind.hasFiles {
         throw Problem(
           speaker: index, option: "output",
           message: "the house's output is a folder of WAV files, with one for each speaker; leave either out")
@@ -106,7 +106,7 @@ public struct CardPlan: Sendable, Equatable {
         speaker: index, option: "output",
         message: "\(quoted(own.text)) is for the whole house; a speaker's own is a card, as in \"alsa:hw:1\"")
     }
-    if case .alsa(let device) = output { return device }
+    if let device = output.kind.card { return device }
     guard let option = spec.channels.isEmpty ? (spec.delay > .zero ? "delay" : nil) : "channels" else {
       return nil
     }

@@ -122,8 +122,7 @@ public final class HouseDriver: RenderingDriver {
   /// Returns the cards of the configured speakers; nil for an output in files.
   private func makePlan() throws(SpeakerError) -> CardPlan? {
     // Under virtual time no hardware is used.
-    guard let specs, !loop.isVirtual else { return nil }
-    if case .wav = output { return nil }
+    guard let specs, !loop.isVirtual, !output.kind.hasFiles else { return nil }
     do throws(CardPlan.Problem) { return try CardPlan(specs, output: output) } catch {
       throw SpeakerError(
         .unsupported, "\"\(specs[error.speaker].name)\": \(error.option): \(error.message)",

@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Chooses the renderer of an embedded house, by its output and by whether time is virtual.
+/// Creates the renderer of an embedded house, by its output and by whether time is virtual.
 struct RendererFactory {
   let loop: EventLoop
   let format: AudioFormat
@@ -30,26 +30,22 @@ struct RendererFactory {
   func make() async throws -> any Renderer {
     if let makeSink, loop.isVirtual { return inline { device, _ in try makeSink(device) } }
     if let plan, !plan.cards.isEmpty, !plan.isPlain, !loop.isVirtual { return try await cards(plan) }
-    switch output {
-    case .wav(let folder):
-      let (folder, format) = (try WAVFolder(path: folder), format)
-      guard loop.isVirtual else { return try threaded(folder) }
-      return inline { try folder.makeSink($0, of: $1, format: format) }
-    case .null:
-      return loop.isVirtual ? arithmetic : try threaded(Outputs(.none, Waiter()))
-    case .alsa(let device):
-      // Under virtual time no hardware is used.
-      return loop.isVirtual ? arithmetic : try await card(device)
-    }
+    let kind = output.kind
+    return loop.isVirtual ? try kind.makeVirtualRenderer(self) : try await kind.makeRenderer(self)
   }
 
-  private var arithmetic: any Renderer { ArithmeticRenderer(loop: loop, format: format) }
+  /// Returns a renderer that counts frames.
+  var arithmetic: any Renderer { ArithmeticRenderer(loop: loop, format: format) }
+
+  /// Creates a renderer without an output, in real time.
+  func silent() throws -> any Renderer { try threaded(Outputs(.none, Waiter())) }
 
   private func makeMemory() -> RenderMemory {
     RenderMemory(devices: speakers.count + Self.spareSpeakers, sessions: sessions, format: format)
   }
 
-  private func inline(
+  /// Creates a renderer that writes to a sink for each speaker, in virtual time.
+  func inline(
     _ makeSink: @escaping (_ device: Int, _ speakers: [String]) throws -> any PCMSink
   ) -> any Renderer {
     let memory = makeMemory()
@@ -58,11 +54,14 @@ struct RendererFactory {
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
-  private func threaded(_ folder: WAVFolder) throws -> any Renderer {
+  /// Creates a renderer that writes to a file for each speaker, in real time.
+  func files(
+    _ makeSink: @escaping @Sendable (_ device: Int, _ speakers: [String]) throws -> any PCMSink
+  ) throws -> any Renderer {
     let (waiter, format, fileRing) = (try Waiter(), format, fileRing)
     func makeWriter(_ device: Int, of speakers: [String]) throws -> SinkWriter {
       try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
-        .file(try folder.makeSink(device, of: speakers, format: format))
+        .file(try makeSink(device, speakers))
       }
     }
     var speakers = speakers
@@ -74,17 +73,16 @@ struct RendererFactory {
     }
   }
 
-  /// Opens the card; without one the house is silent, and logs that.
-  private func card(_ device: String) async throws -> any Renderer {
-    let (waiter, format) = (try Waiter(), format)
-    let writer = try SinkWriter(format: format, frames: cardRing, policy: .openAgain, renderer: waiter) {
-      .card(try ALSASink(device: device, format: format))
-    }
+  /// Creates a renderer of one sink for all speakers, in real time; without it the house is silent, and logs that.
+  func mixed(_ makeSink: @escaping @Sendable () throws -> WriterSink) async throws -> any Renderer {
+    let waiter = try Waiter()
+    let writer = try SinkWriter(
+      format: format, frames: cardRing, policy: .openAgain, renderer: waiter, makeSink: makeSink)
     let (memory, stage) = try makeStage(Outputs(.mixed(writer), waiter))
     do { try await stage.openCard() } catch {
       let cause = (error as? any CodedError)?.message ?? "\(error)"
       log("no sound: \(cause); the speakers play silently")
-      return try threaded(Outputs(.none, Waiter()))
+      return try silent()
     }
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
