@@ -2,14 +2,21 @@ import Testing
 
 @testable import SpeakerKit
 
-extension Int: ServerLevel {}
+/// A level that is never muted.
+private struct Level: ServerLevel, ExpressibleByIntegerLiteral {
+  var volume: Int
+  var isMuted = false
+
+  init(volume: Int) { self.volume = volume }
+  init(integerLiteral volume: Int) { self.volume = volume }
+}
 
 @Suite("A level that is requested of a speaker behind a server")
 struct RequestedLevelTests {
-  private typealias Machine = RequestedLevel<Int>
+  private typealias Machine = RequestedLevel<Level>
 
   /// Returns a machine whose request of a level is under way.
-  private func sent(_ level: Int) -> Machine {
+  private func sent(_ level: Level) -> Machine {
     var machine = Machine()
     _ = machine.want(level)
     _ = machine.send()

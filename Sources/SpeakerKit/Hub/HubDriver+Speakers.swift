@@ -10,6 +10,10 @@ struct HubLevel: ServerLevel {
   var sent: Int { isMuted ? 0 : volume }
 }
 
+extension HubLevel {
+  init(volume: Int) { self.init(volume: volume, isMuted: false) }
+}
+
 extension HubDriver {
   /// The record of a speaker.
   struct Speaker: RemoteSpeaker {
@@ -35,17 +39,7 @@ extension HubDriver {
   // MARK: Levels
 
   /// Changes levels on the hub: one request for each speaker, with its newest level.
-  public func change(_ changes: [(device: String, change: LevelChange)]) {
-    for (device, change) in changes {
-      guard var level = speakers[device]?.level.requested ?? shownLevel(of: device) else { continue }
-      switch change {
-      case .volume(let volume): level = HubLevel(volume: volume, isMuted: false)
-      case .muted(let isMuted): level.isMuted = isMuted
-      case .role, .balance: continue  // not among the capabilities
-      }
-      want(level, of: device)
-    }
-  }
+  public func change(_ changes: [(device: String, change: LevelChange)]) { request(changes) }
 
   func requestLevel(of device: String) {
     var sent: HubLevel?

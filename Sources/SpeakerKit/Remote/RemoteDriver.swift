@@ -42,9 +42,29 @@ extension RemoteDriver {
 
   // MARK: Levels
 
-  /// Requests a level of a speaker.
-  func want(_ level: Speaker.Level, of device: String) {
-    perform(speakers[device, default: Speaker()].level.want(level), of: device)
+  /// Requests changed levels: one request for each speaker, with its newest level.
+  /// - Parameter prepare: called for each level before its request.
+  func request(
+    _ changes: [(device: String, change: LevelChange)],
+    prepare: (Speaker.Level, _ device: String) -> Void = { _, _ in }
+  ) {
+    var wanted: [(device: String, level: Speaker.Level)] = []
+    for (device, change) in changes {
+      let place = wanted.firstIndex { $0.device == device } ?? wanted.count
+      if place == wanted.count {
+        guard let shown = shownLevel(of: device) else { continue }
+        wanted.append((device, speakers[device]?.level.requested ?? shown.unchanged))
+      }
+      switch change {
+      case .volume(let volume): wanted[place].level = Speaker.Level(volume: volume)
+      case .muted(let isMuted): wanted[place].level.isMuted = isMuted
+      case .role, .balance: break  // not among the capabilities
+      }
+    }
+    for (device, level) in wanted {
+      prepare(level, device)
+      perform(speakers[device, default: Speaker()].level.want(level), of: device)
+    }
   }
 
   func perform(_ actions: [RequestedLevel<Speaker.Level>.Action], of device: String) {

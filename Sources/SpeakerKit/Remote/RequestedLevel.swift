@@ -1,10 +1,16 @@
 /// A level as a server keeps it.
 protocol ServerLevel: Equatable {
+  /// Creates the level of an unmuted speaker at a volume of the house.
+  init(volume: Int)
+  var isMuted: Bool { get set }
+  /// The level for a request that changes the mute alone.
+  var unchanged: Self { get }
   /// Returns `true` if a speaker that has another level shows this one.
   func isMet(by shown: Self) -> Bool
 }
 
 extension ServerLevel {
+  var unchanged: Self { self }
   func isMet(by shown: Self) -> Bool { self == shown }
 }
 

@@ -7,9 +7,15 @@ struct SnapcastLevel: ServerLevel {
   var percent: Int?
   var isMuted: Bool
 
+  var unchanged: SnapcastLevel { SnapcastLevel(percent: nil, isMuted: isMuted) }
+
   func isMet(by shown: SnapcastLevel) -> Bool {
     (percent == nil || percent == shown.percent) && isMuted == shown.isMuted
   }
+}
+
+extension SnapcastLevel {
+  init(volume: Int) { self.init(percent: 2 * volume, isMuted: false) }
 }
 
 extension SnapcastClient {
@@ -67,34 +73,14 @@ extension SnapcastDriver {
 
   /// Changes levels on the server: one request for each speaker.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
-    var wanted: [(device: String, level: SnapcastLevel)] = []
-    for (device, change) in changes {
-      let place = wanted.firstIndex { $0.device == device } ?? wanted.count
-      if place == wanted.count { wanted.append((device, requestedLevel(of: device))) }
-      switch change {
-      case .volume(let level): wanted[place].level = SnapcastLevel(percent: 2 * level, isMuted: false)
-      case .muted(let isMuted): wanted[place].level.isMuted = isMuted
-      case .role, .balance: break  // not among the capabilities
-      }
-    }
-    for (device, level) in wanted {
-      if !level.isMuted { unmuteGroup(of: device) }
-      want(level, of: device)
-    }
-  }
-
-  private func requestedLevel(of device: String) -> SnapcastLevel {
-    speakers[device]?.level.requested ?? SnapcastLevel(percent: nil, isMuted: false)
+    request(changes) { if !$0.isMuted { unmuteGroup(of: $1) } }
   }
 
   /// Unmutes a group that another controller has muted; its other members are muted by themselves instead.
   private func unmuteGroup(of device: String) {
     guard let group = server?.group(of: device), group.isMuted else { return }
-    for client in group.clients where client.id != device && !client.isMuted {
-      var level = requestedLevel(of: client.id)
-      level.isMuted = true
-      want(level, of: client.id)
-    }
+    let others = group.clients.filter { $0.id != device && !$0.isMuted }
+    request(others.map { ($0.id, .muted(true)) })
     link?.request("Group.SetMute", [("id", .string(group.id)), ("mute", false)]) { [weak self] result in
       guard let self, case .success = result, var server else { return }
       server.changeGroup(group.id) { $0.isMuted = false }
