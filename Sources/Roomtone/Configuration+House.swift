@@ -48,30 +48,30 @@ extension LuaOptions {
       refuse: { problem($0, $1, hint: $2) })
   }
 
-  private func value(of option: DriverOption) throws -> DriverOptions.Value? {
+  private func value(of option: DriverOption) throws -> Any? {
     let name = option.name
     switch option.form {
-    case .text: return try string(name).map { .text($0) }
-    case .name: return try string(name, .name).map { .text($0) }
-    case .path: return try path(name).map { .text($0) }
-    case .bool: return try bool(name).map { .bool($0) }
-    case .int(let range): return try int(name, in: range).map { .int($0) }
-    case .duration: return try duration(name).map { .duration($0) }
+    case .text: return try string(name)
+    case .name: return try string(name, .name)
+    case .path: return try path(name)
+    case .bool: return try bool(name)
+    case .int(let range): return try int(name, in: range)
+    case .duration: return try duration(name)
     case .ints(let limit, let expected):
-      guard let value = self[name] else { return nil }
-      guard let list = state.list(value, limit: limit) else { throw problem(name, expected) }
-      return .ints(
-        try list.map { element in
-          guard case .int(let number) = element else { throw problem(name, expected) }
-          return number
-        })
+      return try list(name, limit: limit, expected: expected)?.map { element in
+        guard case .int(let number) = element else { throw problem(name, expected) }
+        return number
+      }
     case .tables(let limit, let inner, let expected):
-      guard let value = self[name] else { return nil }
-      guard let entries = state.list(value, limit: limit) else { throw problem(name, expected) }
-      return .tables(
-        try entries.enumerated().map { index, entry in
-          try nested("\(name)[\(index + 1)]", entry, inner.map(\.name)).declared(inner)
-        })
+      return try list(name, limit: limit, expected: expected)?.enumerated().map { index, entry in
+        try nested("\(name)[\(index + 1)]", entry, inner.map(\.name)).declared(inner)
+      }
     }
+  }
+
+  private func list(_ name: String, limit: Int, expected: String) throws -> [LuaValue]? {
+    guard let value = self[name] else { return nil }
+    guard let list = state.list(value, limit: limit) else { throw problem(name, expected) }
+    return list
   }
 }

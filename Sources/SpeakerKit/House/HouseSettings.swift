@@ -20,11 +20,11 @@ public struct HouseSettings: DriverKind, Equatable {
   /// Reads options in place of those of an earlier section; an output remains when the speakers are wrong.
   /// - Throws: as `init`.
   public mutating func read(_ options: DriverOptions) throws {
-    if let text = try options.text("output") {
+    if let text: String = try options.value("output") {
       output = try Output(parsing: text)
       namesOutput = true
     }
-    guard let tables = try options.tables("speakers") else { return }
+    guard let tables: [DriverOptions] = try options.value("speakers") else { return }
     let speakers = try tables.map { try SpeakerSpec($0) }
     do throws(CardPlan.Problem) { _ = try CardPlan(speakers, output: output) } catch {
       throw tables[error.speaker].problem(
@@ -82,36 +82,36 @@ extension SpeakerSpec {
   private static let expectedChannels = "one or two channels expected, counted from 1, as in { 3, 4 }"
 
   fileprivate init(_ options: DriverOptions) throws {
-    guard let name = try options.text("name"), !name.isEmpty else {
+    guard let name: String = try options.value("name"), !name.isEmpty else {
       throw options.problem("name", "a name is missing")
     }
-    let group = try options.text("group")
+    let group: String? = try options.value("group")
     for (option, given) in [("name", name), ("group", group ?? name)] {
       if let problem = NameRule.problem(with: given) {
         throw options.problem(option, "it \(problem)")
       }
     }
     var role = ChannelRole.stereo
-    if let given = try options.text("role") {
+    if let given: String = try options.value("role") {
       guard let known = ChannelRole(rawValue: given) else {
         throw options.problem(
           "role", unknown("role", given, among: ChannelRole.allCases.map(\.rawValue)))
       }
       role = known
     }
-    let volume = try options.int("volume") ?? 25
-    let balance = try options.int("balance") ?? 0
+    let volume: Int = try options.value("volume") ?? 25
+    let balance: Int = try options.value("balance") ?? 0
     var output: Output?
-    if let text = try options.text("output") {
+    if let text: String = try options.value("output") {
       do throws(SpeakerError) { output = try Output(parsing: text) } catch {
         throw options.problem("output", error.message, hint: error.hint)
       }
     }
-    let channels = try options.ints("channels")
+    let channels: [Int]? = try options.value("channels")
     guard channels?.isEmpty != true else {
       throw options.problem("channels", Self.expectedChannels)
     }
-    let delay = try options.duration("delay") ?? .zero
+    let delay: Duration = try options.value("delay") ?? .zero
     guard CardPlan.delays.contains(delay) else {
       throw options.problem("delay", "0 to 500 ms expected")
     }

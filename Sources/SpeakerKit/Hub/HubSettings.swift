@@ -120,18 +120,18 @@ extension HubSettings {
   /// Reads the addresses.
   /// - Throws: errors of `options`.
   public init(_ options: DriverOptions) throws {
-    guard let url = try options.text("url") else {
+    guard let url: String = try options.value("url") else {
       throw options.problem(
         "url", "the address that the hub shows is missing, as in \"http://192.0.2.7:8080\"")
     }
-    let serve = try options.text("serve")
+    let serve: String? = try options.value("serve")
     do throws(SpeakerError) { try self.init(url: url, serve: serve) } catch {
       guard case .string(let option)? = error.facts.first(where: { $0.name == "option" })?.value else {
         throw error
       }
       throw options.problem(option, error.message)
     }
-    tokenFile = try options.text("token_file")
+    tokenFile = try options.value("token_file")
   }
 
   /// Throws: a hub has no usual address.

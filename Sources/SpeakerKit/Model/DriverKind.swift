@@ -58,7 +58,7 @@ public enum LevelMemory: Sendable {
 
 /// An option of `house { … }`.
 public struct DriverOption: Sendable {
-  /// Form of the value.
+  /// Form of the value: the type of the value is `String`, `Bool`, `Int`, `Duration`, `[Int]` or `[DriverOptions]`.
   public enum Form: Sendable {
     case text
     /// A text of the length of a name.
@@ -83,28 +83,18 @@ public struct DriverOption: Sendable {
   public init(_ name: String, _ form: Form) { (self.name, self.form) = (name, form) }
 }
 
-/// Values of options by their names, each in the form of its option. Values are checked when they are read.
+/// Values of options by their names. A value is checked when it is read.
 public struct DriverOptions {
-  /// Value of an option.
-  public enum Value {
-    /// A text, a name or a path.
-    case text(String)
-    case bool(Bool)
-    case int(Int)
-    case duration(Duration)
-    case ints([Int])
-    case tables([DriverOptions])
-  }
-
-  private let read: (String) throws -> Value?
+  private let read: (String) throws -> Any?
   private let refuse: (_ name: String, _ message: String, _ hint: String?) -> any Error
 
   /// Creates the options of a table.
   /// - Parameters:
-  ///   - read: returns the value of an option, nil when it is absent; throws for one of another form.
+  ///   - read: returns the value of an option in the type of its form, nil when it is absent; throws for one of another
+  ///     form.
   ///   - refuse: returns the error for an option that is wrong.
   public init(
-    read: @escaping (String) throws -> Value?,
+    read: @escaping (String) throws -> Any?,
     refuse: @escaping (_ name: String, _ message: String, _ hint: String?) -> any Error
   ) { (self.read, self.refuse) = (read, refuse) }
 
@@ -113,28 +103,6 @@ public struct DriverOptions {
     refuse(name, message, hint)
   }
 
-  /// Returns a text, a name or a path; nil when it is absent.
-  public func text(_ name: String) throws -> String? {
-    if case .text(let text)? = try read(name) { text } else { nil }
-  }
-  /// Returns a Boolean; nil when it is absent.
-  public func bool(_ name: String) throws -> Bool? {
-    if case .bool(let flag)? = try read(name) { flag } else { nil }
-  }
-  /// Returns a whole number; nil when it is absent.
-  public func int(_ name: String) throws -> Int? {
-    if case .int(let number)? = try read(name) { number } else { nil }
-  }
-  /// Returns a duration; nil when it is absent.
-  public func duration(_ name: String) throws -> Duration? {
-    if case .duration(let duration)? = try read(name) { duration } else { nil }
-  }
-  /// Returns a list of numbers; nil when it is absent.
-  public func ints(_ name: String) throws -> [Int]? {
-    if case .ints(let list)? = try read(name) { list } else { nil }
-  }
-  /// Returns a list of tables; nil when it is absent.
-  public func tables(_ name: String) throws -> [DriverOptions]? {
-    if case .tables(let list)? = try read(name) { list } else { nil }
-  }
+  /// Returns the value of an option, in the type of its form; nil when it is absent.
+  func value<Value>(_ name: String) throws -> Value? { try read(name) as? Value }
 }

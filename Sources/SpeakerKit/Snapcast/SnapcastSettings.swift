@@ -61,8 +61,8 @@ extension SnapcastSettings {
   /// Reads the address of the snapserver, and its streams.
   /// - Throws: errors of `options`.
   public init(_ options: DriverOptions) throws {
-    isManaged = try options.bool("managed") ?? false
-    let host = try options.text("host")
+    isManaged = try options.value("managed") ?? false
+    let host: String? = try options.value("host")
     if let host {
       guard !isManaged else {
         throw options.problem(
@@ -74,23 +74,23 @@ extension SnapcastSettings {
       }
       self.host = host
     }
-    let port = try options.int("port")
+    let port: Int? = try options.value("port")
     isSearched = !isManaged && port == nil && host == nil
     self.port = port ?? self.port
-    if let streams = try options.text("streams") {
+    if let streams: String = try options.value("streams") {
       guard !streams.isEmpty, streams.utf8.allSatisfy({ Self.streamBytes.contains($0) }) else {
         throw options.problem(
           "streams", "the beginning of the names of streams expected: letters, digits, '-', '_' and '.'")
       }
       self.streams = streams
     }
-    if let buffer = try options.duration("buffer") {
+    if let buffer: Duration = try options.value("buffer") {
       guard (.milliseconds(100) ... .seconds(10)).contains(buffer) else {
         throw options.problem("buffer", "0.1 s to 10 s expected: that of snapserver.conf, or 1 s")
       }
       self.buffer = buffer
     }
-    if let sessions = try options.int("sessions") {
+    if let sessions: Int = try options.value("sessions") {
       guard isManaged else {
         throw options.problem(
           "sessions", "snapserver.conf declares the streams; this is for managed = true",
