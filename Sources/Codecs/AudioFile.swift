@@ -5,11 +5,7 @@ package import EventLoop
 public enum AudioFile {
   /// Extensions of files that may hold sound of a supported kind, in lower case. For finding files: `open` goes by
   /// their bytes.
-  public static let extensions: Set<String> = [
-    "aac", "adts", "aif", "aifc", "aiff", "au", "caf", "flac", "m4a", "m4b", "mp2", "mp3", "mp4", "mpga",
-    "oga", "ogg",
-    "opus", "rf64", "snd", "w64", "wav", "wave",
-  ]
+  public static let extensions = Set(Codec.allCases.flatMap(\.extensions))
 
   /// Opens the file at `path` with the decoder for its bytes; the file's name has no influence.
   ///
@@ -20,17 +16,10 @@ public enum AudioFile {
   ///   `audio.unsupported` for audio of other kinds.
   public static func open(_ path: String) throws -> any Decoder {
     let file = try FileDescriptor(reading: path)
-    let kind = SourceKind(of: file)
-    switch kind {
-    case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
-    case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
-    case .soundFile:
-      if let end = OggEnd(of: file), end != .whole { return try OggChainDecoder(file, path: path, end) }
-      return try SoundFileDecoder(file, path: path)
-    case .oggFLAC:
-      if let end = OggEnd(of: file), end == .otherStream { return try OggChainDecoder(file, path: path, end) }
-      return try OggFLACDecoder(file, path: path)
-    case .mp4: return try MP4FileDecoder(file, path: path)
+    switch SourceKind(of: file) {
+    case .sound(let codec, let firstFrame):
+      guard let open = codec.row.open else { throw AudioError.unsupportedKind(path, codec.title) }
+      return try open(file, path, firstFrame)
     case .playlist(let isOfSegments): throw AudioError.playlist(path, isOfSegments: isOfSegments)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):
@@ -87,12 +76,9 @@ package enum CodecLibraries {
   /// The names of the libraries with their versions, nil for one that reports none, and the failure to load one that is
   /// loaded at its first use.
   package static var versions: [(name: String, version: String?, failure: LibraryError?)] {
-    [
-      ("mpg123", nil, nil), ("faad", AACDecoder.libraryVersion, nil),
-      ("sndfile", SoundFileHandle.libraryVersion, SoundFileHandle.libraryFailure),
-      ("FLAC", OggFLACDecoder.libraryVersion, nil), ("vorbis", VorbisPacketDecoder.libraryVersion, nil),
-      ("opus", OpusPacketDecoder.libraryVersion, nil),
-      ("soxr", Resampler.libraryVersion, Resampler.libraryFailure),
-    ]
+    var libraries: [CodecLibrary] = []
+    for library in Codec.allCases.flatMap(\.row.libraries) + [.soxr]
+    where !libraries.contains(where: { $0.name == library.name }) { libraries.append(library) }
+    return libraries.map { ($0.name, $0.version(), $0.failure()) }
   }
 }

@@ -47,9 +47,9 @@ public struct ContainedSound: Sendable, Equatable {
   private static func isContainer(_ path: String) -> Bool {
     guard let file = try? FileDescriptor(reading: path) else { return false }
     return switch SourceKind(of: file) {
-    case .mp4, .unsupported: true
-    case .soundFile: !file.bytes(at: 0, count: 4).elementsEqual("OggS".utf8)
-    case .mpeg, .adts, .oggFLAC, .playlist, .unknown: false
+    case .unsupported: true
+    case .sound(let codec, _): !codec.hasFrames && codec != .ogg
+    case .playlist, .unknown: false
     }
   }
 

@@ -2,16 +2,8 @@ internal import AudioCore
 
 /// The kind of a file, detected from its bytes; names and extensions are ignored.
 enum SourceKind: Equatable {
-  /// MPEG audio; the first frame starts at this byte.
-  case mpeg(firstFrame: Int)
-  /// AAC in ADTS frames; the first frame starts at this byte.
-  case adts(firstFrame: Int)
-  /// An MP4 file, with any kind of sound.
-  case mp4
-  /// A container that libsndfile reads.
-  case soundFile
-  /// FLAC in Ogg, which libsndfile does not read.
-  case oggFLAC
+  /// Sound of a codec, or in a container, that is decoded here; the first frame starts at this byte, 0 in containers.
+  case sound(Codec, firstFrame: Int)
   /// Audio of a kind that has no decoder here, in words.
   case unsupported(String)
   /// A playlist in M3U; `isOfSegments` for one of HLS.
@@ -45,10 +37,8 @@ enum SourceKind: Equatable {
     let reachesEnd = start + head.count >= file.size
     let mpeg = isText ? nil : Self.firstFrame(of: MPEGAudioHeader.self, in: head, reachesEnd: reachesEnd)
     let adts = isText ? nil : Self.firstFrame(of: ADTSHeader.self, in: head, reachesEnd: reachesEnd)
-    if let adts, adts < mpeg ?? .max {
-      self = .adts(firstFrame: start + adts)
-    } else if let mpeg {
-      self = .mpeg(firstFrame: start + mpeg)
+    if let first = [mpeg, adts].compactMap({ $0 }).min(by: { $0.offset < $1.offset }) {
+      self = .sound(first.codec, firstFrame: start + first.offset)
     } else {
       self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
     }
@@ -63,8 +53,7 @@ enum SourceKind: Equatable {
     guard let frame = framing.next() else {
       return .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
     }
-    let first = start + frame.encoded.offset
-    return frame.codec == .adts ? .adts(firstFrame: first) : .mpeg(firstFrame: first)
+    return .sound(frame.codec, firstFrame: start + frame.encoded.offset)
   }
 
   /// Returns the error for a decoder that was asked to open a file of this kind, which is not its own.
@@ -73,34 +62,28 @@ enum SourceKind: Equatable {
     case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
     case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
     case .playlist(let isOfSegments): .playlist(path, isOfSegments: isOfSegments)
-    case .mpeg, .adts, .mp4, .soundFile, .oggFLAC:
-      .unreadable(path, found: "another kind of audio", atByte: 0)
+    case .sound: .unreadable(path, found: "another kind of audio", atByte: 0)
     }
   }
 
-  /// Returns the index in `head` of the first frame of a stream, nil when there is none.
+  /// Returns the codec of the first frame of a stream and its index in `head`; nil when there is none.
   private static func firstFrame<Header: FrameHeader>(
     of header: Header.Type, in head: [UInt8], reachesEnd: Bool
-  ) -> Int? {
+  ) -> (codec: Codec, offset: Int)? {
     var scanner = FrameScanner<Header>()
     scanner.feed(head)
     if reachesEnd { scanner.end() }
-    return scanner.next()?.frame.offset
+    return scanner.next().map { ($0.header.codec, $0.frame.offset) }
   }
 
   /// Returns the kind of a container's magic number, nil for an unknown one.
   private static func container(_ head: [UInt8]) -> SourceKind? {
-    func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
-    if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
-    if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
-    if has("caff") || has("fLaC") || has(".snd") || has("riff") { return .soundFile }
-    if has("OggS") { return ogg(head[...]) }
-    if has("#EXTM3U") || has("\u{FEFF}#EXTM3U") {
+    if let codec = Codec(head: head) { return codec == .ogg ? ogg(head[...]) : .sound(codec, firstFrame: 0) }
+    if head.starts(with: "#EXTM3U".utf8) || head.starts(with: "\u{FEFF}#EXTM3U".utf8) {
       // Source: RFC 8216 §4.3: tags that only lists of HLS have.
       let text = String(decoding: head.prefix(4096), as: UTF8.self)
       return .playlist(isOfSegments: text.contains("#EXT-X-"))
     }
-    if has("ftyp", at: 4) { return .mp4 }
     // Some packets identify it: a later one may be damaged.
     if ForeignSound.isTransportStream(head.prefix(8 * 188)) {
       return .unsupported(ForeignSound.transportStream)
@@ -109,10 +92,9 @@ enum SourceKind: Equatable {
   }
 
   private static func ogg(_ head: ArraySlice<UInt8>) -> SourceKind {
-    guard let packet = OggPage.firstPacket(head) else { return .soundFile }
-    if packet.starts(with: [0x7F] + Array("FLAC".utf8)) { return .oggFLAC }
-    // libsndfile decodes Vorbis and Opus, and reports their damage.
-    return ForeignSound.name(ofOgg: packet).map(Self.unsupported) ?? .soundFile
+    let packet = OggPage.firstPacket(head) ?? []
+    if let foreign = ForeignSound.name(ofOgg: packet) { return .unsupported(foreign) }
+    return .sound(Codec(firstPacket: packet) ?? .ogg, firstFrame: 0)
   }
 
   private static let others: [(magic: [UInt8], name: String)] = [

@@ -68,17 +68,9 @@ extension StreamError {
   }
 
   /// A file that is to be recorded up to a length, and whose sound is not divided into frames here.
-  static func recordedWhole(_ codec: StreamCodec, _ url: String) -> StreamError {
-    let name =
-      switch codec {
-      case .flac: "FLAC"
-      case .mp4: "MP4"
-      case .wav: "WAV"
-      case .ogg: "Ogg of this kind"
-      default: "this kind"
-      }
-    return StreamError(
-      .unsupported, "\(url) can't be cut to a length: a file of \(name) is recorded whole",
+  static func recordedWhole(_ codec: Codec, _ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) can't be cut to a length: a file of \(codec.title) is recorded whole",
       hint: "record it without a length", facts: [.init("url", .string(url))])
   }
 
@@ -124,8 +116,8 @@ extension StreamError {
   }
 
   /// A station whose sound can only be recorded.
-  static func notPlayed(_ codec: StreamCodec, _ url: String) -> StreamError {
-    let name = codec == .other ? "this kind" : "\(codec)"
+  static func notPlayed(_ codec: Codec, _ url: String) -> StreamError {
+    let name = codec == .other ? codec.title : "\(codec)"
     return StreamError(
       .unsupported, "\(url) can't be played: a live stream of \(name) can't be decoded here",
       hint: "look for one in MP3 or AAC, or record it", facts: [.init("url", .string(url))])

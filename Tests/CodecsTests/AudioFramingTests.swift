@@ -34,7 +34,7 @@ import Testing
     let expected = isAAC ? ADTSFraming.frames(of: stream) : MPEGAudioFraming.frames(of: stream)
     let found = scan(stream).frames
     #expect(found.map(\.encoded) == expected)
-    #expect(found.allSatisfy { $0.codec == (isAAC ? .adts : .mpeg(layer: 3)) })
+    #expect(found.allSatisfy { $0.codec == (isAAC ? .aac : .mp3) })
   }
 
   @Test("the codec may change in mid-frame", arguments: [1, 7, 1000, .max]) func change(size: Int) throws {
@@ -43,7 +43,7 @@ import Testing
     let cut = first[40].encoded.offset + 200
     let (found, skipped) = scan(Array(mp3[..<cut]) + aac, pieces: size)
     #expect(found.prefix(40) == first.prefix(40))
-    #expect(found[40].codec == .adts && found[40].encoded.offset == cut)
+    #expect(found[40].codec == .aac && found[40].encoded.offset == cut)
     #expect(found.count == 40 + scan(aac).frames.count)
     #expect(skipped == 200)
   }

@@ -11,27 +11,27 @@ import Testing
     for (configuration, length) in tenths.enumerated() {
       let first = UInt8(configuration << 3)
       let frames = length * 48 / 10
-      #expect(OggClock.opusSamples([first]) == frames, "configuration \(configuration)")
-      for two in [first | 1, first | 2] { #expect(OggClock.opusSamples([two, 0]) == 2 * frames) }
+      #expect(OpusMapping.samples(of: [first]) == frames, "configuration \(configuration)")
+      for two in [first | 1, first | 2] { #expect(OpusMapping.samples(of: [two, 0]) == 2 * frames) }
       // A number of frames in its second byte, whose other bits say how they are packed.
-      #expect(OggClock.opusSamples([first | 4 | 3, 0xC2]) == 2 * frames)
+      #expect(OpusMapping.samples(of: [first | 4 | 3, 0xC2]) == 2 * frames)
     }
   }
 
   @Test("no packet of Opus is longer than 120 ms, whatever it says", arguments: [3, 12, 31] as [UInt8])
   func longest(configuration: UInt8) {
     for count in 0...63 as ClosedRange<UInt8> {
-      let samples = OggClock.opusSamples([configuration << 3 | 3, count])
+      let samples = OpusMapping.samples(of: [configuration << 3 | 3, count])
       #expect(samples <= 5760 && (samples == 5760 || samples % 480 == 0), "\(count) frames: \(samples)")
     }
-    #expect(OggClock.opusSamples([configuration << 3 | 3, 63]) == 5760)
-    #expect(OggClock.opusSamples([configuration << 3 | 3]) == 0 && OggClock.opusSamples([]) == 0)
+    #expect(OpusMapping.samples(of: [configuration << 3 | 3, 63]) == 5760)
+    #expect(OpusMapping.samples(of: [configuration << 3 | 3]) == 0 && OpusMapping.samples(of: []) == 0)
   }
 
   @Test("a frame of FLAC has the length in its header, also where that stands behind a long number")
   func flac() {
     func frame(_ code: UInt8, _ rest: [UInt8]) -> Int {
-      OggClock.flacSamples([0xFF, 0xF8, code << 4, 0x18] + rest)
+      FLACMapping.samples(of: [0xFF, 0xF8, code << 4, 0x18] + rest)
     }
     #expect(frame(1, [0, 0]) == 192 && frame(2, [0, 0]) == 576 && frame(5, [0, 0]) == 4608)
     #expect(frame(8, [0, 0]) == 256 && frame(15, [0, 0]) == 32_768)
@@ -44,6 +44,6 @@ import Testing
       #expect(frame(6, number + [99]) == 100 && frame(7, number + [0x12, 0x33]) == 0x1234, "\(number)")
       #expect(frame(7, number) == 0)
     }
-    #expect(frame(0, [0, 0]) == 0 && OggClock.flacSamples([0xFF, 0xE8, 0x10, 0, 0, 0]) == 0)
+    #expect(frame(0, [0, 0]) == 0 && FLACMapping.samples(of: [0xFF, 0xE8, 0x10, 0, 0, 0]) == 0)
   }
 }

@@ -1,3 +1,4 @@
+import Codecs
 @testable import StreamKit
 
 /// libFuzzer's entry: a stream with titles over connections that break off, from its bytes to the buffer. The first

@@ -1,3 +1,4 @@
+import Codecs
 @testable import StreamKit
 
 private let types = [

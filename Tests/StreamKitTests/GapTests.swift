@@ -1,4 +1,5 @@
 import AudioCore
+import Codecs
 import TestSupport
 import TestTraits
 import Testing

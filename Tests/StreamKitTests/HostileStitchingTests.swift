@@ -1,3 +1,4 @@
+import Codecs
 import EventLoop
 import TestSupport
 import TestTraits

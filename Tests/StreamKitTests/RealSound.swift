@@ -87,7 +87,7 @@ final class ListedFrames: FrameSource {
   func nextFrame() -> [UInt8]? { frames.popFirst() }
 
   /// Returns the sound of a decoder that begins with the first frame.
-  static func decode(_ frames: some Sequence<[UInt8]>, _ codec: StreamCodec) throws -> Sound {
+  static func decode(_ frames: some Sequence<[UInt8]>, _ codec: Codec) throws -> Sound {
     let source = ListedFrames(frames)
     return try Sound(decoding: codec == .aac ? ADTSStreamDecoder(source) : MPEGStreamDecoder(source))
   }

@@ -1,3 +1,4 @@
+import Codecs
 import EventLoop
 import StreamKit
 import TestSupport
@@ -158,7 +159,7 @@ private typealias Item = StreamFramer.Item
   @Test("containers go through whole", arguments: [1, 3000, .max]) func containers(size: Int) throws {
     var random = SeededRandom(seed: 4)
     let unknown = random.bytes(60_000)
-    let cases: [([UInt8], String?, StreamCodec)] = [
+    let cases: [([UInt8], String?, Codec)] = [
       (try bytes("music-44k.flac"), "audio/mpeg", .flac), (unknown, "audio/flac; rate=44100", .flac),
     ]
     for (stream, type, codec) in cases {

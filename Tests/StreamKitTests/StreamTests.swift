@@ -1,4 +1,5 @@
 import AudioCore
+import Codecs
 import EventLoop
 import Glibc
 import HTTP

@@ -21,7 +21,7 @@ public final class ADTSFileDecoder: Decoder {
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
-    case .adts(let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
+    case .sound(.aac, let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
     case let other: throw other.refusal(path)
     }
   }

@@ -42,6 +42,14 @@ final class OggFLACDecoder: Decoder {
     }
   }
 
+  /// Opens a file whose first page begins a stream of FLAC.
+  @Sendable static func open(
+    _ file: consuming FileDescriptor, _ path: String, _ first: Int
+  ) throws -> any Decoder {
+    if let end = OggEnd(of: file), end == .otherStream { return try OggChainDecoder(file, path: path, end) }
+    return try OggFLACDecoder(file, path: path)
+  }
+
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let room = buffer.count / format.channels * format.channels
     guard room > 0, try fill() else { return 0 }

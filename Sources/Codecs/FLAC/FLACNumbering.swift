@@ -96,7 +96,7 @@ struct FLACFrameHeader {
 
   /// Reads the header at the start of a packet; nil when it is none, or damaged.
   init?(_ packet: [UInt8]) {
-    samples = OggClock.flacSamples(packet)
+    samples = FLACMapping.samples(of: packet)
     guard samples > 0 else { return nil }
     countsSamples = packet[1] & 1 != 0
     let ones = (~packet[4]).leadingZeroBitCount

@@ -36,7 +36,7 @@ public final class FLACSamples {
 
   /// Creates a decoder of packets behind these headers; nil unless they are of FLAC.
   public init?(_ headers: OggHeaders) {
-    guard headers.codec == .flac, let decoder = try? FLACFrameDecoder(headers) else { return nil }
+    guard headers.codec == .oggflac, let decoder = try? FLACFrameDecoder(headers) else { return nil }
     (self.decoder, channels) = (decoder, headers.channels)
     let block = headers.identification
     bits = (Int(block[29] & 1) << 4 | Int(block[30]) >> 4) + 1

@@ -44,6 +44,7 @@ struct ADTSHeader: FrameHeader, Equatable {
     }
   }
 
+  var codec: Codec { .aac }
   var frameLength: Int? { length }
   var shortestFrame: Int { Self.size }
   var headerLength: Int {

@@ -4,14 +4,6 @@
 /// decide the codec, which may change in the stream, also in mid-frame. Frames that hold a `StreamLength` are
 /// returned like any other. Memory: the last input, and 24 KiB.
 public struct AudioFraming: Sendable {
-  /// The coding of a frame.
-  public enum Codec: Sendable, Hashable {
-    /// MPEG-1, 2 or 2.5 audio of layer 1, 2 or 3.
-    case mpeg(layer: Int)
-    /// AAC with an ADTS header.
-    case adts
-  }
-
   /// A frame, with the figures that decide whether it can be decoded behind a join.
   public struct Frame: Sendable, Equatable {
     /// The frame.
@@ -66,12 +58,12 @@ public struct AudioFraming: Sendable {
     guard let found = scanner.next() else { return nil }
     guard case .mpeg(let header) = found.header else {
       return Frame(
-        encoded: found.frame, codec: .adts, mainDataBegin: 0, overhead: found.frame.headerLength,
+        encoded: found.frame, codec: .aac, mainDataBegin: 0, overhead: found.frame.headerLength,
         isConfirmed: found.isConfirmed)
     }
     guard header.layer == 3 else {
       return Frame(
-        encoded: found.frame, codec: .mpeg(layer: header.layer), mainDataBegin: 0,
+        encoded: found.frame, codec: header.codec, mainDataBegin: 0,
         overhead: header.headerLength, isConfirmed: found.isConfirmed)
     }
     var begin = 0
@@ -79,7 +71,7 @@ public struct AudioFraming: Sendable {
       begin = MPEGAudioFraming.mainDataBegin($0, header)
     }
     return Frame(
-      encoded: found.frame, codec: .mpeg(layer: 3), mainDataBegin: begin,
+      encoded: found.frame, codec: .mp3, mainDataBegin: begin,
       overhead: min(found.frame.length, header.headerLength + header.sideInformationLength),
       isConfirmed: found.isConfirmed)
   }
@@ -113,6 +105,12 @@ enum AudioHeader: FrameHeader {
     }
   }
 
+  var codec: Codec {
+    switch self {
+    case .mpeg(let header): header.codec
+    case .adts(let header): header.codec
+    }
+  }
   var frameLength: Int? {
     switch self {
     case .mpeg(let header): header.frameLength

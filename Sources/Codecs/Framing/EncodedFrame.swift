@@ -25,6 +25,8 @@ protocol FrameHeader: Sendable {
   /// Reads the header in the `size` bytes from `index` on; nil when they are no header.
   init?(_ bytes: [UInt8], at index: Int)
 
+  /// The codec of the frame.
+  var codec: Codec { get }
   /// Bytes from this header to the next one; nil in free format while that distance is not known.
   var frameLength: Int? { get }
   /// Length in bytes of the shortest frame that occurs in practice.

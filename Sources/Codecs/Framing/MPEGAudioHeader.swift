@@ -47,6 +47,8 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
     channels = b3 >> 6 == 3 ? 1 : 2
   }
 
+  var codec: Codec { layer == 3 ? .mp3 : layer == 2 ? .layer2 : .layer1 }
+
   /// PCM frames in one MPEG frame.
   var samplesPerFrame: Int {
     layer == 1 ? 384 : layer == 3 && version != .mpeg1 ? 576 : 1152

@@ -29,7 +29,7 @@ public final class MP4FileDecoder: Decoder {
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
-    case .mp4: try self.init(file, path: path)
+    case .sound(.mp4, _): try self.init(file, path: path)
     case let other: throw other.refusal(path)
     }
   }

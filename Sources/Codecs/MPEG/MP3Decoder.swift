@@ -38,7 +38,8 @@ public final class MP3Decoder: Decoder {
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
-    case .mpeg(let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
+    case .sound(.layer1, let firstFrame), .sound(.layer2, let firstFrame), .sound(.mp3, let firstFrame):
+      try self.init(file, path: path, firstFrame: firstFrame)
     case let other: throw other.refusal(path)
     }
   }

@@ -50,7 +50,9 @@ public struct OggClock: Sendable {
       let head = Array(bytes[part.range].prefix(16))
       if part.begins { begun = head } else if let known = begun, known.count < 16 { begun = known + head }
       guard part.ends else { continue }
-      if let packet = begun { result.packets.append(samples(of: packet)) }
+      if let packet = begun {
+        result.packets.append(headers.mapping.samples(of: packet, headers, blockSize: &blockSize))
+      }
       begun = nil
     }
     decoded = result.packets.reduce(0, +)
@@ -87,55 +89,6 @@ public struct OggClock: Sendable {
     } else if let before = base {
       if page.isLast { decoded = max(0, min(decoded, granule - before)) }
       base = granule
-    }
-  }
-
-  /// Returns the number of PCM frames that a packet decodes to, from its first bytes.
-  private mutating func samples(of packet: [UInt8]) -> Int {
-    switch headers.codec {
-    case .vorbis:
-      guard let first = packet.first, first & 1 == 0 else { return 0 }
-      let size = Int(headers.blockSizes[Int(first)])
-      guard size > 0 else { return 0 }
-      defer { blockSize = size }
-      return blockSize > 0 ? (blockSize + size) / 4 : 0
-    case .opus: return Self.opusSamples(packet)
-    case .flac: return Self.flacSamples(packet)
-    }
-  }
-
-  /// Returns the number of PCM frames of a packet of Opus, from its first bytes. Source: RFC 6716 §3.1, §3.2.
-  static func opusSamples(_ packet: [UInt8]) -> Int {
-    guard let first = packet.first else { return 0 }
-    let configuration = Int(first >> 3)
-    let frame: Int
-    switch configuration {
-    case 0..<12: frame = [480, 960, 1920, 2880][configuration & 3]
-    case 12..<16: frame = [480, 960][configuration & 1]
-    default: frame = [120, 240, 480, 960][configuration & 3]
-    }
-    switch first & 3 {
-    case 0: return frame
-    case 1, 2: return 2 * frame
-    // No packet is longer than 120 ms.
-    default: return packet.count > 1 ? min(5760, Int(packet[1] & 0x3F) * frame) : 0
-    }
-  }
-
-  /// Returns the number of PCM frames of a frame of FLAC, from its first bytes. Source: RFC 9639 §9.1.
-  static func flacSamples(_ packet: [UInt8]) -> Int {
-    guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
-    let code = Int(packet[2] >> 4)
-    // The number of the frame takes as many bytes as a character of UTF-8 that begins alike, up to seven.
-    let ones = (~packet[4]).leadingZeroBitCount
-    let behind = 4 + max(1, ones)
-    switch code {
-    case 1: return 192
-    case 2...5: return 576 << (code - 2)
-    case 6: return packet.count > behind ? Int(packet[behind]) + 1 : 0
-    case 7: return packet.count > behind + 1 ? Int(packet[behind]) << 8 + Int(packet[behind + 1]) + 1 : 0
-    case 8...15: return 256 << (code - 8)
-    default: return 0
     }
   }
 }

@@ -40,11 +40,7 @@ public final class OggStreamDecoder: Decoder {
       throw AudioError(
         .unsupported, "cannot decode the stream: \(headers.channels) channels at \(headers.sampleRate) Hz")
     }
-    switch headers.codec {
-    case .vorbis: decoder = try VorbisPacketDecoder(headers)
-    case .opus: decoder = try OpusPacketDecoder(headers)
-    case .flac: decoder = try FLACPacketDecoder(headers)
-    }
+    decoder = try headers.mapping.decoder(headers)
     clock = OggClock(headers)
   }
 

@@ -25,7 +25,7 @@ public struct OggWriter: Sendable {
   /// Creates a writer of a stream that has the number `serial`, and begins with `headers`.
   public init(_ headers: OggHeaders, serial: UInt32) {
     (self.headers, self.serial, clock) = (headers, serial, OggClock(headers))
-    if headers.codec == .flac { numbering = FLACNumbering(headers) }
+    if headers.codec == .oggflac { numbering = FLACNumbering(headers) }
   }
 
   /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
@@ -86,7 +86,7 @@ public struct OggWriter: Sendable {
       time += length
       count += 1
     }
-    return (count, headers.codec == .flac ? max(0, clock.position - time) : excess)
+    return (count, headers.codec == .oggflac ? max(0, clock.position - time) : excess)
   }
 
   /// Returns the bytes of the last pages that were added, `count` of them, which are to be cut off.
@@ -177,7 +177,7 @@ public enum OggFileEnd {
     }
     var bytes = Array(start.prefix(page.length))
     let packet = page.contentStart
-    guard OggHeaders(bytes[packet...])?.codec == .flac else { return nil }
+    guard OggHeaders(bytes[packet...])?.codec == .oggflac else { return nil }
     if let samples {
       // 36 bits; 0 stands for an unknown length.
       let stated = (0..<1 << 36).contains(samples) ? samples : 0

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import EventLoop
 internal import Glibc
 internal import HeadsetKit
@@ -84,7 +85,7 @@ enum NetworkChecks {
 
   /// Returns the facts of a station: `MP3, 44.1 kHz, stereo, 128 kbit/s, with titles`.
   private static func text(_ format: StreamFormat, bitRate: Int?, hasTitles: Bool) -> String {
-    var facts = [codec(format.codec)]
+    var facts = [format.codec.title]
     if format.sampleRate > 0 {
       let tenths = (format.sampleRate + 50) / 100
       facts.append(tenths % 10 == 0 ? "\(tenths / 10) kHz" : "\(tenths / 10).\(tenths % 10) kHz")
@@ -96,19 +97,6 @@ enum NetworkChecks {
     facts.append(bitRate.map { "\($0) kbit/s" } ?? "bit rate unknown")
     facts.append(hasTitles ? "with titles" : "no titles")
     return facts.joined(separator: ", ")
-  }
-
-  private static func codec(_ codec: StreamCodec) -> String {
-    switch codec {
-    case .layer1: "MPEG layer I"
-    case .layer2: "MPEG layer II"
-    case .mp3: "MP3"
-    case .aac: "AAC"
-    case .vorbis: "Vorbis"
-    case .opus: "Opus"
-    case .oggflac: "FLAC"
-    default: "\(codec)"
-    }
   }
 
   // MARK: Headset

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import EventLoop
 
 /// Distributes the frames of one reception to the buffer that is played, and to recordings; either may be

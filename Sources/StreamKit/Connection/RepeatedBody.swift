@@ -1,3 +1,4 @@
+internal import Codecs
 internal import EventLoop
 
 /// Distinguishes a file that is sent without a length from a station: its body ends in order, and begins the same the

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Reckons the time at which the last byte of a connection was due, from the sound in it.
 ///
 /// A station sends sound as it is made: the sound that was read the soonest after its making shows the least lag. What

@@ -11,9 +11,9 @@ struct CopiedKind: Sendable {
   /// decides.
   static let longestStart = 64 * 1024
   /// The extensions that are more exact than the codec.
-  private static let ends: Set = [
-    "m4a", "m4b", "mp4", "oga", "ogg", "opus", "aif", "aiff", "aifc", "caf", "wma", "ape", "wv",
-  ]
+  private static let ends = Set(
+    Codec.allCases.filter { $0.isOgg || [.ogg, .mp4, .pcm].contains($0) }.flatMap(\.extensions)
+  ).subtracting(["wav"]).union(["wma", "ape", "wv"])
 
   /// Returns the name of a container that is refused, as a station of it is; nil for others.
   static func refused(_ start: [UInt8]) -> String? {

@@ -223,7 +223,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
 
   /// Returns the format with the codec of the file, where that is known.
   private func sourceFormat(_ format: StreamFormat, of decoder: any Decoder) -> StreamFormat {
-    let codec: StreamCodec =
+    let codec: Codec =
       switch decoder {
       case is MP3Decoder: .mp3
       case is ADTSFileDecoder, is MP4FileDecoder: .aac

@@ -146,7 +146,7 @@ struct PagedFile: FileParser {
 
   private func format(_ headers: OggHeaders) -> StreamFormat {
     StreamFormat(
-      codec: StreamCodec(headers.codec), sampleRate: headers.sampleRate, channels: headers.channels)
+      codec: headers.codec, sampleRate: headers.sampleRate, channels: headers.channels)
   }
 
   private mutating func sound(_ page: OggFraming.Page, isFirst: Bool) {

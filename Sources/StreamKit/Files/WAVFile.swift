@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Parses a WAV file into pieces of PCM with times of their own. A seek is exact to a frame.
 ///
 /// Source: "Multimedia Programming Interface and Data Specifications 1.0" (RIFF, WAVE), Microsoft's

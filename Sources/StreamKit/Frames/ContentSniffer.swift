@@ -11,27 +11,11 @@ enum ContentSniffer {
   static let textLength = 2048
 
   /// Returns the container that begins with `head`; nil when no known one does.
-  static func container(_ head: ArraySlice<UInt8>) -> StreamCodec? {
-    func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
-    if has("OggS") { return .ogg }
-    if has("fLaC") { return .flac }
-    if has("RIFF") && has("WAVE", at: 8) { return .wav }
-    if has("ftyp", at: 4) { return .mp4 }
+  static func container(_ head: ArraySlice<UInt8>) -> Codec? {
     if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .other }  // Matroska, WebM
-    return nil
-  }
-
-  /// Returns the container that a content type names, which passes without frames; nil for any other type.
-  static func container(contentType: String) -> StreamCodec? {
-    let name = contentType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-    return switch name {
-    case "application/ogg", "audio/ogg", "audio/x-ogg", "audio/vorbis", "audio/opus", "video/ogg": .ogg
-    case "audio/flac", "audio/x-flac": .flac
-    case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave": .wav
-    case "audio/mp4", "audio/x-m4a", "video/mp4": .mp4
-    case "audio/webm", "video/webm", "audio/x-matroska", "video/x-matroska": .other
-    default: nil
-    }
+    let codec = Codec(head: head)
+    // AIFF and the like are read from files on this machine alone.
+    return codec == .pcm ? nil : codec
   }
 
   /// Returns the kind of page or document that `head` begins, in words; nil when it resembles none.

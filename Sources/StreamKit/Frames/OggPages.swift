@@ -53,7 +53,7 @@ struct OggPages: Sendable {
 
   private mutating func begin(_ headers: OggHeaders, at offset: Int) {
     let format = StreamFormat(
-      codec: StreamCodec(headers.codec), sampleRate: headers.sampleRate, channels: headers.channels)
+      codec: headers.codec, sampleRate: headers.sampleRate, channels: headers.channels)
     if format != self.format { waiting.append(.format(format)) }
     self.format = format
     headerBytes = headers.pages(serial: framing.serial).bytes
@@ -68,18 +68,6 @@ struct OggPages: Sendable {
   func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     if frame.isHeaders { return frame == headers ? headerBytes.withUnsafeBytes(body) : nil }
     return framing.withBytes(at: frame.offset, count: frame.length, body)
-  }
-}
-
-extension StreamCodec {
-  /// Creates the codec of a logical stream.
-  init(_ codec: OggHeaders.Codec) {
-    self =
-      switch codec {
-      case .vorbis: .vorbis
-      case .opus: .opus
-      case .flac: .oggflac
-      }
   }
 }
 

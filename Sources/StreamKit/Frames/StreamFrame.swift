@@ -1,47 +1,9 @@
-/// The codec or container of a stream's bytes.
-public enum StreamCodec: UInt8, Sendable {
-  /// MPEG audio, layer I.
-  case layer1
-  /// MPEG audio, layer II.
-  case layer2
-  /// MPEG audio, layer III: MP3.
-  case mp3
-  /// AAC in ADTS frames.
-  case aac
-  /// Vorbis in Ogg.
-  case vorbis
-  /// Opus in Ogg.
-  case opus
-  /// FLAC in Ogg.
-  case oggflac
-  /// Ogg whose contents are not known.
-  case ogg
-  /// FLAC.
-  case flac
-  /// WAV.
-  case wav
-  /// MP4.
-  case mp4
-  /// Matroska, WebM, and other content that passes as it is.
-  case other
-  /// PCM of a file: frame after frame, little-endian; 1 byte a sample is without a sign, 4 are Float32.
-  case pcm
-
-  /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.
-  public var hasFrames: Bool { rawValue <= Self.oggflac.rawValue }
-  /// `true` if the frames are pages of Ogg.
-  public var isOgg: Bool {
-    switch self {
-    case .vorbis, .opus, .oggflac: true
-    default: false
-    }
-  }
-}
+public import Codecs
 
 /// The common format of a stream's frames while nothing changes.
 public struct StreamFormat: Sendable, Hashable {
   /// The codec.
-  public let codec: StreamCodec
+  public let codec: Codec
   /// The sample rate in Hz, as in the headers (AAC with band replication plays at twice as much); 0 without
   /// frames.
   public let sampleRate: Int
@@ -50,7 +12,7 @@ public struct StreamFormat: Sendable, Hashable {
   public let channels: Int
 
   /// Creates a format.
-  public init(codec: StreamCodec, sampleRate: Int = 0, channels: Int = 0) {
+  public init(codec: Codec, sampleRate: Int = 0, channels: Int = 0) {
     self.codec = codec
     self.sampleRate = sampleRate
     self.channels = channels
@@ -70,7 +32,7 @@ public struct StreamFrame: Sendable, Hashable {
   private let overheadBits: UInt8
   private let channelBits: UInt8
   /// The codec.
-  public let codec: StreamCodec
+  public let codec: Codec
 
   /// Creates a frame of `length` bytes.
   /// - Parameters:

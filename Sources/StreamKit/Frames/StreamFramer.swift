@@ -39,7 +39,7 @@ public struct StreamFramer: Sendable {
     case framed
     // Indirect: the pages are as large as all else, which the frames of other codecs would carry along.
     indirect case ogg(OggPages)
-    case passing(StreamCodec)
+    case passing(Codec)
     case refused
   }
 
@@ -235,7 +235,7 @@ public struct StreamFramer: Sendable {
     if head.count < ContentSniffer.textLength, let found = ContentSniffer.text(head[...]) {
       return refuse(found)
     }
-    if !isTagged, let contentType, let codec = ContentSniffer.container(contentType: contentType) {
+    if !isTagged, let contentType, let codec = Codec(contentType: contentType) {
       switch codec {
       case .ogg: return beginOgg()
       case .other: return refuse(ContentSniffer.matroska)
@@ -261,13 +261,13 @@ public struct StreamFramer: Sendable {
     return next()
   }
 
-  private mutating func pass(_ codec: StreamCodec) -> Item {
+  private mutating func pass(_ codec: Codec) -> Item {
     state = .passing(codec)
     framing = AudioFraming()
     return .format(StreamFormat(codec: codec))
   }
 
-  private mutating func nextPiece(_ codec: StreamCodec) -> Item? {
+  private mutating func nextPiece(_ codec: Codec) -> Item? {
     guard !isHeadEmitted, !head.isEmpty else { return nil }
     isHeadEmitted = true
     return .frame(
@@ -283,21 +283,8 @@ extension StreamFrame {
     self.init(
       offset: found.encoded.offset, length: found.encoded.length, hash: hash,
       format: StreamFormat(
-        codec: StreamCodec(found.codec), sampleRate: found.encoded.sampleRate,
+        codec: found.codec, sampleRate: found.encoded.sampleRate,
         channels: found.encoded.channels),
       samples: found.encoded.samples, mainDataBegin: found.mainDataBegin, overhead: found.overhead)
-  }
-}
-
-extension StreamCodec {
-  /// Creates the codec that the headers of frames state.
-  init(_ codec: AudioFraming.Codec) {
-    self =
-      switch codec {
-      case .adts: .aac
-      case .mpeg(1): .layer1
-      case .mpeg(2): .layer2
-      case .mpeg: .mp3
-      }
   }
 }

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// The facts of a stream that is received, as far as they are known.
 struct StreamContent {
   /// The origin of its sound; nil before the first reception.

@@ -209,16 +209,11 @@ final class StreamDecoder: LiveDecoder {
   }
 
   private static func decoder(of frame: StreamFrame, _ reader: BufferReader) throws -> any Decoder {
-    switch frame.codec {
-    case .layer1, .layer2, .mp3: return try MPEGStreamDecoder(reader)
-    case .aac: return ADTSStreamDecoder(reader)
-    case .pcm: return PCMStreamDecoder(reader, of: frame)
-    case .vorbis, .opus, .oggflac: return try OggStreamDecoder(reader, headers: reader.headers)
-    case .ogg, .flac, .wav, .mp4, .other:
-      throw StreamError(
-        .unsupported, "a live stream of \(frame.codec) can't be decoded here",
-        hint: "look for one in MP3 or AAC")
-    }
+    if frame.codec == .pcm { return PCMStreamDecoder(reader, of: frame) }
+    if let decoder = try frame.codec.decoder(of: reader, headers: reader.headers) { return decoder }
+    throw StreamError(
+      .unsupported, "a live stream of \(frame.codec) can't be decoded here",
+      hint: "look for one in MP3 or AAC")
   }
 
   /// The frames of the buffer that follow on each other.

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Decides which frames can be played behind a join.
 ///
 /// A frame of layer III may begin in bytes of the frames before it, up to 511 of them. Behind a gap those

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// The hashes, lengths and reservoir reach of the frames that passed last, with which a new connection is
 /// compared.
 ///

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Finds the position in a new connection's frames at which the old connection's frames end.
 ///
 /// For every old frame it keeps how many frames up to it are the last new frames, in the same order: a run. A

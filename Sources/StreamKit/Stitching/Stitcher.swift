@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Makes one stream of a station's connections: nothing that the server still had is lost, and nothing comes
 /// twice.
 ///

@@ -1,3 +1,4 @@
+import Codecs
 import EventLoop
 import TestSupport
 
@@ -9,7 +10,7 @@ struct OggProgramme: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case vorbis, opus, flac
 
-    var codec: StreamCodec { self == .vorbis ? .vorbis : self == .opus ? .opus : .oggflac }
+    var codec: Codec { self == .vorbis ? .vorbis : self == .opus ? .opus : .oggflac }
     var sampleRate: Int { self == .opus ? 48_000 : 44_100 }
     fileprivate var options: [String] {
       switch self {

@@ -1,3 +1,4 @@
+import Codecs
 import EventLoop
 import TestSupport
 import TestTraits
@@ -100,7 +101,7 @@ struct UnframedRecordingTests {
   func framesBehind() throws {
     var stitcher = Stitcher()
     let bytes = [UInt8](repeating: 1, count: 100)
-    func receive(_ codec: StreamCodec, at time: Double) -> Stitcher.Action {
+    func receive(_ codec: Codec, at time: Double) -> Stitcher.Action {
       let format = StreamFormat(codec: codec, sampleRate: codec.hasFrames ? 44_100 : 0, channels: 2)
       let frame = StreamFrame(offset: 0, length: bytes.count, hash: 7, format: format, samples: 1_152)
       return bytes.withUnsafeBytes { stitcher.receive(frame, $0, at: time) }

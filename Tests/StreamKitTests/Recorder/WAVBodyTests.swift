@@ -11,7 +11,7 @@ struct WAVBodyTests {
   /// Writes the frames of a stream into as many files as needed.
   /// - Returns: the sound of each file.
   private func written(
-    _ stream: [UInt8], codec: StreamCodec, longest: Int = .max, in folder: TemporaryFolder
+    _ stream: [UInt8], codec: Codec, longest: Int = .max, in folder: TemporaryFolder
   ) throws -> [Sound] {
     func path(_ number: Int) -> String { folder.file("\(longest)-\(number).wav") }
     var files = [try WAVBody(path: path(0), codec: codec, longest: longest)]

@@ -1,3 +1,4 @@
+public import Codecs
 public import EventLoop
 internal import Glibc
 
@@ -42,7 +43,7 @@ public struct CueSheet: Sendable, Equatable {
   /// The name of the file of the whole; nil when every title has its own.
   public var file: String?
   /// The codec of the frames.
-  public var codec: StreamCodec
+  public var codec: Codec
   /// The titles, in order.
   public var tracks: [Track]
   /// The gaps, in order.
@@ -50,7 +51,7 @@ public struct CueSheet: Sendable, Equatable {
 
   /// Creates a sheet for the file called `file` in the same folder, or for the files that the titles name.
   public init(
-    file: String? = nil, codec: StreamCodec, station: String? = nil, url: String? = nil, start: LocalTime,
+    file: String? = nil, codec: Codec, station: String? = nil, url: String? = nil, start: LocalTime,
     tracks: [Track] = [], gaps: [Gap] = []
   ) {
     (self.file, self.codec, self.station, self.url) = (file, codec, station, url)

@@ -24,7 +24,7 @@ enum OggRecording {
         case .unusable: return walk.frames > 0 ? walk : nil
         case .headers(let headers):
           let new = StreamFormat(
-            codec: StreamCodec(headers.codec), sampleRate: headers.sampleRate, channels: headers.channels)
+            codec: headers.codec, sampleRate: headers.sampleRate, channels: headers.channels)
           if walk.format == nil { walk.format = new } else if new != format { walk.formatChanges += 1 }
           format = new
         case .page(let page):

@@ -123,7 +123,7 @@ public struct RecordedFrames {
       while let frame = framing.next() {
         let found = frame.encoded
         let format = StreamFormat(
-          codec: StreamCodec(frame.codec), sampleRate: found.sampleRate, channels: found.channels)
+          codec: frame.codec, sampleRate: found.sampleRate, channels: found.channels)
         if last == nil { walk.format = format } else if format != last { walk.formatChanges += 1 }
         last = format
         walk.frames += 1

@@ -1,5 +1,5 @@
 internal import CTag
-internal import Codecs
+public import Codecs
 public import EventLoop
 internal import Glibc
 
@@ -41,7 +41,7 @@ public struct RecordingTag: Sendable, Equatable {
   static let longestTag = 1 << 20
 
   /// Returns `true` if files of a codec carry such a tag.
-  public static func suits(_ codec: StreamCodec) -> Bool { codec.hasFrames && !codec.isOgg }
+  public static func suits(_ codec: Codec) -> Bool { codec.hasFrames && !codec.isOgg }
 
   /// Returns the bytes to begin a file with.
   /// - Parameter padding: the bytes that are left empty for `update`, at most 1 MiB.

@@ -26,20 +26,15 @@ final class WAVBody {
   ///   - headers: the headers of pages of Ogg.
   ///   - longest: the limit in PCM frames, beside that of the file format.
   init(
-    path: String, codec: StreamCodec, headers: OggHeaders? = nil, longest: Int = .max
+    path: String, codec: Codec, headers: OggHeaders? = nil, longest: Int = .max
   ) throws(RecordError) {
     (self.path, self.longest) = (path, longest)
     frames = Frames()
     block = [Float](repeating: 0, count: 8192)
     do {
-      switch codec {
-      case .layer1, .layer2, .mp3: decoder = try MPEGStreamDecoder(frames)
-      case .aac: decoder = ADTSStreamDecoder(frames)
-      case .vorbis, .opus, .oggflac:
-        decoder = try OggStreamDecoder(frames, headers: headers?.pages(serial: 0).bytes ?? [])
-      case .ogg, .flac, .wav, .mp4, .other, .pcm:
-        throw RecordError.notDecoded(codec)
-      }
+      let decoder = try codec.decoder(of: frames, headers: headers?.pages(serial: 0).bytes ?? [])
+      guard let decoder else { throw RecordError.notDecoded(codec) }
+      self.decoder = decoder
     } catch let error as RecordError {
       throw error
     } catch { throw RecordError(.write, "\(error)") }
@@ -116,7 +111,7 @@ final class WAVBody {
 
 extension RecordError {
   /// Returns the failure of sound that can't be decoded into a WAV file.
-  static func notDecoded(_ codec: StreamCodec) -> RecordError {
+  static func notDecoded(_ codec: Codec) -> RecordError {
     RecordError(.write, "sound in \(codec) can't be decoded here", hint: "record it in its original format")
   }
 

@@ -20,7 +20,7 @@ final class RecordingFiles {
   /// The path of the cue sheet of a split recording: beside its first file.
   private var cueSheet: String?
   /// The codec of the last file, and the length of the file that it is appended to.
-  private var codec = StreamCodec.other
+  private var codec = Codec.other
   private var earlier = (samples: 0, bytes: 0)
 
   init(_ options: RecordingOptions, _ template: RecordingTemplate, _ source: Source, _ core: RecorderCore) {
@@ -191,7 +191,7 @@ final class RecordingFiles {
     let name = Array("\(file.path) \(entry.start)".utf8)
     let writer = OggWriter(
       headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
-    guard headers.codec == .flac, !core.isScratch else { return .pages(writer, nil) }
+    guard headers.codec == .oggflac, !core.isScratch else { return .pages(writer, nil) }
     return .pages(writer, FLACSum(headers, reach: options.split?.reach ?? .zero))
   }
 
@@ -314,25 +314,6 @@ final class StationName: Sendable {
   var genre: String? {
     get { station.withLock { $0.genre } }
     set { station.withLock { $0.genre = newValue } }
-  }
-}
-
-extension StreamCodec {
-  /// The extension of files with such sound.
-  var fileEnd: String {
-    switch self {
-    case .layer1: "mp1"
-    case .layer2: "mp2"
-    case .mp3: "mp3"
-    case .aac: "aac"
-    case .vorbis, .ogg: "ogg"
-    case .opus: "opus"
-    case .oggflac: "oga"
-    case .flac: "flac"
-    case .wav, .pcm: "wav"
-    case .mp4: "m4a"
-    case .other: "bin"
-    }
   }
 }
 
