@@ -62,7 +62,7 @@ let package = Package(
     .systemLibrary(name: "CFAAD", providers: [.apt(["libfaad-dev"])]),
     .systemLibrary(name: "CSndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(name: "CFLAC", pkgConfig: "flac", providers: [.apt(["libflac-dev"])]),
-    .systemLibrary(name: "CVorbis", pkgConfig: "vorbis", providers: [.apt(["libvorbis-dev"])]),
+    .systemLibrary(name: "CVorbis", pkgConfig: "vorbis", providers: [.apt(["libvorbis-dev", "libogg-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CSoxr", providers: [.apt(["libsoxr-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),

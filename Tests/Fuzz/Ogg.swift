@@ -26,8 +26,9 @@ private func seal(_ bytes: inout [UInt8]) {
       continue
     }
     let range = index..<(index + page.length)
-    let sum = bytes[range].withUnsafeBytes { OggPage.checksum($0) }
-    for byte in 0..<4 { bytes[index + 22 + byte] = UInt8(truncatingIfNeeded: sum >> (8 * UInt32(byte))) }
+    bytes.withUnsafeMutableBufferPointer {
+      OggPage.seal(UnsafeMutableBufferPointer(rebasing: $0[range]))
+    }
     index = range.upperBound
   }
 }

@@ -335,7 +335,7 @@ public struct FLACPages: Sendable {
   /// Returns the pages of a frame; the last one has its end.
   /// - Parameter end: the number of PCM frames up to its end.
   public mutating func add(_ frame: [UInt8], end: Int) -> [[UInt8]] {
-    let pages = OggHeaders.pages(of: frame, granule: end, serial: serial, from: Int(sequence), isFirst: false)
+    let pages = OggPage.pages(of: [[(frame, end)]], serial: serial, from: sequence)
     sequence &+= UInt32(pages.count)
     return pages
   }

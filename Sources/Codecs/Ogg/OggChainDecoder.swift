@@ -179,8 +179,8 @@ final class OggFile {
 
   /// Returns the bytes of a page; nil when it is damaged.
   func bytes(of page: OggPage, at offset: Int) -> [UInt8]? {
-    let bytes = file.bytes(at: offset, count: page.length)
-    return bytes.withUnsafeBytes { OggPage.checksum($0) } == page.checksum ? bytes : nil
+    var bytes = file.bytes(at: offset, count: page.length)
+    return bytes.withUnsafeMutableBufferPointer { OggPage.seek($0) } == page.length ? bytes : nil
   }
 
   /// Returns the logical streams of sound, in order.

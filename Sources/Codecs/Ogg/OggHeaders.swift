@@ -50,33 +50,9 @@ public struct OggHeaders: Sendable, Equatable {
   ///   - preSkip: the PCM frames at the beginning that are no sound, in Opus; nil for those of the headers.
   /// - Returns: the bytes, and the number of pages.
   public func pages(serial: UInt32, preSkip: Int? = nil) -> (bytes: [UInt8], count: Int) {
-    var (bytes, count): ([UInt8], Int) = ([], 0)
-    for (index, packet) in mapping.packets(of: self, preSkip: preSkip ?? self.preSkip).enumerated() {
-      for page in Self.pages(of: packet, granule: 0, serial: serial, from: count, isFirst: index == 0) {
-        bytes += page
-        count += 1
-      }
-    }
-    return (bytes, count)
-  }
-
-  /// Returns a packet as whole pages, of which the last has the granule position.
-  static func pages(
-    of packet: [UInt8], granule: Int, serial: UInt32, from sequence: Int, isFirst: Bool
-  ) -> [[UInt8]] {
-    var lacing = [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
-    var (rest, pages) = (packet[...], [[UInt8]]())
-    while !lacing.isEmpty {
-      let segments = Array(lacing.prefix(255))
-      lacing.removeFirst(segments.count)
-      let content = rest.prefix(segments.reduce(0) { $0 + Int($1) })
-      rest = rest.dropFirst(content.count)
-      let page = OggPage(
-        isContinued: !pages.isEmpty, isFirst: isFirst, granule: lacing.isEmpty ? granule : -1, serial: serial,
-        sequence: UInt32(sequence + pages.count), lacing: segments)
-      pages.append(page.bytes(content))
-    }
-    return pages
+    let packets = mapping.packets(of: self, preSkip: preSkip ?? self.preSkip)
+    let pages = OggPage.pages(of: packets.map { [($0, 0)] }, serial: serial, isStart: true)
+    return (pages.flatMap { $0 }, pages.count)
   }
 }
 

@@ -1,3 +1,5 @@
+internal import CVorbis
+
 /// A page of Ogg: the header, and the lengths of the parts of packets in it.
 ///
 /// Source: RFC 3533 §6.
@@ -25,8 +27,6 @@ public struct OggPage: Sendable, Equatable {
   public let serial: UInt32
   /// The number of the page in its logical stream.
   public let sequence: UInt32
-  /// The checksum of the page.
-  let checksum: UInt32
   /// The lengths of the segments: a packet ends with the first that is below 255.
   let lacing: [UInt8]
 
@@ -40,18 +40,7 @@ public struct OggPage: Sendable, Equatable {
     granule = (0...Self.greatestGranule).contains(position) ? position : -1
     serial = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))
     sequence = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt32.self))
-    checksum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 22, as: UInt32.self))
     lacing = Array(bytes[Self.headLength..<(Self.headLength + segments)])
-  }
-
-  /// Creates a page; its checksum is made with its bytes.
-  public init(
-    isContinued: Bool = false, isFirst: Bool = false, isLast: Bool = false, granule: Int, serial: UInt32,
-    sequence: UInt32, lacing: [UInt8]
-  ) {
-    flags = (isContinued ? 1 : 0) | (isFirst ? 2 : 0) | (isLast ? 4 : 0)
-    (self.granule, self.serial, self.sequence, self.lacing) = (granule, serial, sequence, lacing)
-    checksum = 0
   }
 
   /// The offset in the page of the first byte of content.
@@ -89,33 +78,56 @@ public struct OggPage: Sendable, Equatable {
   /// `true` if a packet ends in the page.
   public var endsPacket: Bool { lacing.contains { $0 < 255 } }
 
-  /// Returns the bytes of the page around `content`, with the checksum.
-  func bytes(_ content: some Collection<UInt8>) -> [UInt8] {
-    func little<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
-      (0..<(Value.bitWidth / 8)).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-    }
-    var bytes = Array("OggS".utf8) + [0, flags] + little(Int64(granule)) + little(serial) + little(sequence)
-    bytes += [0, 0, 0, 0, UInt8(lacing.count)] + lacing + content
-    let sum = bytes.withUnsafeBytes { Self.checksum($0) }
-    bytes.replaceSubrange(22..<26, with: little(sum))
-    return bytes
+  // MARK: libogg
+
+  /// Searches for a page whose checksum is right, as libogg does, in place: nothing is copied or kept. Bytes of the page
+  /// change while its checksum is compared.
+  /// - Returns: the length of the whole page at the start of `bytes`; 0 if it may be cut off; minus the number of bytes
+  ///   that begin none.
+  static func seek(_ bytes: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    var (sync, page) = (ogg_sync_state(), ogg_page())
+    sync.data = bytes.baseAddress
+    sync.storage = CInt(clamping: bytes.count)
+    sync.fill = sync.storage
+    return ogg_sync_pageseek(&sync, &page)
   }
 
-  /// The table of the checksum: polynomial 0x04C11DB7, most significant bit first.
-  private static let table: [UInt32] = (0..<256).map { (byte: UInt32) in
-    (0..<8).reduce(byte << 24) { sum, _ in sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
+  /// Sets the checksum of a whole page.
+  static func seal(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
+    precondition(bytes.count >= headLength, "a page has a header")
+    var page = ogg_page(
+      header: bytes.baseAddress, header_len: bytes.count, body: bytes.baseAddress, body_len: 0)
+    ogg_page_checksum_set(&page)
   }
 
-  /// Returns the checksum of a whole page, whose own field counts as zero.
-  static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-    table.withUnsafeBufferPointer { table in
-      var sum: UInt32 = 0
-      for index in 0..<bytes.count {
-        let byte = (22..<26).contains(index) ? 0 : bytes[index]
-        sum = sum << 8 ^ table[Int(UInt8(truncatingIfNeeded: sum >> 24) ^ byte)]
+  /// Returns packets as whole pages, numbered from `sequence`.
+  /// - Parameters:
+  ///   - runs: packets, each with the granule position at its end; each run begins with a page of its own.
+  ///   - isStart: `true` if the logical stream begins with them.
+  static func pages(
+    of runs: [[(packet: [UInt8], granule: Int)]], serial: UInt32, from sequence: UInt32 = 0,
+    isStart: Bool = false
+  ) -> [[UInt8]] {
+    var (stream, page, pages) = (ogg_stream_state(), ogg_page(), [[UInt8]]())
+    let status = ogg_stream_init(&stream, CInt(bitPattern: serial))
+    precondition(status == 0, "there is memory for a page of Ogg")
+    defer { ogg_stream_clear(&stream) }
+    (stream.b_o_s, stream.pageno) = (isStart ? 0 : 1, CLong(sequence))
+    for run in runs {
+      for (packet, granule) in run {
+        let status = VorbisInfo.withPacket(packet, number: 1) { raw in
+          raw.pointee.granulepos = ogg_int64_t(granule)
+          return ogg_stream_packetin(&stream, raw)
+        }
+        precondition(status == 0, "there is memory for a packet of Ogg")
       }
-      return sum
+      while ogg_stream_flush_fill(&stream, &page, CInt.max) != 0 {
+        pages.append(
+          Array(UnsafeBufferPointer(start: page.header, count: page.header_len))
+            + UnsafeBufferPointer(start: page.body, count: page.body_len))
+      }
     }
+    return pages
   }
 
   // MARK: Files
@@ -230,15 +242,18 @@ struct OggPageScanner: Sendable {
   /// Returns the next page; nil when more bytes are needed.
   mutating func next() -> Found? {
     while start < bytes.count {
-      let (page, skipped) = bytes[start...].withUnsafeBytes { Self.page($0) }
-      start += skipped
-      skippedBytes += skipped
-      if let page {
-        let found = Found(page: page, offset: offset + start)
-        start += page.length
-        return found
+      let length = seek()
+      guard length != 0 else { return nil }
+      guard length > 0 else {
+        skip(-length)
+        continue
       }
-      if skipped == 0 { return nil }
+      guard let page = bytes[start...].withUnsafeBytes({ OggPage($0) }) else {
+        skip()  // a page of another version
+        continue
+      }
+      defer { start += length }
+      return Found(page: page, offset: offset + start)
     }
     return nil
   }
@@ -246,37 +261,21 @@ struct OggPageScanner: Sendable {
   /// Ends the input: a page that is cut off is none.
   mutating func end() {
     // Its bytes may hold whole pages behind a false header.
-    while start < bytes.count {
-      let (page, skipped) = bytes[start...].withUnsafeBytes { Self.page($0) }
-      if page != nil { return }
-      start += max(1, skipped)
-      skippedBytes += max(1, skipped)
-    }
+    while start < bytes.count, case let length = seek(), length <= 0 { skip(max(1, -length)) }
   }
 
-  /// Skips a byte, which begins no whole page.
-  mutating func skip() {
-    guard start < bytes.count else { return }
-    start += 1
-    skippedBytes += 1
+  /// Skips bytes that begin no whole page.
+  mutating func skip(_ count: Int = 1) {
+    let count = min(count, bytes.count - start)
+    start += count
+    skippedBytes += count
   }
 
-  /// Returns the page at the start of `bytes`, or the number of bytes that begin none; neither when the page may be cut
-  /// off.
-  private static func page(_ bytes: UnsafeRawBufferPointer) -> (OggPage?, skipped: Int) {
-    if bytes.prefix(5).elementsEqual([0x4F, 0x67, 0x67, 0x53, 0].prefix(bytes.count)) {
-      guard bytes.count >= OggPage.headLength, bytes.count >= OggPage.headLength + Int(bytes[26]) else {
-        return (nil, 0)
-      }
-      if let page = OggPage(bytes) {
-        guard bytes.count >= page.length else { return (nil, 0) }
-        if OggPage.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<page.length])) == page.checksum {
-          return (page, 0)
-        }
-      }
+  /// Searches for a page at the first byte that is in none; see `OggPage.seek`.
+  private mutating func seek() -> Int {
+    bytes.withUnsafeMutableBufferPointer { [start] in
+      OggPage.seek(UnsafeMutableBufferPointer(rebasing: $0[start...]))
     }
-    let next = bytes.dropFirst().firstIndex(of: UInt8(ascii: "O")) ?? bytes.count
-    return (nil, next)
   }
 
   /// Calls `body` with bytes of a page that was returned since the last `feed`; returns nil when they are gone.

@@ -104,37 +104,16 @@ public struct OggWriter: Sendable {
   private mutating func pages(
     of packets: [[UInt8]], _ samples: [Int], from start: Int, separatesLast: Bool
   ) -> [UInt8] {
-    var (lacing, content, result) = ([UInt8](), [UInt8](), [UInt8]())
-    var (granule, isContinued) = (-1, false)
-    var time = start
-    func finish() {
-      let page = OggPage(
-        isContinued: isContinued, granule: granule, serial: serial, sequence: sequence, lacing: lacing)
-      result += page.bytes(content)
-      sequence += 1
-      (lacing, content, granule) = ([], [], -1)
-    }
+    var (run, time) = ([(packet: [UInt8], granule: Int)](), start)
     for (index, packet) in packets.enumerated() {
-      if separatesLast, index > 0, index == packets.count - 1 { finish() }
-      var rest = packet[...]
-      for segment in 0...(packet.count / 255) {
-        if lacing.count == 255 {
-          finish()
-          isContinued = segment > 0
-        }
-        let part = rest.prefix(255)
-        lacing.append(UInt8(part.count))
-        content += part
-        rest = rest.dropFirst(part.count)
-      }
       // The first page of a stream, and the last, may end within the sound of a packet.
-      time =
-        index == packets.count - 1
-        ? clock.position : min(clock.position, time + (index < samples.count ? samples[index] : 0))
-      granule = time
+      time = index == packets.count - 1 ? clock.position : min(clock.position, time + samples[index])
+      run.append((packet, time))
     }
-    finish()
-    return result
+    let (last, rest) = (run.suffix(separatesLast ? 1 : 0), run.dropLast(separatesLast ? 1 : 0))
+    let pages = OggPage.pages(of: [Array(rest), Array(last)], serial: serial, from: sequence)
+    sequence += UInt32(pages.count)
+    return pages.flatMap { $0 }
   }
 }
 
@@ -160,7 +139,7 @@ public enum OggFileEnd {
     guard let last, last.offset + last.page.length == tail.count, !last.page.isLast else { return nil }
     var head = Array(tail[last.offset...])
     head[5] |= 4
-    seal(&head)
+    head.withUnsafeMutableBufferPointer { OggPage.seal($0) }
     return Patch(offset: offset + last.offset, bytes: Array(head.prefix(OggPage.headLength)))
   }
 
@@ -185,12 +164,7 @@ public enum OggFileEnd {
       for index in 0..<4 { bytes[packet + 31 + index] = UInt8(stated >> (24 - 8 * index) & 0xFF) }
     }
     bytes.replaceSubrange((packet + 35)..<(packet + 51), with: sum ?? [UInt8](repeating: 0, count: 16))
-    seal(&bytes)
+    bytes.withUnsafeMutableBufferPointer { OggPage.seal($0) }
     return Patch(offset: 0, bytes: bytes)
-  }
-
-  private static func seal(_ page: inout [UInt8]) {
-    let sum = page.withUnsafeBytes { OggPage.checksum($0) }
-    for index in 0..<4 { page[22 + index] = UInt8(sum >> (8 * UInt32(index)) & 0xFF) }
   }
 }

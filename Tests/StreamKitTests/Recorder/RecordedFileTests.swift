@@ -174,13 +174,10 @@ struct RecordedFileTests {
     var bytes = Array(whole.prefix(first.length))
     var comment: [UInt8] = Array("\u{3}vorbis".utf8) + [4, 0, 0, 0] + Array("test".utf8) + [1, 0, 0, 0]
     comment += [0, 0, 0, 6] + Array("TITLE=".utf8)
-    let lacing = [UInt8](repeating: 255, count: 255)
-    for number in 1...280 {
-      let page = OggPage(
-        isContinued: number > 1, granule: -1, serial: first.serial, sequence: UInt32(number), lacing: lacing)
-      let content = number > 1 ? [] : comment
-      bytes += page.bytes(content + [UInt8](repeating: 0x78, count: 255 * 255 - content.count))
-    }
+    // Of 280 full pages the last ends no packet.
+    comment += [UInt8](repeating: 0x78, count: 280 * 255 * 255 - comment.count)
+    let pages = OggPage.pages(of: [[(comment, 0)]], serial: first.serial, from: 1)
+    bytes += pages.prefix(280).flatMap { $0 }
     for isCut in [false, true] {
       let station = try Station()
       station.answer("/live", with: .file(isCut ? Array(bytes.prefix(1 << 20)) : bytes, type: "audio/ogg"))
