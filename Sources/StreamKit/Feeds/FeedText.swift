@@ -1,40 +1,80 @@
-/// Converts the text of a feed into XML that can be parsed.
+/// Reads the text of a feed as a document.
 ///
-/// Feeds are written by programs that concatenate texts: several documents in a row, names with characters
-/// that no name may have, bare `&` and `<`, end tags of elements that never began. The conversion makes one
-/// document of it: elements end where they must, names keep letters, digits, `_`, `-` and `.`, and have no
-/// prefix. Comments, instructions and declarations are dropped, so no entity is ever known but the five of
-/// XML.
+/// Feeds are written by programs that concatenate texts: several documents in a row, names with characters that no name
+/// may have, bare `&` and `<`, end tags of elements that never began. libxml2's parser of HTML accepts all of that but the
+/// names, which are made legal here: they keep letters, digits, `_`, `-` and `.`, and have no prefix. Comments,
+/// instructions and declarations are dropped, so no entity is ever known but those of HTML.
 enum FeedText {
   /// The limit of a feed in bytes.
   static let sizeLimit = 1 << 20
+  /// The limit of a name in bytes.
+  private static let nameLimit = 64
+  /// The beginnings and ends of what is no tag.
+  private static let marks = [("<![CDATA[", "]]>"), ("<!--", "-->"), ("<?", "?>"), ("<!", ">")]
 
-  /// Returns the document in `bytes`; nil when it has no element, or more than 1 MiB.
+  /// Returns the document in `bytes`; nil when it has more than 1 MiB, or a tag with hundreds of attributes.
   static func document(_ bytes: [UInt8]) -> XMLDocument? {
     guard bytes.count <= sizeLimit else { return nil }
-    var mender = FeedMender(Array(text(bytes).utf8))
-    guard let mended = mender.mended(limit: sizeLimit) else { return nil }
-    return XMLDocument(mended)
+    return XMLDocument(tagged(Array(text(bytes).utf8)), isLoose: true, encoding: "UTF-8", root: "feed")
   }
 
-  /// Returns a name as the document has it after the conversion, in lower case: `_` replaces what no name may
-  /// have.
+  /// Returns a name as the document has it, in lower case: `_` replaces what no name may have.
   static func name(_ text: String) -> String {
-    String(decoding: FeedMender.name(Array(text.utf8)[...]), as: UTF8.self).lowercased()
+    String(decoding: legal(Array(text.utf8)[...]), as: UTF8.self).lowercased()
   }
 
-  /// Decodes UTF-16 with its mark, UTF-8 when that is valid, otherwise the declared encoding, otherwise
-  /// Latin-1.
-  static func text(_ bytes: [UInt8]) -> String {
-    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
-      let isLittle = bytes[0] == 0xFF
-      let units = stride(from: 2, to: bytes.count - 1, by: 2).map {
-        UInt16(bytes[$0 + (isLittle ? 1 : 0)]) << 8 | UInt16(bytes[$0 + (isLittle ? 0 : 1)])
-      }
-      return text(Array(String(decoding: units, as: UTF16.self).utf8))
+  private static func legal(_ raw: ArraySlice<UInt8>) -> [UInt8] {
+    let local = raw.lastIndex(of: UInt8(ascii: ":")).map { raw[($0 + 1)...] } ?? raw
+    return local.prefix(nameLimit).map { byte in
+      let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      return isLetter || (0x30...0x39).contains(byte) || "_-.".utf8.contains(byte) ? byte : UInt8(ascii: "_")
     }
+  }
+
+  /// Returns the text in one element, with legal names: the prefix `x:` distinguishes them from those of HTML, whose rules
+  /// they don't follow, and may precede any character. Linear in the number of bytes, whatever they are.
+  private static func tagged(_ bytes: [UInt8]) -> [UInt8] {
+    var (result, index, missing) = (Array("<feed>".utf8), 0, Set<String>())
+    /// Returns the next index of a mark; one that is missing is searched for only once.
+    func find(_ mark: String, from start: Int) -> Int? {
+      guard !missing.contains(mark) else { return nil }
+      let found = bytes.indices.dropFirst(start).first { bytes[$0...].starts(with: mark.utf8) }
+      if found == nil { missing.insert(mark) }
+      return found
+    }
+    scan: while index < bytes.count {
+      let rest = bytes[index...]
+      guard rest.first == UInt8(ascii: "<") else {
+        result.append(bytes[index])
+        index += 1
+        continue
+      }
+      for (start, end) in Self.marks where rest.starts(with: start.utf8) {
+        let first = index + start.utf8.count
+        guard let last = find(end, from: first) else { continue }
+        for byte in bytes[first..<last] where start == "<![CDATA[" {
+          let isMarkup = byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&")
+          result += isMarkup ? Array("&#\(byte);".utf8) : [byte]
+        }
+        index = last + end.utf8.count
+        continue scan
+      }
+      let isEnd = rest.dropFirst().first == UInt8(ascii: "/")
+      let raw = rest.dropFirst(isEnd ? 2 : 1).prefix { $0 > 0x20 && !"/><=\"'&".utf8.contains($0) }
+      let next = bytes[raw.endIndex...].first { "<>".utf8.contains($0) }
+      // An angle that begins no tag is text.
+      let isTag = !raw.isEmpty && next == UInt8(ascii: ">")
+      result += isTag ? Array((isEnd ? "</x:" : "<x:").utf8) + legal(raw) : Array("&lt;".utf8)
+      index = isTag ? raw.endIndex : index + 1
+    }
+    return result + Array("</feed>".utf8)
+  }
+
+  /// Decodes UTF-16 with its mark, UTF-8 when that is valid, otherwise the declared encoding, otherwise Latin-1.
+  static func text(_ bytes: [UInt8]) -> String {
+    let given = MarkedText.utf16(bytes).map { Array($0.utf8) } ?? bytes
     // Line ends are blanks; other control characters below 32 are invalid in XML.
-    let bytes = bytes.map { $0 < 0x20 ? 0x20 : $0 }
+    let bytes = given.map { $0 < 0x20 ? 0x20 : $0 }
     if let encoding = declaredEncoding(bytes).flatMap({ MetadataEncoding(name: $0) }) {
       let text = encoding.text(bytes[...])
       // The declaration was read byte by byte: an encoding in which it can't be read is not the document's

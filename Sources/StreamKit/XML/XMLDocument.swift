@@ -39,14 +39,16 @@ struct XMLDocument {
   ///   - source: at most 1 MiB.
   ///   - isLoose: `true` if it is written as people write HTML: names in any case, attributes with bare
   ///     ampersands.
+  ///   - encoding: the encoding of the source; nil for the one that it declares.
+  ///   - name: the name of the element that is the root; nil for the outermost one.
   /// - Returns: nil when there is no element in it, when entities are declared, and when a tag has
   ///   hundreds of attributes.
-  init?(_ source: [UInt8], isLoose: Bool = false) {
+  init?(_ source: [UInt8], isLoose: Bool = false, encoding: String? = nil, root name: String? = nil) {
     guard source.count <= 1 << 20 else { return nil }
     // The checks read bytes of ASCII.
     let text = MarkedText.utf16(source)
     let bytes = text.map { Array($0.utf8) } ?? source
-    let encoding = text == nil ? nil : "UTF-8"
+    let encoding = text == nil ? encoding : "UTF-8"
     guard !Self.declaresEntities(bytes), !TagScan.isCrowded(bytes) else { return nil }
     let document = bytes.withUnsafeBytes { raw in
       let start = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -58,7 +60,8 @@ struct XMLDocument {
     defer { xmlFreeDoc(document) }
     guard let node = xmlDocGetRootElement(document) else { return nil }
     var left = Self.countLimit
-    root = Self.element(node, depth: 0, &left)
+    let outermost = Self.element(node, depth: 0, &left)
+    root = name.flatMap { outermost.elements(named: $0).first } ?? outermost
   }
 
   private static func declaresEntities(_ bytes: [UInt8]) -> Bool {
@@ -77,7 +80,8 @@ struct XMLDocument {
     var attribute = node.pointee.properties
     while let current = attribute {
       if let value = xmlNodeListGetString(node.pointee.doc, current.pointee.children, 1) {
-        element.attributes[string(current.pointee.name).lowercased()] = String(cString: value)
+        let name = string(current.pointee.name).lowercased().split(separator: ":").last
+        element.attributes[name.map(String.init) ?? ""] = String(cString: value)
         shim_xml_free(value)
       }
       attribute = current.pointee.next
