@@ -84,9 +84,9 @@ private struct BoardUnderTest {
       if let plan = ask(.beginTransfer, BeginTransfer(manifest: update.manifest.bytes)) as TransferPlan? {
         transfer = plan.transfer
       }
-    case 4: _ = ask(.verifyTransfer, VerifyTransfer(transfer: transfer)) as Done?
-    case 5: _ = ask(.commitTransfer, CommitTransfer(transfer: transfer)) as Done?
-    case 6: _ = ask(.reboot, Reboot(target: .application)) as Done?
+    case 4: _ = ask(.verifyTransfer, VerifyTransfer(transfer)) as Done?
+    case 5: _ = ask(.commitTransfer, CommitTransfer(transfer)) as Done?
+    case 6: _ = ask(.reboot, Reboot(.application)) as Done?
     default: _ = ask(.confirmImage, ConfirmImage()) as Done?
     }
   }

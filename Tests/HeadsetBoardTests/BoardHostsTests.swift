@@ -38,7 +38,7 @@ import Testing
       #expect(begin.duration(to: board.loop.now) >= Board.probeTime)
       #expect(begin.duration(to: board.loop.now) < .seconds(3))
       #expect(dead.isEnded && board.report.isConnected)
-      try await host.request(SetNoiseCancelling(isOn: true))
+      try await host.request(SetNoiseCancelling(true))
       #expect(board.report.noiseCancelling)
     }
   }

@@ -122,7 +122,7 @@ import Testing
       let host = BoardHost(board)
       try await host.connect()
       await #expect(throws: BoardHost.Silence.self) {
-        try await host.request(SetNoiseCancelling(isOn: true))
+        try await host.request(SetNoiseCancelling(true))
       }
       #expect(host.isEnded && board.isDead && !board.report.isRunning)
       let other = BoardHost(board)

@@ -78,7 +78,7 @@ import Testing
     try withBoard { board async throws in
       let host = BoardHost(board)
       #expect(
-        try await status(host.askPlainly(SetNoiseCancelling(isOn: true))) == .authentication)
+        try await status(host.askPlainly(SetNoiseCancelling(true))) == .authentication)
       #expect(!board.report.noiseCancelling)
       #expect(try await status(host.askPlainly(Authenticate(mac: [1]))) == .challengeLength)
       #expect(
@@ -89,15 +89,15 @@ import Testing
   @Test("after AUTH a frame without a seal, with a wrong one, or that was there, is dropped and counted")
   func intruders() throws {
     try withHost { host, board async throws in
-      let plain = try SetNoiseCancelling(isOn: true).frame(sequence: 900)
+      let plain = try SetNoiseCancelling(true).frame(sequence: 900)
       host.send(plain.unsealed)
       #expect(try await host.isUnanswered(900))
       var stranger = LinkSeal(key: [UInt8](repeating: 7, count: 32), side: .host, sent: 50)
       host.send(try stranger.seal(plain))
       #expect(try await host.isUnanswered(900))
-      try await host.request(SetNoiseCancelling(isOn: false))
+      try await host.request(SetNoiseCancelling(false))
       let replayed = host.sent
-      try await host.request(SetAmbient(ambient: AmbientLevel(side: .left, level: 2)))
+      try await host.request(SetAmbient(AmbientLevel(side: .left, level: 2)))
       host.send(replayed)
       try await host.loop.sleep(for: .seconds(1))
       let report = board.report
@@ -123,7 +123,7 @@ import Testing
       let other = try Hello(nonce: [UInt8](repeating: 3, count: 16)).frame(sequence: 80)
       host.send(other.unsealed)
       #expect(try await status(host.response(to: 80)) == .ok)
-      try await host.request(SetNoiseCancelling(isOn: true))
+      try await host.request(SetNoiseCancelling(true))
       #expect(board.report.noiseCancelling)
     }
   }
@@ -153,7 +153,7 @@ import Testing
 
   @Test("a request that comes again is answered, not done again") func cache() throws {
     try withHost { host, board async throws in
-      let reset = try ResetEqualizer(preset: 0).frame(sequence: 500)
+      let reset = try ResetEqualizer(0).frame(sequence: 500)
       let set = try SetEqualizerBand(preset: 0, band: 0, value: -5).frame(sequence: 501)
       for frame in [reset, set, reset] {
         try host.send(frame)
@@ -170,7 +170,7 @@ import Testing
 
   @Test("sixteen answers are kept, and none beyond a HELLO") func cacheLength() throws {
     try withHost { host, board async throws in
-      let reset = try ResetEqualizer(preset: 0).frame(sequence: 500)
+      let reset = try ResetEqualizer(0).frame(sequence: 500)
       try host.send(reset)
       _ = try await host.response(to: 500)
       for _ in 0..<15 { try await host.request(SetEqualizerBand(preset: 0, band: 0, value: -5)) }

@@ -19,16 +19,16 @@ import Testing
 
   @Test("is set, queried, and reported only when it changes") func settings() throws {
     try withHost { host, board async throws in
-      try await host.request(SetNoiseCancelling(isOn: true))
-      try await host.request(SetNoiseCancelling(isOn: true))
-      #expect(try await host.request(GetNoiseCancelling()).isOn)
+      try await host.request(SetNoiseCancelling(true))
+      try await host.request(SetNoiseCancelling(true))
+      #expect(try await host.request(GetNoiseCancelling()))
       let level = AmbientLevel(side: .right, level: 7)
-      try await host.request(SetAmbient(ambient: level))
-      #expect(try await host.request(GetAmbient(side: .right)) == level)
-      #expect(try await host.request(GetAmbient(side: .left)).level == 0)
+      try await host.request(SetAmbient(level))
+      #expect(try await host.request(GetAmbient(.right)) == level)
+      #expect(try await host.request(GetAmbient(.left)).level == 0)
       #expect(host.events.count == 2)
-      #expect(try event(host.events.first, NoiseCancellingChanged.self).isOn)
-      #expect(try event(host.events.last, AmbientChanged.self).ambient == level)
+      #expect(try event(host.events.first, NoiseCancellingChanged.self).value)
+      #expect(try event(host.events.last, AmbientChanged.self).value == level)
       #expect(board.report.ambientRight == 7)
     }
   }
@@ -39,23 +39,23 @@ import Testing
       #expect(info == EqualizerInfo(bands: 10, lowest: -12, highest: 12, presets: 4))
       let bands = try await host.request(GetEqualizerBands()).millihertz
       #expect(bands.first == 31_250 && bands.last == 16_000_000 && bands.count == 10)
-      let music = try await host.request(GetEqualizer(preset: GetEqualizer.selected))
+      let music = try await host.request(GetEqualizer(EqualizerValues.selected))
       #expect(music.preset == 0)
 
       try await host.request(SetEqualizerBand(preset: 3, band: 9, value: -12))
       #expect(host.events.isEmpty, "a preset that is not heard is no news")
-      try await host.request(SelectPreset(preset: 3))
+      try await host.request(SelectPreset(3))
       var values = [Int8](repeating: 0, count: 9) + [-12]
       #expect(
-        try event(host.events.last, EqualizerChanged.self).equalizer
+        try event(host.events.last, EqualizerChanged.self).value
           == EqualizerValues(preset: 3, values: values))
       values[0] = 12
-      try await host.request(SetEqualizer(equalizer: EqualizerValues(preset: 3, values: values)))
-      #expect(try await host.request(GetEqualizer(preset: 3)).values == values)
-      try await host.request(ResetEqualizer(preset: 3))
-      #expect(try await host.request(GetEqualizer(preset: 0xFF)).values == [Int8](repeating: 0, count: 10))
+      try await host.request(SetEqualizer(EqualizerValues(preset: 3, values: values)))
+      #expect(try await host.request(GetEqualizer(3)).values == values)
+      try await host.request(ResetEqualizer(3))
+      #expect(try await host.request(GetEqualizer(0xFF)).values == [Int8](repeating: 0, count: 10))
       #expect(host.events.count == 3)
-      #expect(try await host.request(GetEqualizer(preset: 0)) == music)
+      #expect(try await host.request(GetEqualizer(0)) == music)
     }
   }
 
@@ -64,16 +64,16 @@ import Testing
       let before = board.report
       let ten = [Int8](repeating: 0, count: 10)
       for (request, expected) in [
-        (SetAmbient(ambient: AmbientLevel(side: .left, level: 8)), .outOfRange),
+        (SetAmbient(AmbientLevel(side: .left, level: 8)), .outOfRange),
         (SetEqualizerBand(preset: 0, band: 10, value: 0), .outOfRange),
         (SetEqualizerBand(preset: 4, band: 0, value: 0), .outOfRange),
         (SetEqualizerBand(preset: 0, band: 0, value: 13), .outOfRange),
         (SetEqualizerBand(preset: 0, band: 0, value: -13), .outOfRange),
-        (SelectPreset(preset: 4), .outOfRange), (SelectPreset(preset: 0xFF), .outOfRange),
-        (GetEqualizer(preset: 4), .outOfRange), (ResetEqualizer(preset: 4), .outOfRange),
-        (SetEqualizer(equalizer: EqualizerValues(preset: 0, values: ten + [0])), .wrongBandCount),
-        (SetEqualizer(equalizer: EqualizerValues(preset: 0, values: [])), .wrongBandCount),
-        (SetEqualizer(equalizer: EqualizerValues(preset: 0, values: ten.dropLast() + [99])), .outOfRange),
+        (SelectPreset(4), .outOfRange), (SelectPreset(0xFF), .outOfRange),
+        (GetEqualizer(4), .outOfRange), (ResetEqualizer(4), .outOfRange),
+        (SetEqualizer(EqualizerValues(preset: 0, values: ten + [0])), .wrongBandCount),
+        (SetEqualizer(EqualizerValues(preset: 0, values: [])), .wrongBandCount),
+        (SetEqualizer(EqualizerValues(preset: 0, values: ten.dropLast() + [99])), .outOfRange),
       ] as [(any LinkRequest, LinkStatus)] {
         #expect(try await host.status(request) == expected, "\(request)")
       }
@@ -86,7 +86,7 @@ import Testing
     try withHost(Self.options("no-bands")) { host, board async throws in
       #expect(try await host.request(GetEqualizerInfo()).bands == 0)
       for request in [
-        GetEqualizerBands(), GetEqualizer(preset: 0xFF), SelectPreset(preset: 0), ResetEqualizer(preset: 0),
+        GetEqualizerBands(), GetEqualizer(0xFF), SelectPreset(0), ResetEqualizer(0),
         SetEqualizerBand(preset: 0, band: 0, value: 0),
       ] as [any LinkRequest] {
         #expect(try await host.status(request) == .noBands, "\(request)")
@@ -97,8 +97,8 @@ import Testing
   @Test(
     "is refused as unsupported where the board has not got it",
     arguments: [
-      ("no-ambient", [GetAmbientLimits(), GetAmbient(side: .left)]),
-      ("no-noise-cancelling", [GetNoiseCancelling(), SetNoiseCancelling(isOn: true)]),
+      ("no-ambient", [GetAmbientLimits(), GetAmbient(.left)]),
+      ("no-noise-cancelling", [GetNoiseCancelling(), SetNoiseCancelling(true)]),
       ("no-battery", [GetBattery()]),
     ] as [(String, [any LinkRequest])])
   func unsupported(profile: String, requests: [any LinkRequest]) throws {
@@ -112,12 +112,12 @@ import Testing
     try withHost(Self.options(profile)) { host, board async throws in
       #expect(try await host.request(GetEqualizerInfo()).bands == count)
       #expect(try await host.request(GetEqualizerBands()).millihertz.count == count)
-      #expect(try await host.request(GetEqualizer(preset: 1)).values.count == count)
+      #expect(try await host.request(GetEqualizer(1)).values.count == count)
     }
     try withHost(Self.options("asymmetric")) { host, board async throws in
       #expect(try await host.request(GetAmbientLimits()) == AmbientLimits(left: 10, right: 4))
-      #expect(try await host.status(SetAmbient(ambient: AmbientLevel(side: .left, level: 10))) == .ok)
-      #expect(try await host.status(SetAmbient(ambient: AmbientLevel(side: .right, level: 5))) == .outOfRange)
+      #expect(try await host.status(SetAmbient(AmbientLevel(side: .left, level: 10))) == .ok)
+      #expect(try await host.status(SetAmbient(AmbientLevel(side: .right, level: 5))) == .outOfRange)
     }
   }
 
@@ -132,18 +132,18 @@ import Testing
     try withBoard { board async throws in
       let host = BoardHost(board)
       try await host.connect()
-      try await host.request(Reboot(target: .bootloader))
+      try await host.request(Reboot(.bootloader))
       try await host.loop.sleep(for: .seconds(1))
       let other = BoardHost(board)
       #expect(try await other.connect().image == .bootloader)
       for request in [
-        GetNoiseCancelling(), SetNoiseCancelling(isOn: true), GetAmbientLimits(), GetAmbient(side: .left),
-        GetEqualizerInfo(), GetEqualizerBands(), GetEqualizer(preset: 0), SelectPreset(preset: 1),
+        GetNoiseCancelling(), SetNoiseCancelling(true), GetAmbientLimits(), GetAmbient(.left),
+        GetEqualizerInfo(), GetEqualizerBands(), GetEqualizer(0), SelectPreset(1),
       ] as [any LinkRequest] {
         #expect(try await other.status(request) == .wrongMode, "\(request)")
       }
       #expect(try await other.request(GetBattery()).percent == 80)
-      #expect(try await other.request(GetImageType()).image == .bootloader)
+      #expect(try await other.request(GetImageType()) == .bootloader)
     }
   }
 
@@ -157,7 +157,7 @@ import Testing
         host.events.map(\.operation) == [
           .noiseCancellingChanged, .ambientChanged, .equalizerChanged, .batteryChanged, .batteryChanged,
         ])
-      let battery = try event(host.events.last, BatteryChanged.self).battery
+      let battery = try event(host.events.last, BatteryChanged.self).value
       #expect(battery == Battery(percent: 25, isCharging: true))
       #expect(try await host.request(GetBattery()) == battery)
       #expect(throws: BoardError.self) { try board.perform(.ambient(.left, 8)) }
@@ -184,9 +184,9 @@ import Testing
     let store = MemoryStore()
     var before: BoardReport?
     try withHost(store: store) { host, board async throws in
-      try await host.request(SetNoiseCancelling(isOn: true))
+      try await host.request(SetNoiseCancelling(true))
       try await host.request(SetEqualizerBand(preset: 1, band: 2, value: -7))
-      try await host.request(SelectPreset(preset: 1))
+      try await host.request(SelectPreset(1))
       before = board.report
     }
     try withHost(store: store) { host, board async throws in

@@ -46,9 +46,9 @@ extension BoardHost {
   /// The whole update, up to the reboot.
   func update(_ file: FirmwareFile) async throws {
     let plan = try await transfer(file)
-    try await request(VerifyTransfer(transfer: plan.transfer))
-    try await request(CommitTransfer(transfer: plan.transfer))
-    try await request(Reboot(target: .application))
+    try await request(VerifyTransfer(plan.transfer))
+    try await request(CommitTransfer(plan.transfer))
+    try await request(Reboot(.application))
     try await loop.sleep(for: .milliseconds(100))
   }
 }
@@ -100,7 +100,7 @@ extension BoardHost {
       for _ in 1...2 {
         try await host.request(EnterBootloader())
         try await host.loop.sleep(for: .seconds(6))
-        #expect(try await host.request(GetImageType()).image == .application)
+        #expect(try await host.request(GetImageType()) == .application)
       }
       #expect(host.events.isEmpty)
       try await host.request(EnterBootloader())
@@ -121,15 +121,15 @@ extension BoardHost {
       let other = try await BoardHost.inBootloader(board)
       #expect(try await other.status(ConfirmImage()) == .wrongMode)
       for request in [
-        WriteTransfer(transfer: 1, offset: 0, data: [1]), VerifyTransfer(transfer: 1),
-        CommitTransfer(transfer: 1), AbortTransfer(transfer: 1),
+        WriteTransfer(transfer: 1, offset: 0, data: [1]), VerifyTransfer(1),
+        CommitTransfer(1), AbortTransfer(1),
       ] as [any LinkRequest] { #expect(try await other.status(request) == .noTransfer) }
       #expect(try await other.status(BeginTransfer(manifest: [1, 2, 3])) == .badRequest)
       let plan = try await other.request(begin)
       #expect(plan.window == 4 && plan.chunk == 1_016 && plan.eraseUnit == 4_096 && plan.resumeOffset == 0)
-      #expect(try await other.status(VerifyTransfer(transfer: plan.transfer)) == .wrongOffset)
-      #expect(try await other.status(CommitTransfer(transfer: plan.transfer)) == .wrongMode)
-      #expect(try await other.status(VerifyTransfer(transfer: plan.transfer ^ 2)) == .noTransfer)
+      #expect(try await other.status(VerifyTransfer(plan.transfer)) == .wrongOffset)
+      #expect(try await other.status(CommitTransfer(plan.transfer)) == .wrongMode)
+      #expect(try await other.status(VerifyTransfer(plan.transfer ^ 2)) == .noTransfer)
     }
   }
 
@@ -189,7 +189,7 @@ extension BoardHost {
             state: .writing, nextOffset: 5_100, prefixChecksum: CRC32.of(file.image[..<5_100])))
       _ = try await host.transfer(file)
       #expect(try await write(20_000, [1]) == .refused(LinkRefusal(.outOfRange)))
-      let events = try host.events.map { try TransferChanged(payload: $0.payload).status.nextOffset }
+      let events = try host.events.map { try TransferChanged(payload: $0.payload).value.nextOffset }
       #expect(events == [4_096, 8_192, 12_288, 16_384, 20_000])
     }
   }
@@ -225,8 +225,8 @@ extension BoardHost {
           WriteTransfer(
             transfer: plan.transfer, offset: UInt32(offset), data: Array(image[offset..<offset + 1_000])))
       }
-      #expect(try await host.status(VerifyTransfer(transfer: plan.transfer)) == .wrongHash)
-      #expect(try await host.status(CommitTransfer(transfer: plan.transfer)) == .noTransfer)
+      #expect(try await host.status(VerifyTransfer(plan.transfer)) == .wrongHash)
+      #expect(try await host.status(CommitTransfer(plan.transfer)) == .noTransfer)
       #expect(try await host.request(BeginTransfer(manifest: file.manifest.bytes)).resumeOffset == 0)
       try await host.update(file)
       #expect(board.report.version == "2.0.0")
@@ -238,10 +238,10 @@ extension BoardHost {
       let host = try await BoardHost.inBootloader(board)
       let file = try firmware()
       let plan = try await host.transfer(file)
-      try await host.request(VerifyTransfer(transfer: plan.transfer))
-      try await host.request(CommitTransfer(transfer: plan.transfer))
+      try await host.request(VerifyTransfer(plan.transfer))
+      try await host.request(CommitTransfer(plan.transfer))
       #expect(board.report.trial != nil)
-      try await host.request(AbortTransfer(transfer: plan.transfer))
+      try await host.request(AbortTransfer(plan.transfer))
       #expect(board.report.trial == nil)
       #expect(try await host.request(BeginTransfer(manifest: file.manifest.bytes)).resumeOffset == 0)
     }
@@ -319,8 +319,8 @@ extension BoardHost {
     try withBoard(store: store) { board async throws in
       let host = try await BoardHost.inBootloader(board)
       let plan = try await host.transfer(firmware())
-      try await host.request(VerifyTransfer(transfer: plan.transfer))
-      try await host.request(CommitTransfer(transfer: plan.transfer))
+      try await host.request(VerifyTransfer(plan.transfer))
+      try await host.request(CommitTransfer(plan.transfer))
     }
     store.write(.b, at: 5, [0])
     store.write(.b, at: 6, [0])

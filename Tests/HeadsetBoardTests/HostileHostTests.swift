@@ -17,7 +17,7 @@ import Testing
       let host = BoardHost(board)
       try await host.connect()
       if isBootloader {
-        try await host.request(Reboot(target: .bootloader))
+        try await host.request(Reboot(.bootloader))
         try await board.loop.sleep(for: .seconds(6))
       }
       let other = try await BoardHost.anew(board, after: host)

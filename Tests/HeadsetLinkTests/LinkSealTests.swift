@@ -31,7 +31,7 @@ import Testing
 
   @Test("a frame that was here is refused, and one that comes after later ones") func replay() throws {
     var (host, board) = (LinkSeal(key: key, side: .host), LinkSeal(key: key, side: .board))
-    let frame = try SetNoiseCancelling(isOn: true).frame(sequence: 1)
+    let frame = try SetNoiseCancelling(true).frame(sequence: 1)
     let packets = try (0..<4).map { _ in try packet(host.seal(frame)) }
     #expect(try board.open(packets[0]) == frame)
     #expect(throws: LinkSeal.Refusal.repeated(1)) { try board.open(packets[0]) }
@@ -63,7 +63,7 @@ import Testing
 
   @Test("any changed bit is refused, though the checksum is right, and does no harm") func tampered() throws {
     var (host, board) = (LinkSeal(key: key, side: .host), LinkSeal(key: key, side: .board))
-    let frame = try SetAmbient(ambient: AmbientLevel(side: .left, level: 1)).frame(sequence: 1)
+    let frame = try SetAmbient(AmbientLevel(side: .left, level: 1)).frame(sequence: 1)
     let wire = try host.seal(frame)
     let bytes = try #require(COBS.decode(Array(wire.dropLast())))
     var refused = 0

@@ -53,7 +53,7 @@ import Testing
     let plan = TransferPlan(
       transfer: 0x0102_0304, resumeOffset: 4_096, chunk: 512, eraseUnit: 4_096, window: 8)
     #expect(try plan.payload() == [4, 3, 2, 1, 0, 16, 0, 0, 0, 2, 0, 16, 0, 0, 8])
-    let values = SetEqualizer(equalizer: EqualizerValues(preset: 3, values: [-10, 0, 10]))
+    let values = SetEqualizer(EqualizerValues(preset: 3, values: [-10, 0, 10]))
     #expect(try values.payload() == [3, 3, 0xF6, 0, 10])
     #expect(
       try EqualizerBands(millihertz: [31_250, 16_000_000]).payload() == [
@@ -77,21 +77,21 @@ import Testing
     (Hello(nonce: [9, 8], oldest: 3, newest: 4), [2, 9, 8, 3, 4]),
     (Welcome(challenge: [5], session: 0x0102_0304, board: board), [1, 5, 4, 3, 2, 1] + boardBytes),
     (board, boardBytes), (Authenticate(mac: [1, 2]), [2, 1, 2]), (Proof(mac: [3]), [1, 3]),
-    (Flag(isOn: true), [1]), (SetNoiseCancelling(isOn: true), [1]), (NoiseCancellingChanged(isOn: true), [1]),
-    (AmbientLimits(left: 7, right: 5), [7, 5]), (GetAmbient(side: .right), [1]),
+    (true, [1]), (SetNoiseCancelling(true), [1]), (NoiseCancellingChanged(true), [1]),
+    (AmbientLimits(left: 7, right: 5), [7, 5]), (GetAmbient(.right), [1]),
     (AmbientLevel(side: .right, level: 6), [1, 6]),
-    (SetAmbient(ambient: AmbientLevel(side: .right, level: 6)), [1, 6]),
-    (AmbientChanged(ambient: AmbientLevel(side: .right, level: 6)), [1, 6]),
+    (SetAmbient(AmbientLevel(side: .right, level: 6)), [1, 6]),
+    (AmbientChanged(AmbientLevel(side: .right, level: 6)), [1, 6]),
     (Battery(percent: 80, isCharging: true), [80, 1]),
-    (BatteryChanged(battery: Battery(percent: 80, isCharging: true)), [80, 1]),
+    (BatteryChanged(Battery(percent: 80, isCharging: true)), [80, 1]),
     (EqualizerInfo(bands: 10, lowest: -12, highest: 11, presets: 4), [10, 0xF4, 11, 4]),
-    (EqualizerBands(millihertz: [0x0102_0304]), [4, 4, 3, 2, 1]), (GetEqualizer(preset: 2), [2]),
+    (EqualizerBands(millihertz: [0x0102_0304]), [4, 4, 3, 2, 1]), (GetEqualizer(2), [2]),
     (EqualizerValues(preset: 2, values: [-1, 3]), [2, 2, 0xFF, 3]),
-    (SetEqualizerBand(preset: 2, band: 3, value: -4), [2, 3, 0xFC]), (SelectPreset(preset: 3), [3]),
-    (SetEqualizer(equalizer: EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
-    (ResetEqualizer(preset: 3), [3]),
-    (EqualizerChanged(equalizer: EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
-    (RunningImage(image: .bootloader), [1]), (Delay(milliseconds: 0x0102_0304), [4, 3, 2, 1]),
+    (SetEqualizerBand(preset: 2, band: 3, value: -4), [2, 3, 0xFC]), (SelectPreset(3), [3]),
+    (SetEqualizer(EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
+    (ResetEqualizer(3), [3]),
+    (EqualizerChanged(EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
+    (ImageType.bootloader, [1]), (Delay(milliseconds: 0x0102_0304), [4, 3, 2, 1]),
     (BeginTransfer(manifest: [6, 5, 4]), [6, 5, 4]),
     (
       TransferPlan(transfer: 0x0102_0304, resumeOffset: 5, chunk: 0x0106, eraseUnit: 7, window: 8),
@@ -101,11 +101,11 @@ import Testing
     (NextOffset(offset: 0x0102_0304), [4, 3, 2, 1]),
     (TransferStatus(state: .verified, nextOffset: 1, prefixChecksum: 2), [4, 1, 0, 0, 0, 2, 0, 0, 0]),
     (
-      TransferChanged(status: TransferStatus(state: .verified, nextOffset: 1, prefixChecksum: 2)),
+      TransferChanged(TransferStatus(state: .verified, nextOffset: 1, prefixChecksum: 2)),
       [4, 1, 0, 0, 0, 2, 0, 0, 0]
     ),
-    (VerifyTransfer(transfer: 1), [1, 0, 0, 0]), (CommitTransfer(transfer: 2), [2, 0, 0, 0]),
-    (AbortTransfer(transfer: 3), [3, 0, 0, 0]), (Reboot(target: .bootloader), [1]),
+    (VerifyTransfer(1), [1, 0, 0, 0]), (CommitTransfer(2), [2, 0, 0, 0]),
+    (AbortTransfer(3), [3, 0, 0, 0]), (Reboot(.bootloader), [1]),
     (LinkReply.done(NextOffset(offset: 5)), [0, 0, 5, 0, 0, 0]),
     (LinkReply<NextOffset>.refused(LinkRefusal(resumeAt: 5)), [19, 0, 5, 0, 0, 0]),
     (LinkReply<NextOffset>.refused(LinkRefusal(.noTransfer)), [23, 0]),
@@ -120,7 +120,7 @@ import Testing
     let all: [any LinkMessage.Type] =
       LinkMessages.requests + LinkMessages.events + LinkMessages.requests.map { answer($0) }
     let known = Set(Self.payloads.map { ObjectIdentifier(type(of: $0.0)) })
-    for type in all where !(type is any EmptyMessage.Type) {
+    for type in all where (try? type.init().payload()) != [] {
       #expect(known.contains(ObjectIdentifier(type)), "\(type) has no bytes here")
     }
   }

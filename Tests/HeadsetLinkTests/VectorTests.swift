@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test("a frame lies on the wire as it is written down") func frame() throws {
-    let frame = try SetAmbient(ambient: AmbientLevel(side: .right, level: 7)).frame(sequence: 0x0102)
+    let frame = try SetAmbient(AmbientLevel(side: .right, level: 7)).frame(sequence: 0x0102)
     let head: [UInt8] = [1, 0, 0x02, 0x01, 0x22, 0x00, 2, 0, 1, 7]
     let sum = CRC32.of(head[...])
     #expect(frame.body == head + (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) })

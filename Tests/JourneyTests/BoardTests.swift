@@ -71,7 +71,7 @@ extension EventLoop {
     let listen = listen.hasPrefix("unix:") ? "unix:" + home.path("board.sock") : listen
     let board = try RunningBoard(home, listen: listen)
     try board.withHost { driver, loop async throws in
-      _ = try await driver.request(SetNoiseCancelling(isOn: true))
+      _ = try await driver.request(SetNoiseCancelling(true))
       _ = try await driver.request(SetEqualizerBand(preset: 0, band: 9, value: -9))
       var events: [DriverEvent] = []
       driver.onEvent = { events.append($0) }
@@ -82,7 +82,7 @@ extension EventLoop {
         try await loop.sleep(for: .milliseconds(5))
       }
       #expect(events.suffix(2) == [.ambient(.left, 3), .battery(percent: 25, isCharging: false)])
-      #expect(try await driver.request(GetAmbient(side: .left)).level == 3)
+      #expect(try await driver.request(GetAmbient(.left)).level == 3)
     }
     let state = try board.state()
     #expect(state.contains("\"noise_cancelling\": true"))
@@ -159,7 +159,7 @@ extension EventLoop {
         _ = try await driver.request(Ping())
         driver.drop()
         let boots = try await loop.reconnect(driver).boots
-        _ = try await driver.request(Reboot(target: .application))
+        _ = try await driver.request(Reboot(.application))
         var info = try await loop.reconnect(driver)
         // The first connection may precede the reboot.
         while info.boots == boots { info = try await loop.reconnect(driver) }
@@ -214,9 +214,9 @@ extension EventLoop {
           WriteTransfer(transfer: plan.transfer, offset: UInt32(offset), data: data))
         offset += data.count
       }
-      _ = try await driver.request(VerifyTransfer(transfer: plan.transfer))
-      _ = try await driver.request(CommitTransfer(transfer: plan.transfer))
-      _ = try await driver.request(Reboot(target: .application))
+      _ = try await driver.request(VerifyTransfer(plan.transfer))
+      _ = try await driver.request(CommitTransfer(plan.transfer))
+      _ = try await driver.request(Reboot(.application))
       return Int(plan.resumeOffset)
     }
 

@@ -8,11 +8,11 @@ extension BoardMachine {
     case .noiseCancelling:
       return answer(payload) { (_: GetNoiseCancelling, board) throws(LinkRefusal) in
         try board.sounds(.noiseCancelling)
-        return Flag(isOn: board.settings.isCancelling)
+        return board.settings.isCancelling
       }
     case .setNoiseCancelling:
       return answer(payload) { (request: SetNoiseCancelling, board) throws(LinkRefusal) in
-        try board.set(noiseCancelling: request.isOn)
+        try board.set(noiseCancelling: request.value)
       }
     case .ambientLimits:
       return answer(payload) { (_: GetAmbientLimits, board) throws(LinkRefusal) in
@@ -22,11 +22,11 @@ extension BoardMachine {
     case .ambient:
       return answer(payload) { (request: GetAmbient, board) throws(LinkRefusal) in
         try board.sounds(.ambient)
-        return AmbientLevel(side: request.side, level: board.settings[request.side])
+        return AmbientLevel(side: request.value, level: board.settings[request.value])
       }
     case .setAmbient:
       return answer(payload) { (request: SetAmbient, board) throws(LinkRefusal) in
-        try board.set(ambient: request.ambient)
+        try board.set(ambient: request.value)
       }
     default: return performEqualizer(request)
     }
@@ -51,9 +51,9 @@ extension BoardMachine {
     case .equalizer:
       return answer(payload) { (request: GetEqualizer, board) throws(LinkRefusal) in
         try board.needsBands()
-        if request.preset == GetEqualizer.selected { return board.settings.equalizer }
-        try board.has(preset: request.preset)
-        return EqualizerValues(preset: request.preset, values: board.settings.values[Int(request.preset)])
+        if request.value == EqualizerValues.selected { return board.settings.equalizer }
+        try board.has(preset: request.value)
+        return EqualizerValues(preset: request.value, values: board.settings.values[Int(request.value)])
       }
     case .setEqualizerBand:
       return answer(payload) { (request: SetEqualizerBand, board) throws(LinkRefusal) in
@@ -61,18 +61,18 @@ extension BoardMachine {
       }
     case .selectPreset:
       return answer(payload) { (request: SelectPreset, board) throws(LinkRefusal) in
-        try board.select(preset: request.preset)
+        try board.select(preset: request.value)
       }
     case .setEqualizer:
       return answer(payload) { (request: SetEqualizer, board) throws(LinkRefusal) in
-        try board.set(equalizer: request.equalizer)
+        try board.set(equalizer: request.value)
       }
     case .resetEqualizer:
       return answer(payload) { (request: ResetEqualizer, board) throws(LinkRefusal) in
         try board.needsBands()
-        try board.has(preset: request.preset)
-        let factory = board.profile.presets[Int(request.preset)].values
-        return try board.set(equalizer: EqualizerValues(preset: request.preset, values: factory))
+        try board.has(preset: request.value)
+        let factory = board.profile.presets[Int(request.value)].values
+        return try board.set(equalizer: EqualizerValues(preset: request.value, values: factory))
       }
     default: return nil
     }
@@ -131,15 +131,15 @@ extension BoardMachine {
     try storing { () throws(BoardStoreError) in try after.save(store) }
     settings = after
     if after.isCancelling != before.isCancelling {
-      events.append(NoiseCancellingChanged(isOn: after.isCancelling))
+      events.append(NoiseCancellingChanged(after.isCancelling))
     }
     for side in Side.allCases where after[side] != before[side] {
-      events.append(AmbientChanged(ambient: AmbientLevel(side: side, level: after[side])))
+      events.append(AmbientChanged(AmbientLevel(side: side, level: after[side])))
     }
     if !profile.millihertz.isEmpty, after.equalizer != before.equalizer {
-      events.append(EqualizerChanged(equalizer: after.equalizer))
+      events.append(EqualizerChanged(after.equalizer))
     }
-    if after.battery != before.battery { events.append(BatteryChanged(battery: after.battery)) }
+    if after.battery != before.battery { events.append(BatteryChanged(after.battery)) }
     return Done()
   }
 

@@ -30,15 +30,15 @@ extension BoardMachine {
       }
     case .verifyTransfer:
       return answer(payload) { (request: VerifyTransfer, board) throws(LinkRefusal) in
-        try board.verify(request.transfer)
+        try board.verify(request.value)
       }
     case .commitTransfer:
       return answer(payload) { (request: CommitTransfer, board) throws(LinkRefusal) in
-        try board.commit(request.transfer)
+        try board.commit(request.value)
       }
     case .abortTransfer:
       return answer(payload) { (request: AbortTransfer, board) throws(LinkRefusal) in
-        try board.abort(request.transfer)
+        try board.abort(request.value)
       }
     case .confirmImage:
       return answer(payload) { (_: ConfirmImage, board) throws(LinkRefusal) in try board.confirm() }
@@ -171,7 +171,7 @@ extension BoardMachine {
       try flash.flush()
       try transfer.journal.save(store)
     }
-    events.append(TransferChanged(status: transfer.status))
+    events.append(TransferChanged(transfer.status))
   }
 
   /// Writes to the flash. A failure leaves the flash behind the journal in doubt: the transfer resumes there,
@@ -192,7 +192,7 @@ extension BoardMachine {
     let isIntact = hash == manifest.imageHash
     guard isIntact, manifest.isSigned(by: options.trusted) else {
       transfer.state = .failed
-      events.append(TransferChanged(status: transfer.status))
+      events.append(TransferChanged(transfer.status))
       try forget()
       notes.append("update: the image is not the one that was announced")
       throw LinkRefusal(isIntact ? .badSignature : .wrongHash)
@@ -200,7 +200,7 @@ extension BoardMachine {
     if transfer.state == .writing {
       transfer.state = .verified
       self.transfer = transfer
-      events.append(TransferChanged(status: transfer.status))
+      events.append(TransferChanged(transfer.status))
     }
     return Done()
   }
@@ -218,7 +218,7 @@ extension BoardMachine {
     transfer.state = .committed
     self.transfer = transfer
     notes.append("update: \(transfer.image.manifest.version) is tried at the next start")
-    events.append(TransferChanged(status: transfer.status))
+    events.append(TransferChanged(transfer.status))
     return Done()
   }
 
@@ -234,7 +234,7 @@ extension BoardMachine {
     try forget()
     notes.append("update: given up by the host")
     status.state = .none
-    events.append(TransferChanged(status: status))
+    events.append(TransferChanged(status))
     return Done()
   }
 

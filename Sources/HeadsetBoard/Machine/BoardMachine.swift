@@ -151,7 +151,7 @@ struct BoardMachine {
         board.next = .endLink
         return Done()
       }
-    case .imageType: return answer(payload) { (_: GetImageType, board) in RunningImage(image: board.mode) }
+    case .imageType: return answer(payload) { (_: GetImageType, board) in board.mode }
     case .battery:
       return answer(payload) { (_: GetBattery, board) throws(LinkRefusal) in
         try board.can(.battery)
@@ -159,7 +159,7 @@ struct BoardMachine {
       }
     case .reboot:
       return answer(payload) { (request: Reboot, board) in
-        board.next = .restart(request.target)
+        board.next = .restart(request.value)
         return Done()
       }
     default: break

@@ -125,20 +125,20 @@ extension DriverEvent {
   init?(_ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
     switch operation {
     case .noiseCancellingChanged:
-      self = .noiseCancelling(try NoiseCancellingChanged(payload: payload).isOn)
+      self = .noiseCancelling(try NoiseCancellingChanged(payload: payload).value)
     case .ambientChanged:
-      let ambient = try AmbientChanged(payload: payload).ambient
+      let ambient = try AmbientChanged(payload: payload).value
       self = .ambient(ambient.side, Int(ambient.level))
     case .equalizerChanged:
-      let equalizer = try EqualizerChanged(payload: payload).equalizer
+      let equalizer = try EqualizerChanged(payload: payload).value
       self = .equalizer(preset: Int(equalizer.preset), values: equalizer.values.map { Int($0) })
     case .batteryChanged:
-      let battery = try BatteryChanged(payload: payload).battery
+      let battery = try BatteryChanged(payload: payload).value
       self = .battery(percent: Int(battery.percent), isCharging: battery.isCharging)
     case .jumpingToBootloader:
       _ = try JumpingToBootloader(payload: payload)
       self = .bootloader
-    case .transferChanged: self = .transfer(try TransferChanged(payload: payload).status)
+    case .transferChanged: self = .transfer(try TransferChanged(payload: payload).value)
     default: return nil
     }
   }

@@ -7,7 +7,7 @@ extension Headset {
   public func equalizer(preset: Int? = nil) async throws(HeadsetError) -> HeadsetEqualizer {
     let shape = try await equalizerShape(for: .equalizer)
     let asked = try preset.map { number throws(HeadsetError) in try shape.number(of: number, .equalizer) }
-    let answer = try await ask(GetEqualizer(preset: asked ?? GetEqualizer.selected), .equalizer)
+    let answer = try await ask(GetEqualizer(asked ?? EqualizerValues.selected), .equalizer)
     guard answer.values.count == shape.hertz.count else {
       throw HeadsetError(
         .wrongBandCount,
@@ -34,7 +34,7 @@ extension Headset {
   /// Makes a preset the one that sounds.
   public func select(preset: Int) async throws(HeadsetError) {
     let shape = try await equalizerShape(for: .selectPreset)
-    _ = try await ask(SelectPreset(preset: try shape.number(of: preset, .selectPreset)), .equalizer)
+    _ = try await ask(SelectPreset(try shape.number(of: preset, .selectPreset)), .equalizer)
   }
 
   /// Sets all bands of a preset.
@@ -46,13 +46,13 @@ extension Headset {
         .wrongBandCount, "set equalizer: \(values.count) values for \(shape.hertz.count) bands")
     }
     let checked = try values.map { value throws(HeadsetError) in try shape.value(value, .setEqualizer) }
-    _ = try await ask(SetEqualizer(equalizer: EqualizerValues(preset: number, values: checked)), .equalizer)
+    _ = try await ask(SetEqualizer(EqualizerValues(preset: number, values: checked)), .equalizer)
   }
 
   /// Makes a preset what it was when the headset was new.
   public func resetPreset(_ preset: Int) async throws(HeadsetError) {
     let shape = try await equalizerShape(for: .resetEqualizer)
-    _ = try await ask(ResetEqualizer(preset: try shape.number(of: preset, .resetEqualizer)), .equalizer)
+    _ = try await ask(ResetEqualizer(try shape.number(of: preset, .resetEqualizer)), .equalizer)
   }
 
   /// The shape of the equalizer, requested once in a connection, so that the order of calls never matters.

@@ -13,7 +13,7 @@ extension Headset {
 
   /// Returns the image that runs on the board: "application" or "bootloader".
   public func imageType() async throws(HeadsetError) -> String {
-    try await ask(GetImageType(), nil).image == .application ? "application" : "bootloader"
+    try await ask(GetImageType(), nil) == .application ? "application" : "bootloader"
   }
 
   /// Starts the board's bootloader, and returns when it is ready.
@@ -43,7 +43,7 @@ extension Headset {
     try await exclusively {
       let boots = board?.info.boots
       // The answer may be lost with the link: that the board was started tells.
-      _ = try await driver.requestRestart(Reboot(target: .application))
+      _ = try await driver.requestRestart(Reboot(.application))
       guard try await returned({ $0.boots != boots && $0.image == .application }) != nil else {
         throw HeadsetError(.timeout, "reboot: the headset at \(address) has not come back")
       }

@@ -6,20 +6,20 @@ extension Headset {
 
   /// Returns `true` if noise is cancelled.
   public func noiseCancelling() async throws(HeadsetError) -> Bool {
-    try await ask(GetNoiseCancelling(), .noiseCancelling).isOn
+    try await ask(GetNoiseCancelling(), .noiseCancelling)
   }
 
   /// Turns noise cancelling on or off.
   public func setNoiseCancelling(_ isOn: Bool) async throws(HeadsetError) {
-    _ = try await ask(SetNoiseCancelling(isOn: isOn), .noiseCancelling)
+    _ = try await ask(SetNoiseCancelling(isOn), .noiseCancelling)
   }
 
   // MARK: Ambient sound
 
   /// Returns the ambient level of each side: how much of the surroundings it lets in.
   public func ambient() async throws(HeadsetError) -> HeadsetAmbient {
-    let left = try await ask(GetAmbient(side: .left), .ambient)
-    let right = try await ask(GetAmbient(side: .right), .ambient)
+    let left = try await ask(GetAmbient(.left), .ambient)
+    let right = try await ask(GetAmbient(.right), .ambient)
     let levels = HeadsetAmbient(left: Int(left.level), right: Int(right.level))
     board?.ambientLevels = [.left: levels.left, .right: levels.right]
     return levels
@@ -42,7 +42,7 @@ extension Headset {
     }
     for (side, level) in [(Side.left, left), (.right, right)] {
       guard let level else { continue }
-      _ = try await ask(SetAmbient(ambient: AmbientLevel(side: side, level: UInt8(level))), .ambient)
+      _ = try await ask(SetAmbient(AmbientLevel(side: side, level: UInt8(level))), .ambient)
       board?.ambientLevels[side] = level
     }
   }

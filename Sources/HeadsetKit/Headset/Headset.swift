@@ -175,7 +175,7 @@ public final class Headset {
     let other: Side = side == .left ? .right : .left
     if let known = board?.ambientLevels[other] { return emitAmbient([side: level, other: known]) }
     loop.start { [weak self] in
-      guard let self, let answer = try? await driver.request(GetAmbient(side: other)) else { return }
+      guard let self, let answer = try? await driver.request(GetAmbient(other)) else { return }
       board?.ambientLevels[other] = Int(answer.level)
       emitAmbient(board?.ambientLevels ?? [:])
     }

@@ -63,7 +63,7 @@ final class FirmwareUpdate {
   /// A headset that is not updated is to be worn again. What was written stays, so that it can be gone on from.
   private func leaveBootloader() async {
     guard driver.isConnected, machine.board?.image == .bootloader else { return }
-    _ = try? await driver.request(Reboot(target: .application))
+    _ = try? await driver.request(Reboot(.application))
   }
 
   private func perform(_ action: UpdateMachine.Action) async throws -> UpdateMachine.Event {
@@ -78,11 +78,11 @@ final class FirmwareUpdate {
       try await loop.sleep(for: delay)
       return await ask(BeginTransfer(manifest: file.manifest.bytes)) { .began($0) }
     case .status: return await ask(GetTransferStatus()) { .status($0) }
-    case .abort(let transfer): return await ask(AbortTransfer(transfer: transfer)) { _ in .done }
+    case .abort(let transfer): return await ask(AbortTransfer(transfer)) { _ in .done }
     case .write(let transfer, let offset): return try await write(transfer, from: offset)
-    case .verify(let transfer): return await ask(VerifyTransfer(transfer: transfer)) { _ in .done }
-    case .commit(let transfer): return await ask(CommitTransfer(transfer: transfer)) { _ in .done }
-    case .reboot: return await ask(Reboot(target: .application)) { _ in .done }
+    case .verify(let transfer): return await ask(VerifyTransfer(transfer)) { _ in .done }
+    case .commit(let transfer): return await ask(CommitTransfer(transfer)) { _ in .done }
+    case .reboot: return await ask(Reboot(.application)) { _ in .done }
     case .confirm(let delay):
       try await loop.sleep(for: delay)
       return await ask(ConfirmImage()) { _ in .done }

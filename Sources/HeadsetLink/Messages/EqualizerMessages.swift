@@ -1,10 +1,5 @@
 /// Asks for the shape of the equalizer.
-package struct GetEqualizerInfo: LinkRequest, EmptyMessage {
-  package typealias Answer = EqualizerInfo
-  package static let operation = LinkOperation.equalizerInfo
-
-  package init() {}
-}
+package typealias GetEqualizerInfo = SingleRequest<0x0030, Done, EqualizerInfo>
 
 /// The shape of the equalizer.
 package struct EqualizerInfo: LinkMessage {
@@ -30,12 +25,7 @@ package struct EqualizerInfo: LinkMessage {
 }
 
 /// Asks for the frequencies of the bands.
-package struct GetEqualizerBands: LinkRequest, EmptyMessage {
-  package typealias Answer = EqualizerBands
-  package static let operation = LinkOperation.equalizerBands
-
-  package init() {}
-}
+package typealias GetEqualizerBands = SingleRequest<0x0031, Done, EqualizerBands>
 
 /// The frequencies of the bands.
 package struct EqualizerBands: LinkMessage {
@@ -51,22 +41,13 @@ package struct EqualizerBands: LinkMessage {
 }
 
 /// Asks for the values of a preset.
-package struct GetEqualizer: LinkRequest {
-  package typealias Answer = EqualizerValues
-  package static let operation = LinkOperation.equalizer
-  /// Stands for the preset that is selected.
-  package static let selected: UInt8 = 0xFF
-
-  package var preset: UInt8 = 0
-
-  package init() {}
-  package init(preset: UInt8) { self.preset = preset }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
-}
+package typealias GetEqualizer = SingleRequest<0x0032, UInt8, EqualizerValues>
 
 /// The values of a preset.
 package struct EqualizerValues: LinkMessage {
+  /// Stands for the preset that is selected, in `GetEqualizer`.
+  package static let selected: UInt8 = 0xFF
+
   package var preset: UInt8 = 0
   /// A value for each band; 255 at most.
   package var values: [Int8] = []
@@ -105,56 +86,13 @@ package struct SetEqualizerBand: LinkRequest {
 }
 
 /// Selects the preset that sounds.
-package struct SelectPreset: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.selectPreset
-
-  package var preset: UInt8 = 0
-
-  package init() {}
-  package init(preset: UInt8) { self.preset = preset }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
-}
+package typealias SelectPreset = SingleRequest<0x0034, UInt8, Done>
 
 /// Sets all bands of a preset.
-package struct SetEqualizer: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.setEqualizer
-
-  package var equalizer = EqualizerValues()
-
-  package init() {}
-  package init(equalizer: EqualizerValues) { self.equalizer = equalizer }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try equalizer.code(&coder)
-  }
-}
+package typealias SetEqualizer = SingleRequest<0x0035, EqualizerValues, Done>
 
 /// Restores the factory values of a preset.
-package struct ResetEqualizer: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.resetEqualizer
-
-  package var preset: UInt8 = 0
-
-  package init() {}
-  package init(preset: UInt8) { self.preset = preset }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
-}
+package typealias ResetEqualizer = SingleRequest<0x0036, UInt8, Done>
 
 /// Reports that another preset sounds, or that its values have changed.
-package struct EqualizerChanged: LinkEvent {
-  package static let operation = LinkOperation.equalizerChanged
-
-  package var equalizer = EqualizerValues()
-
-  package init() {}
-  package init(equalizer: EqualizerValues) { self.equalizer = equalizer }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try equalizer.code(&coder)
-  }
-}
+package typealias EqualizerChanged = SingleEvent<0x8030, EqualizerValues>

@@ -1,30 +1,8 @@
 /// Asks for the image that runs.
-package struct GetImageType: LinkRequest, EmptyMessage {
-  package typealias Answer = RunningImage
-  package static let operation = LinkOperation.imageType
-
-  package init() {}
-}
-
-/// The image that runs.
-package struct RunningImage: LinkMessage {
-  package var image = ImageType.application
-
-  package init() {}
-  package init(image: ImageType) { self.image = image }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.choice(&image)
-  }
-}
+package typealias GetImageType = SingleRequest<0x0050, Done, ImageType>
 
 /// Asks the board to start its bootloader.
-package struct EnterBootloader: LinkRequest, EmptyMessage {
-  package typealias Answer = Delay
-  package static let operation = LinkOperation.enterBootloader
-
-  package init() {}
-}
+package typealias EnterBootloader = SingleRequest<0x0051, Done, Delay>
 
 /// The time until the bootloader is ready.
 package struct Delay: LinkMessage {
@@ -39,11 +17,7 @@ package struct Delay: LinkMessage {
 }
 
 /// Reports that the board starts its bootloader now.
-package struct JumpingToBootloader: LinkEvent, EmptyMessage {
-  package static let operation = LinkOperation.jumpingToBootloader
-
-  package init() {}
-}
+package typealias JumpingToBootloader = SingleEvent<0x8051, Done>
 
 /// Begins the transfer of an image, or resumes an interrupted one.
 package struct BeginTransfer: LinkRequest {
@@ -130,12 +104,7 @@ package struct NextOffset: LinkMessage {
 }
 
 /// Asks for the state of the transfer.
-package struct GetTransferStatus: LinkRequest, EmptyMessage {
-  package typealias Answer = TransferStatus
-  package static let operation = LinkOperation.transferStatus
-
-  package init() {}
-}
+package typealias GetTransferStatus = SingleRequest<0x0054, Done, TransferStatus>
 
 /// The state of a transfer.
 package struct TransferStatus: LinkMessage {
@@ -168,83 +137,19 @@ package struct TransferStatus: LinkMessage {
 }
 
 /// Reports a new state of the transfer.
-package struct TransferChanged: LinkEvent {
-  package static let operation = LinkOperation.transferChanged
-
-  package var status = TransferStatus()
-
-  package init() {}
-  package init(status: TransferStatus) { self.status = status }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try status.code(&coder)
-  }
-}
+package typealias TransferChanged = SingleEvent<0x8054, TransferStatus>
 
 /// Asks the board to check the whole image in its flash: hash and signature.
-package struct VerifyTransfer: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.verifyTransfer
-
-  package var transfer: UInt32 = 0
-
-  package init() {}
-  package init(transfer: UInt32) { self.transfer = transfer }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.u32(&transfer)
-  }
-}
+package typealias VerifyTransfer = SingleRequest<0x0055, UInt32, Done>
 
 /// Makes a verified image the one that is tried at the next start.
-package struct CommitTransfer: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.commitTransfer
-
-  package var transfer: UInt32 = 0
-
-  package init() {}
-  package init(transfer: UInt32) { self.transfer = transfer }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.u32(&transfer)
-  }
-}
+package typealias CommitTransfer = SingleRequest<0x0056, UInt32, Done>
 
 /// Discards a transfer.
-package struct AbortTransfer: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.abortTransfer
-
-  package var transfer: UInt32 = 0
-
-  package init() {}
-  package init(transfer: UInt32) { self.transfer = transfer }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.u32(&transfer)
-  }
-}
+package typealias AbortTransfer = SingleRequest<0x0057, UInt32, Done>
 
 /// Restarts the board.
-package struct Reboot: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.reboot
-
-  package var target = ImageType.application
-
-  package init() {}
-  package init(target: ImageType) { self.target = target }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.choice(&target)
-  }
-}
+package typealias Reboot = SingleRequest<0x0058, ImageType, Done>
 
 /// Keeps the image that is on trial.
-package struct ConfirmImage: LinkRequest, EmptyMessage {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.confirmImage
-
-  package init() {}
-}
+package typealias ConfirmImage = SingleRequest<0x0059, Done, Done>

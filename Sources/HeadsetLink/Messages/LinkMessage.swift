@@ -68,15 +68,75 @@ extension LinkEvent {
   }
 }
 
-/// A message without fields.
-package protocol EmptyMessage: LinkMessage {}
+/// A request with one field, or with none: `Done`.
+package struct SingleRequest<let code: Int, Field: LinkMessage, Answer: LinkMessage>: LinkRequest {
+  package static var operation: LinkOperation { LinkOperation(messageCode: code) }
 
-extension EmptyMessage {
+  package var value = Field()
+
+  package init() {}
+  package init(_ value: Field) { self.value = value }
+
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try value.code(&coder)
+  }
+}
+
+/// An event with one field, or with none: `Done`.
+package struct SingleEvent<let code: Int, Field: LinkMessage>: LinkEvent {
+  package static var operation: LinkOperation { LinkOperation(messageCode: code) }
+
+  package var value = Field()
+
+  package init() {}
+  package init(_ value: Field) { self.value = value }
+
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try value.code(&coder)
+  }
+}
+
+extension LinkOperation {
+  /// Creates the operation of a type of message, by its code on the wire.
+  fileprivate init(messageCode: Int) {
+    guard let operation = LinkOperation(rawValue: UInt16(messageCode)) else {
+      preconditionFailure("a message has the code \(messageCode), which is no operation")
+    }
+    self = operation
+  }
+}
+
+/// No field: as an answer, that the request was done.
+package struct Done: LinkMessage {
+  package init() {}
   package mutating func code(_ coder: inout some PayloadCoder) {}
 }
 
-/// The answer without fields: the request was done.
-package struct Done: EmptyMessage { package init() {} }
+extension Bool: LinkMessage {
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&self) }
+}
+
+extension UInt8: LinkMessage {
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&self) }
+}
+
+extension UInt32: LinkMessage {
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&self) }
+}
+
+extension ImageType: LinkMessage {
+  package init() { self = .application }
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.choice(&self)
+  }
+}
+
+extension Side: LinkMessage {
+  package init() { self = .left }
+  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.choice(&self)
+  }
+}
 
 /// The list of all requests and events.
 package enum LinkMessages {

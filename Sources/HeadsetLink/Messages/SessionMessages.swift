@@ -130,32 +130,13 @@ package struct Proof: LinkMessage {
 }
 
 /// Asks the board for a sign of life.
-package struct Ping: LinkRequest, EmptyMessage {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.ping
-
-  package init() {}
-}
+package typealias Ping = SingleRequest<0x0003, Done, Done>
 
 /// Reports that another host wants to replace this one; a PING prevents that.
-package struct AreYouThere: LinkEvent, EmptyMessage {
-  package static let operation = LinkOperation.areYouThere
-
-  package init() {}
-}
+package typealias AreYouThere = SingleEvent<0x8003, Done>
 
 /// Asks for the description of the board.
-package struct GetInfo: LinkRequest, EmptyMessage {
-  package typealias Answer = BoardInfo
-  package static let operation = LinkOperation.info
-
-  package init() {}
-}
+package typealias GetInfo = SingleRequest<0x0004, Done, BoardInfo>
 
 /// Ends the session.
-package struct Bye: LinkRequest, EmptyMessage {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.bye
-
-  package init() {}
-}
+package typealias Bye = SingleRequest<0x0005, Done, Done>

@@ -1,45 +1,11 @@
 /// Asks for the state of noise cancelling.
-package struct GetNoiseCancelling: LinkRequest, EmptyMessage {
-  package typealias Answer = Flag
-  package static let operation = LinkOperation.noiseCancelling
-
-  package init() {}
-}
-
-/// A yes or no.
-package struct Flag: LinkMessage {
-  package var isOn = false
-
-  package init() {}
-  package init(isOn: Bool) { self.isOn = isOn }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
-}
+package typealias GetNoiseCancelling = SingleRequest<0x0010, Done, Bool>
 
 /// Turns noise cancelling on or off.
-package struct SetNoiseCancelling: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.setNoiseCancelling
-
-  package var isOn = false
-
-  package init() {}
-  package init(isOn: Bool) { self.isOn = isOn }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
-}
+package typealias SetNoiseCancelling = SingleRequest<0x0011, Bool, Done>
 
 /// Reports that noise cancelling was turned on or off.
-package struct NoiseCancellingChanged: LinkEvent {
-  package static let operation = LinkOperation.noiseCancellingChanged
-
-  package var isOn = false
-
-  package init() {}
-  package init(isOn: Bool) { self.isOn = isOn }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
-}
+package typealias NoiseCancellingChanged = SingleEvent<0x8010, Bool>
 
 /// A side of the headset: one of the two ears.
 package enum Side: UInt8, CaseIterable, Sendable {
@@ -48,12 +14,7 @@ package enum Side: UInt8, CaseIterable, Sendable {
 }
 
 /// Asks for the highest ambient levels.
-package struct GetAmbientLimits: LinkRequest, EmptyMessage {
-  package typealias Answer = AmbientLimits
-  package static let operation = LinkOperation.ambientLimits
-
-  package init() {}
-}
+package typealias GetAmbientLimits = SingleRequest<0x0020, Done, AmbientLimits>
 
 /// The highest ambient level of each side.
 package struct AmbientLimits: LinkMessage {
@@ -72,19 +33,7 @@ package struct AmbientLimits: LinkMessage {
 }
 
 /// Asks for the ambient level of one side.
-package struct GetAmbient: LinkRequest {
-  package typealias Answer = AmbientLevel
-  package static let operation = LinkOperation.ambient
-
-  package var side = Side.left
-
-  package init() {}
-  package init(side: Side) { self.side = side }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try coder.choice(&side)
-  }
-}
+package typealias GetAmbient = SingleRequest<0x0021, Side, AmbientLevel>
 
 /// The ambient level of one side: how much of the surroundings it lets in, from 0.
 package struct AmbientLevel: LinkMessage {
@@ -103,41 +52,13 @@ package struct AmbientLevel: LinkMessage {
 }
 
 /// Sets the ambient level of one side.
-package struct SetAmbient: LinkRequest {
-  package typealias Answer = Done
-  package static let operation = LinkOperation.setAmbient
-
-  package var ambient = AmbientLevel()
-
-  package init() {}
-  package init(ambient: AmbientLevel) { self.ambient = ambient }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try ambient.code(&coder)
-  }
-}
+package typealias SetAmbient = SingleRequest<0x0022, AmbientLevel, Done>
 
 /// Reports that the ambient level of one side has changed.
-package struct AmbientChanged: LinkEvent {
-  package static let operation = LinkOperation.ambientChanged
-
-  package var ambient = AmbientLevel()
-
-  package init() {}
-  package init(ambient: AmbientLevel) { self.ambient = ambient }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try ambient.code(&coder)
-  }
-}
+package typealias AmbientChanged = SingleEvent<0x8020, AmbientLevel>
 
 /// Asks for the state of the battery.
-package struct GetBattery: LinkRequest, EmptyMessage {
-  package typealias Answer = Battery
-  package static let operation = LinkOperation.battery
-
-  package init() {}
-}
+package typealias GetBattery = SingleRequest<0x0040, Done, Battery>
 
 /// The state of the battery.
 package struct Battery: LinkMessage {
@@ -158,15 +79,4 @@ package struct Battery: LinkMessage {
 }
 
 /// Reports that the charge of the battery has changed, or that charging began or ended.
-package struct BatteryChanged: LinkEvent {
-  package static let operation = LinkOperation.batteryChanged
-
-  package var battery = Battery()
-
-  package init() {}
-  package init(battery: Battery) { self.battery = battery }
-
-  package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
-    try battery.code(&coder)
-  }
-}
+package typealias BatteryChanged = SingleEvent<0x8040, Battery>

@@ -54,10 +54,10 @@ import Testing
   func replay() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
-      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
+      _ = try await harness.driver.request(SetNoiseCancelling(true))
       try await harness.settle()
       let (requests, answers) = (harness.middle.frames(.toBoard), harness.middle.frames(.toHost))
-      _ = try await harness.driver.request(SetNoiseCancelling(isOn: false))
+      _ = try await harness.driver.request(SetNoiseCancelling(false))
       try await harness.settle()
       let driverEvents = harness.driverEvents
       #expect(driverEvents == [.noiseCancelling(true), .noiseCancelling(false)])
@@ -67,7 +67,7 @@ import Testing
         try await harness.settle()
         #expect(!harness.board.report.noiseCancelling)
         #expect(harness.driverEvents == driverEvents)
-        #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+        #expect(try await harness.driver.request(GetNoiseCancelling()) == false)
         if harness.driver.dropped[.repeated] != nil {
           // HELLO and AUTH, unsealed, and the request; of the host's, two answers, another, and an event.
           #expect(harness.board.report.repeated >= 1)
@@ -86,11 +86,11 @@ import Testing
   @Test("a command without a seal, or with another seal, does not run") func injected() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
-      let command = try SetNoiseCancelling(isOn: true).frame(sequence: 7)
+      let command = try SetNoiseCancelling(true).frame(sequence: 7)
       var stranger = LinkSeal(key: [UInt8](repeating: 1, count: 32), side: .host, sent: 100)
       harness.middle.inject(command.unsealed, .toBoard)
       harness.middle.inject(try stranger.seal(command), .toBoard)
-      let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
+      let event = try NoiseCancellingChanged(true).frame(sequence: 1)
       var board = LinkSeal(key: [UInt8](repeating: 1, count: 32), side: .board, sent: 100)
       harness.middle.inject(event.unsealed, .toHost)
       harness.middle.inject(try board.seal(event), .toHost)
@@ -102,7 +102,7 @@ import Testing
       #expect(!harness.board.report.noiseCancelling && harness.driverEvents.isEmpty)
       #expect(harness.board.report.unsealed == 1 && harness.board.report.forged == 1)
       #expect(harness.driver.dropped == [.unsealed: 1, .forged: 2])
-      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == false)
     }
   }
 
@@ -135,11 +135,11 @@ import Testing
         return [other]
       }
       let start = harness.loop.now
-      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
+      _ = try await harness.driver.request(SetNoiseCancelling(true))
       #expect(start.duration(to: harness.loop.now) == .seconds(3), "sent three times")
       #expect(harness.board.report.noiseCancelling && harness.board.report.forged == 2)
       changed = 1
-      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == true)
       #expect(harness.driver.dropped == [.forged: 1])
     }
   }
@@ -147,7 +147,7 @@ import Testing
   @Test("an answer to an older request does not complete a new one") func delayed() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
-      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
+      _ = try await harness.driver.request(SetNoiseCancelling(true))
       // The answer to the first question is held back; the second way it comes is taken.
       var held: [UInt8]?
       harness.middle.rule = { way, bytes in
@@ -157,10 +157,10 @@ import Testing
         held = bytes
         return []
       }
-      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
-      _ = try await harness.driver.request(SetNoiseCancelling(isOn: false))
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == true)
+      _ = try await harness.driver.request(SetNoiseCancelling(false))
       harness.middle.inject(try #require(held), .toHost)
-      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == false)
       #expect(harness.driver.dropped == [.repeated: 1])
     }
   }

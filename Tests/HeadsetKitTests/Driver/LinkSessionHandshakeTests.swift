@@ -44,7 +44,7 @@ import Testing
     var seal = LinkSeal(key: [1], side: .board)
     let old = try Ping().frame(sequence: 0x0102)
     let other = try LinkReply.done(harness.welcome).frame(to: Hello(nonce: []).frame(sequence: 5))
-    let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
+    let event = try NoiseCancellingChanged(true).frame(sequence: 1)
     for bytes in [[7, 7, 0], try seal.seal(old), other.unsealed, event.unsealed, old.unsealed, [3, 1]] {
       #expect(harness.receive(bytes).isEmpty)
     }

@@ -20,7 +20,7 @@ import Testing
 
   @Test("requests go one at a time, in their order") func order() throws {
     var harness = try LinkHarness.open()
-    for id in 1...3 { #expect(try harness.request(id, SetNoiseCancelling(isOn: id == 2)).isEmpty) }
+    for id in 1...3 { #expect(try harness.request(id, SetNoiseCancelling(id == 2)).isEmpty) }
     for id in 1...3 {
       let request = try harness.sentOne(.setNoiseCancelling)
       #expect(request.payload == [id == 2 ? 1 : 0])
@@ -68,8 +68,8 @@ import Testing
   @Test(
     "BEGIN, VERIFY and COMMIT are sent again after 2, 6 and 14 s, and time out after 20 s",
     arguments: [
-      BeginTransfer(manifest: []) as any LinkRequest, VerifyTransfer(transfer: 1),
-      CommitTransfer(transfer: 1),
+      BeginTransfer(manifest: []) as any LinkRequest, VerifyTransfer(1),
+      CommitTransfer(1),
     ])
   func slow(request: any LinkRequest) throws {
     var harness = try LinkHarness.open()
@@ -202,7 +202,7 @@ import Testing
     try harness.request(1, Ping())
     let ping = try harness.sentOne(.ping)
     let answer = try LinkReply.done(Done()).frame(to: ping)
-    let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
+    let event = try NoiseCancellingChanged(true).frame(sequence: 1)
     let eventBytes = try #require(try harness.seal?.seal(event))
     #expect(harness.receive(eventBytes) == [.event(.noiseCancelling(true))])
 
@@ -234,13 +234,13 @@ import Testing
     let answer = try LinkReply.done(Done()).frame(to: harness.sentOne(.ping))
     let status = TransferStatus(state: .writing, nextOffset: 9, prefixChecksum: 8)
     let frames = [
-      try NoiseCancellingChanged(isOn: false).frame(sequence: 1),
-      try AmbientChanged(ambient: AmbientLevel(side: .right, level: 200)).frame(sequence: 2),
+      try NoiseCancellingChanged(false).frame(sequence: 1),
+      try AmbientChanged(AmbientLevel(side: .right, level: 200)).frame(sequence: 2),
       answer,
-      try EqualizerChanged(equalizer: EqualizerValues(preset: 2, values: [-3, 4])).frame(sequence: 3),
-      try BatteryChanged(battery: Battery(percent: 40, isCharging: true)).frame(sequence: 4),
+      try EqualizerChanged(EqualizerValues(preset: 2, values: [-3, 4])).frame(sequence: 3),
+      try BatteryChanged(Battery(percent: 40, isCharging: true)).frame(sequence: 4),
       try JumpingToBootloader().frame(sequence: 5),
-      try TransferChanged(status: status).frame(sequence: 6),
+      try TransferChanged(status).frame(sequence: 6),
       try LinkFrame(kind: .event, sequence: 7, code: 0x8040, payload: [101, 0]),
     ]
     let bytes = try frames.flatMap { try harness.seal?.seal($0) ?? [] }

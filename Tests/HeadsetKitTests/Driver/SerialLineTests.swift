@@ -16,7 +16,7 @@ import Testing
       defer { board.close() }
       let line = try FDChannel(owning: master, loop: loop)
       // A half frame, and a whole one of somebody else.
-      let old = try LinkReply.done(Flag(isOn: true)).frame(to: GetNoiseCancelling().frame(sequence: 1))
+      let old = try LinkReply.done(true).frame(to: GetNoiseCancelling().frame(sequence: 1))
       line.send([7, 7, 7] + old.unsealed + [0] + old.unsealed + [5, 5])
       let address = LinkAddress.serial(path: path, baud: 115_200)
       // A host that has sent a half frame and gone.
@@ -26,8 +26,8 @@ import Testing
       for _ in 0..<2 {
         let driver = HBPDriver(address: address, key: .development, loop: loop)
         #expect(try await driver.connect().model == "RT-1")
-        _ = try await driver.request(SetNoiseCancelling(isOn: true))
-        #expect(try await driver.request(GetNoiseCancelling()) == Flag(isOn: true))
+        _ = try await driver.request(SetNoiseCancelling(true))
+        #expect(try await driver.request(GetNoiseCancelling()) == true)
         // The board is not notified that this host goes.
         driver.drop()
       }

@@ -176,7 +176,7 @@ final class PaperBoard: HeadsetDriver {
       (flash, state) = ([], .none)
       return Done()
     case let request as Reboot:
-      start(request.target)
+      start(request.value)
       return Done()
     case is ConfirmImage:
       guard info.image == .application else { throw LinkRefusal(.wrongMode) }
