@@ -130,7 +130,7 @@ private struct HostUnderTest {
 
   private mutating func receive(sent bytes: [UInt8]) {
     require(!isOver, "what has ended sends nothing")
-    let packets = reader.read(bytes)
+    let packets = reader.read(bytes[...])
     require(packets.count == 1 && reader.held == 0 && bytes.last == 0, "what is sent is one frame")
     guard let packet = packets.first else { return }
     require((packet.seal == nil) == (seal == nil), "all is sealed after the handshake")
