@@ -56,16 +56,6 @@ enum SourceKind: Equatable {
     return .sound(frame.codec, firstFrame: start + frame.encoded.offset)
   }
 
-  /// Returns the error for a decoder that was asked to open a file of this kind, which is not its own.
-  func refusal(_ path: String) -> AudioError {
-    switch self {
-    case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
-    case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
-    case .playlist(let isOfSegments): .playlist(path, isOfSegments: isOfSegments)
-    case .sound: .unreadable(path, found: "another kind of audio", atByte: 0)
-    }
-  }
-
   /// Returns the codec of the first frame of a stream and its index in `head`; nil when there is none.
   private static func firstFrame<Header: FrameHeader>(
     of header: Header.Type, in head: [UInt8], reachesEnd: Bool

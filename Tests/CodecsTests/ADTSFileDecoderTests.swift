@@ -15,7 +15,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   /// measured differences between libfaad and ffmpeg, −66 and −56 dB, with some room.
   @Test("decodes what ffmpeg decodes, frame for frame", arguments: zip(fixtures, [-75.0, -60, -50]))
   func agreesWithFFmpeg(name: String, bound: Double) throws {
-    let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     let sound = try Sound(decoding: decoder)
     let reference = try Sound(ffmpeg: Fixtures.path(name), format: decoder.format)
     #expect(abs(sound.alignment(to: reference).delay) < 0.01)
@@ -26,12 +26,12 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
 
   @Test("replicated bands double the rate, parametric stereo has two channels", arguments: fixtures)
   func format(name: String) throws {
-    let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     #expect(decoder.format == AudioFormat(sampleRate: name.contains("he") ? 48_000 : 44_100, channels: 2))
   }
 
   @Test("the length is counted and true", arguments: fixtures) func lengthIsExact(name: String) throws {
-    let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     #expect(try decoder.frameCount == Sound(decoding: decoder).frameCount)
   }
 
@@ -42,7 +42,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     arguments: zip(fixtures, [-300.0, -100, -75]))
   func seeksExactly(name: String, bound: Double) throws {
     let whole = try Sound(file: Fixtures.path(name))
-    let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     var random = SeededRandom(seed: 31)
     var targets = [0, 1, 1023, 12 * 1024, 25_000, whole.frameCount - 12_000]
     targets += (0..<8).map { _ in Int.random(in: 0..<(whole.frameCount - 12_000), using: &random) }

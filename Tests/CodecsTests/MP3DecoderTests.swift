@@ -11,7 +11,7 @@ private let fixtures = [
 @Suite("MP3 decoder") struct MP3DecoderTests {
   @Test("decodes what ffmpeg decodes, frame for frame", arguments: fixtures)
   func agreesWithFFmpeg(name: String) throws {
-    let decoder = try MP3Decoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     let sound = try Sound(decoding: decoder)
     let reference = try Sound(ffmpeg: Fixtures.path(name), format: decoder.format)
     #expect(sound.alignment(to: reference).frames == 0)
@@ -23,28 +23,28 @@ private let fixtures = [
     "the LAME tag makes the length exact",
     arguments: zip(fixtures, [882_000, 132_300, 66_150, 33_075]))
   func lengthIsExact(name: String, frames: Int) throws {
-    let decoder = try MP3Decoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     #expect(decoder.frameCount == frames)
     #expect(try Sound(decoding: decoder).frameCount == frames)
   }
 
   @Test("the length of a file without a tag is counted, and playing resumes where it was")
   func lengthWithoutTag() throws {
-    let decoder = try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3"))
+    let decoder = try AudioFile.open(Fixtures.path("mp3-without-tag.mp3"))
     var first = [Float](repeating: 0, count: 1152)
     let got = try first.withUnsafeMutableBufferPointer { try decoder.read(into: $0) }
     let count = decoder.frameCount
     let rest = try Sound(decoding: decoder)
     #expect(decoder.format == AudioFormat(sampleRate: 44_100, channels: 1))
     #expect(count == got + rest.frameCount)
-    #expect(try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3")).frameCount == count)
+    #expect(try AudioFile.open(Fixtures.path("mp3-without-tag.mp3")).frameCount == count)
   }
 
   @Test("after a seek the frames equal those decoded from the start", arguments: fixtures)
   func seeksExactly(name: String) throws {
     let path = Fixtures.path(name)
     let whole = try Sound(file: path)
-    let decoder = try MP3Decoder(path: path)
+    let decoder = try AudioFile.open(path)
     var random = SeededRandom(seed: 11)
     var targets = [0, 1, 575, 1152, whole.frameCount - 1, whole.frameCount]
     targets += (0..<12).map { _ in Int.random(in: 0..<whole.frameCount, using: &random) }
@@ -63,7 +63,7 @@ private let fixtures = [
 
   @Test("frames that are not there can't be sought", arguments: [-1, 882_001, .max])
   func seeksOutside(frame: Int) throws {
-    let decoder = try MP3Decoder(path: Fixtures.path("mp3-cbr128-44k.mp3"))
+    let decoder = try AudioFile.open(Fixtures.path("mp3-cbr128-44k.mp3"))
     #expect(throws: AudioError.self) { try decoder.seek(toFrame: frame) }
     try decoder.seek(toFrame: 10)
   }
@@ -116,7 +116,7 @@ private let fixtures = [
     // At a frame's border, as a radio station joins its programmes.
     let stereo = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(100_309)
     let mono = try readBytes(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))
-    let decoder = try MP3Decoder(path: folder.write(stereo + mono, to: "mixed.mp3"))
+    let decoder = try AudioFile.open(folder.write(stereo + mono, to: "mixed.mp3"))
     var frames: [AudioFormat: Int] = [:]
     var buffer = [Float](repeating: 0, count: 2000)
     while true {
@@ -158,7 +158,7 @@ private let fixtures = [
   @Test("VBRI states the length, and is not heard") func vbri() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(id3v2(500) + VBRI.file(frames: 100), to: "vbri.mp3")
-    let decoder = try MP3Decoder(path: path)
+    let decoder = try AudioFile.open(path)
     #expect(decoder.frameCount == 100 * 1152)
     let sound = try Sound(decoding: decoder)
     #expect(sound.frameCount == 100 * 1152)
@@ -175,7 +175,7 @@ private let fixtures = [
   @Test("VBRI of a file that was cut off is not believed") func vbriTruncated() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(VBRI.file(frames: 100).dropLast(20_000), to: "vbri.mp3")
-    let decoder = try MP3Decoder(path: path)
+    let decoder = try AudioFile.open(path)
     #expect(decoder.frameCount.map { $0 < 60 * 1152 } == true)
     #expect(try decoder.frameCount == Sound(decoding: decoder).frameCount)
   }

@@ -23,7 +23,7 @@ import Testing
     "decodes what ffmpeg decodes, frame for frame",
     arguments: [("aac-lc-44k.m4a", -75.0), ("he-aac-v1-48k.m4a", -60)])
   func agreesWithFFmpeg(name: String, bound: Double) throws {
-    let decoder = try MP4FileDecoder(path: Fixtures.path(name))
+    let decoder = try AudioFile.open(Fixtures.path(name))
     let sound = try Sound(decoding: decoder)
     let reference = try Sound(ffmpeg: Fixtures.path(name), format: decoder.format)
     #expect(abs(sound.alignment(to: reference).delay) < 0.01)
@@ -135,7 +135,7 @@ import Testing
     file.isMoovFirst = true
     let bytes = file.bytes()
     let cut = try folder.write(Array(bytes.prefix(Int(Double(bytes.count) * part))), to: "cut.m4a")
-    let decoder = try MP4FileDecoder(path: cut)
+    let decoder = try AudioFile.open(cut)
     let sound = try Sound(decoding: decoder)
     #expect(decoder.frameCount == sound.frameCount)
     #expect(

@@ -62,7 +62,7 @@ import Testing
     let whole = try Sound(file: Fixtures.path("music-44k.flac"))
     let path = kind == "flac" ? Fixtures.path("music-44k.flac") : folder.file("t.wav")
     if kind == "wav" { try whole.write(to: path) }
-    let decoder = try SoundFileDecoder(path: path)
+    let decoder = try AudioFile.open(path)
     #expect(decoder.frameCount == whole.frameCount)
     for frame in [40_000, 0, 12_345, 4096, whole.frameCount] {
       try decoder.seek(toFrame: frame)
@@ -118,7 +118,7 @@ import Testing
         if close(descriptor) != 0 { strays.add(1, ordering: .relaxed) }
       }
     }
-    for _ in 0..<2_000 { #expect(throws: AudioError.self) { try SoundFileDecoder(path: damaged) } }
+    for _ in 0..<2_000 { #expect(throws: AudioError.self) { try AudioFile.open(damaged) } }
     isDone.store(true, ordering: .releasing)
     other.join()
     #expect(strays.load(ordering: .relaxed) == 0)

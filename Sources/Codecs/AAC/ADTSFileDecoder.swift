@@ -15,17 +15,6 @@ public final class ADTSFileDecoder: Decoder {
   private let source: ADTSPacketSource
   private let track: AACTrack
 
-  /// Opens an ADTS file.
-  /// - Throws: `audio.not_found`, `audio.unsupported`, or `audio.unreadable` with the content found and its
-  ///   byte.
-  public convenience init(path: String) throws {
-    let file = try FileDescriptor(reading: path)
-    switch SourceKind(of: file) {
-    case .sound(.aac, let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
-    case let other: throw other.refusal(path)
-    }
-  }
-
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
     source = ADTSPacketSource(file, path: path, firstFrame: firstFrame)
     track = try AACTrack(source)

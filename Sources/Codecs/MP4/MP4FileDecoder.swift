@@ -23,17 +23,6 @@ public final class MP4FileDecoder: Decoder {
   /// PCM frames that were returned or skipped.
   private var position = 0
 
-  /// Opens an MP4 file.
-  /// - Throws: `audio.not_found`, `audio.unsupported` for other sound than AAC, or `audio.unreadable` with
-  ///   the content found and its byte.
-  public convenience init(path: String) throws {
-    let file = try FileDescriptor(reading: path)
-    switch SourceKind(of: file) {
-    case .sound(.mp4, _): try self.init(file, path: path)
-    case let other: throw other.refusal(path)
-    }
-  }
-
   init(_ file: consuming FileDescriptor, path: String) throws {
     source = try MP4PacketSource(file, path: path)
     track = try AACTrack(source)

@@ -33,17 +33,6 @@ public final class MP3Decoder: Decoder {
   /// `true` if the next decoded frame has another format than the last one returned.
   private var formatChanges = false
 
-  /// Opens an MPEG audio file.
-  /// - Throws: `audio.not_found`, or `audio.unreadable` with the content found and its byte.
-  public convenience init(path: String) throws {
-    let file = try FileDescriptor(reading: path)
-    switch SourceKind(of: file) {
-    case .sound(.layer1, let firstFrame), .sound(.layer2, let firstFrame), .sound(.mp3, let firstFrame):
-      try self.init(file, path: path, firstFrame: firstFrame)
-    case let other: throw other.refusal(path)
-    }
-  }
-
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
     let first = MPEGAudioHeader(file.bytes(at: firstFrame, count: MPEGAudioHeader.size), at: 0)

@@ -20,12 +20,6 @@ public final class SoundFileDecoder: Decoder {
   /// The index of each channel of WAV's order among those of the file; nil where they are the same.
   private let order: [Int]?
 
-  /// Opens a sound file.
-  /// - Throws: `audio.not_found`, or `audio.unreadable` with the content found and its byte.
-  public convenience init(path: String) throws {
-    try self.init(try FileDescriptor(reading: path), path: path)
-  }
-
   init(_ file: consuming FileDescriptor, path: String) throws {
     var info = SF_INFO()
     let size = file.size
