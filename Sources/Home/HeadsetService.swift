@@ -10,7 +10,7 @@ public final class HeadsetService {
   /// All headsets that are connected or being connected.
   public let headsets: Headsets
   /// Records what changes; nil for none that does.
-  public var changes: ChangeLog?
+  public var journal: Journal?
   /// The headset of the event that is delivered now, or was delivered last.
   public private(set) weak var reporting: Headset?
   private let loop: EventLoop
@@ -31,7 +31,7 @@ public final class HeadsetService {
 
   private func receive(_ event: HeadsetEvent, of headset: Headset) {
     reporting = headset
-    changes?.receive(event, of: headset)
+    journal?.receive(event, of: headset)
     switch event {
     case .connected: for script in seekers.keys { assign(headset, to: script) }
     case .error(let error) where headsets.isAwaited(headset) && !headset.isInUse:

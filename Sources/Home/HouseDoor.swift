@@ -20,8 +20,6 @@ public final class HouseDoor {
   private let make: (_ wait: Duration, _ isWanted: Bool) throws -> House
   private var phase = Phase.closed
   private var closeListeners = Listeners<() -> Void>()
-  /// Receives the house when it has been opened, before any script code runs with it.
-  public var onOpen: (House) -> Void = { _ in }
   private var openListeners: [(House) -> Void] = []
   /// Name of the driver of the house.
   public let driverName: String
@@ -98,7 +96,6 @@ public final class HouseDoor {
       phase = .open(house)
       wasClosed = false
       for listener in openListeners { listener(house) }
-      onOpen(house)
       for waiter in waiters { waiter.resume() }
     case (.opening(_, let waiters), .failure(let error)):
       phase = .closed
@@ -142,7 +139,7 @@ public final class HouseDoor {
     }
   }
 
-  /// Calls `body` with each house that has been opened, before `onOpen`, as long as the door exists.
+  /// Calls `body` with each house that has been opened, before any script code runs with it, as long as the door exists.
   public func whenOpen(_ body: @escaping (House) -> Void) { openListeners.append(body) }
 
   /// Calls `body` when the house closes; the returned function cancels that.

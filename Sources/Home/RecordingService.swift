@@ -1,44 +1,13 @@
-public import EventLoop
-internal import Scheduling
+internal import EventLoop
+internal import JSONText
 public import StreamKit
-
-/// An event of a recording, for a person who follows the house. Paths are relative to the folder of recordings.
-public enum RecordingReport {
-  /// Sound goes into a file.
-  case began(path: String)
-  /// The recording has ended, with that many seconds of sound.
-  case finished(path: String, seconds: Double)
-  /// The recording did not begin, or can't continue.
-  case failed(path: String, any CodedError)
-}
 
 /// The recordings of an engine, for scripts and commands. Confined to the loop.
 public final class RecordingService {
   /// The recorder, which writes and keeps the catalogue.
   public let recorder: Recorder
-  /// Receives the reports of recordings that `record` begins.
-  public var onReport: (RecordingReport) -> Void = { _ in }
-  /// Records the beginnings and ends of recordings; nil for none that does.
-  public var changes: ChangeLog?
-
-  /// Reports what has become of a recording.
-  /// - Parameter origin: the cause of its beginning.
-  func report(_ report: RecordingReport, _ origin: Cause?) {
-    guard let changes else { return onReport(report) }
-    let cause = changes.current ?? origin
-    changes.delivering(cause) { onReport(report) }
-    switch report {
-    case .began(let path): changes.record(.recording, of: .recording, path, cause: cause)
-    case .finished(let path, let seconds):
-      let length = DurationText.describe(.seconds(Int(seconds.rounded())))
-      changes.record(.recorded, of: .recording, path, detail: length, cause: cause)
-    case .failed(let path, let error):
-      changes.record(.unrecorded, of: .recording, path, detail: error.description, cause: cause)
-    }
-  }
-
-  /// Receives the URL of each stream that is recorded.
-  public var onSource: (String) -> Void = { _ in }
+  /// The journal of the beginnings and ends of recordings that `record` begins; nil for none.
+  public var journal: Journal?
 
   /// Creates a service that records with `recorder`.
   public init(_ recorder: Recorder) { self.recorder = recorder }
@@ -59,12 +28,36 @@ public final class RecordingService {
       }
     } catch {
       if let error = error as? any CodedError {
-        report(.failed(path: shownPath(options.template), error), nil)
+        report(error, of: shownPath(options.template), nil)
       }
       throw error
     }
-    onSource(stream.stream.url)
+    journal?.report(.source, stream.stream.url, to: .number(1))
     begun?.reportBeginning()
+  }
+
+  /// Records what has become of a recording.
+  /// - Parameter origin: the cause of its beginning.
+  func record(
+    _ kind: JournalEntry.Kind, _ path: String, _ origin: Cause?, detail: String? = nil,
+    _ facts: [JournalEntry.Fact] = []
+  ) {
+    journal?.record(
+      kind, of: .recording, path, detail: detail, facts: facts, cause: journal?.current ?? origin)
+  }
+
+  /// Records the end of a recording, with that many seconds of sound.
+  func report(_ path: String, seconds: Double, _ origin: Cause?) {
+    record(
+      .recorded, path, origin, detail: JournalText.text(of: .seconds(Int(seconds.rounded()))),
+      [.init("seconds", .decimal(seconds))])
+  }
+
+  /// Records the failure of a recording.
+  func report(_ error: any CodedError, of path: String, _ origin: Cause?) {
+    record(
+      .unrecorded, path, origin, detail: "\(error.message) (\(error.code))",
+      [.init("message", .string(error.message)), .init("code", .string(error.code))])
   }
 
   /// Returns the latest recording of the catalogue whose file is at `path`, or whose path ends with it; nil for none.
@@ -87,7 +80,7 @@ public final class RecordingService {
   }
 }
 
-/// A recording whose events go to a listener and, in short, to the reports of the service. Confined to the loop.
+/// A recording whose events go to a listener and, in short, to the journal of the service. Confined to the loop.
 public final class HouseRecording {
   /// The recording itself, whose events this object receives.
   public let recording: Recording
@@ -100,15 +93,15 @@ public final class HouseRecording {
 
   fileprivate init(_ recording: Recording, _ service: RecordingService) {
     (self.recording, self.service) = (recording, service)
-    origin = service.changes?.current
+    origin = service.journal?.current
     recording.onEvent = { [weak self] event in self?.receive(event) }
   }
 
   /// Keeps the cause of the command that ends it, whose event comes later.
-  public func commandsEnd() { origin = service.changes?.current ?? origin }
+  public func commandsEnd() { origin = service.journal?.current ?? origin }
 
   /// The cause of an event that is reported now.
-  public var cause: Cause? { service.changes?.current ?? origin }
+  public var cause: Cause? { service.journal?.current ?? origin }
   /// The path below the folder of recordings, as reports have it.
   public var name: String { service.shownPath(recording.path) }
 
@@ -122,10 +115,10 @@ public final class HouseRecording {
     case .stopped where recording.path.isEmpty: break
     case .stopped(let error):
       reportBeginning()
-      service.report(.failed(path: service.shownPath(recording.path), error), origin)
+      service.report(error, of: service.shownPath(recording.path), origin)
     case .finished(let path, let seconds, _):
       reportBeginning()
-      service.report(.finished(path: service.shownPath(path), seconds: seconds), origin)
+      service.report(service.shownPath(path), seconds: seconds, origin)
     }
     onEvent(event)
   }
@@ -134,6 +127,6 @@ public final class HouseRecording {
   fileprivate func reportBeginning() {
     guard !isBeginningReported else { return }
     isBeginningReported = true
-    service.report(.began(path: service.shownPath(recording.paths.first ?? recording.path)), origin)
+    service.record(.recording, service.shownPath(recording.paths.first ?? recording.path), origin)
   }
 }

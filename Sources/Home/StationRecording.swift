@@ -73,7 +73,7 @@ public final class StationRecording {
       self.recording = recording
       recording.onEvent = { [weak self] event in self?.receive(event) }
     }
-    recordings.report(.began(path: recordings.shownPath(recording.paths.first ?? recording.path)), cause)
+    recordings.record(.recording, recordings.shownPath(recording.paths.first ?? recording.path), cause)
     hasSound = true
     for error in early { onEvent(.failed(error)) }
     return (stream.stream, recording)
@@ -115,11 +115,11 @@ public final class StationRecording {
     // A recording that does not continue has its error thrown at the end.
     case .stopped(let error):
       if let path = recording?.path, !path.isEmpty {
-        recordings.report(.failed(path: recordings.shownPath(path), error), cause)
+        recordings.report(error, of: recordings.shownPath(path), cause)
       }
       if recording?.state == .waiting { onEvent(.waiting(error)) }
     case .finished(let path, let seconds, _):
-      recordings.report(.finished(path: recordings.shownPath(path), seconds: seconds), cause)
+      recordings.report(recordings.shownPath(path), seconds: seconds, cause)
     case .track, .continued: break
     }
   }

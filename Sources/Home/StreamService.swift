@@ -1,5 +1,6 @@
 public import EventLoop
 public import HTTP
+internal import JSONText
 public import SpeakerKit
 public import StreamKit
 
@@ -21,12 +22,8 @@ public final class StreamService {
   /// The stations of the configuration.
   public let named: NamedStations
   private var thread: NetworkThread?
-  /// Receives the events of the streams that are followed, with the session that plays each.
-  public var onEvent: (StationEvent, Session?) -> Void = { _, _ in }
-  /// Receives the changes of the sound of the streams that are followed, with the session that plays each.
-  public var onChange: (StreamChange, Session?) -> Void = { _, _ in }
-  /// Receives the URLs of the streams that are followed, and again those that are received.
-  public var onSource: (String, _ isReceived: Bool) -> Void = { _, _ in }
+  /// The journal of the streams that are followed; nil for none.
+  public var journal: Journal?
   /// The stream of `play`.
   private var playing: HouseStream?
 
@@ -77,29 +74,47 @@ public final class StreamService {
 
   // MARK: Following
 
-  /// Reports the events of a stream to `onEvent`, of the failures of one outage the first of each kind, and its changes
-  /// to `onChange`.
+  /// Reports a stream to the journal: its titles, gaps and changes, and of the failures of one outage the first of each
+  /// kind.
   public func follow(_ stream: HouseStream) {
-    stream.stream.onChange = { [weak self, weak stream] in self?.onChange($0, stream?.session) }
-    onSource(stream.stream.url, false)
+    stream.stream.onChange = { [weak self, weak stream] change in
+      switch change {
+      case .gain(let gain): self?.report(.gain, stream, to: .decimal(gain), [.init("stream", true)])
+      case .position(let seconds) where abs(seconds) >= 0.05:
+        self?.report(.seek, stream, [.init("by", .decimal(seconds))])
+      case .position: break
+      }
+    }
+    journal?.report(.source, stream.stream.url, to: .number(0))
     var failure: String?
     stream.listen { [weak self, weak stream] event in
       guard let self, case .stream(let event) = event else { return }
-      let session = stream?.session
-      if let stream, event.meansSound { onSource(stream.stream.url, true) }
+      if let stream, event.meansSound { journal?.report(.source, stream.stream.url, to: .number(1)) }
       switch event {
-      case .metadata(let title, isRealtime: false): onEvent(.title(title.text), session)
+      case .metadata(let title, isRealtime: false): report(.title, stream, to: .text(title.text))
       case .failed(let error):
         guard error.code != failure else { return }
         failure = error.code
-        onEvent(.failed(error), session)
+        report(.error, stream, detail: error.message, [.init("code", .string(error.code))])
       case .reconnected(let gap, _, _):
         failure = nil
-        onEvent(.reconnected(gap: gap), session)
+        report(.reconnect, stream, [.init("gap", .decimal(gap))])
       case .started, .stopped: failure = nil
       default: break
       }
     }
+  }
+
+  /// Reports what happens to a stream and the session that plays it.
+  private func report(
+    _ kind: JournalEntry.Kind, _ stream: HouseStream?, to: JournalEntry.Value = .none, detail: String? = nil,
+    _ facts: [JournalEntry.Fact] = []
+  ) {
+    let session = stream?.session
+    journal?.report(
+      kind, of: .session, session?.name ?? "", speakers: session.flatMap { journal?.members($0) } ?? [],
+      to: to,
+      detail: detail, facts: facts)
   }
 
   // MARK: Playing

@@ -55,10 +55,8 @@ public struct PlannedTrigger: Sendable, Equatable {
 
 /// The triggers of an engine, passed to all scripts that listen. Confined to the loop.
 public final class TriggerService {
-  /// Receives each trigger before its listeners.
-  public var onTrigger: (Trigger) -> Void = { _ in }
-  /// Records the triggers; nil for none that does.
-  public var changes: ChangeLog?
+  /// The journal of the triggers; nil for none.
+  public var journal: Journal?
   /// The trigger that is passed to its listeners now, as a cause; nil for none.
   public private(set) var delivered: Cause?
   /// The planned triggers that have not come, in order of time.
@@ -98,11 +96,10 @@ public final class TriggerService {
   public func fire(_ trigger: Trigger) {
     loop.assertOnLoop()
     let now = loop.wallNow
-    let cause = changes?.current
-    changes?.record(
+    let cause = journal?.current
+    journal?.record(
       .trigger, of: .trigger, trigger.name, to: .number(listenerCount(trigger.name)), detail: trigger.value,
       cause: cause)
-    onTrigger(trigger)
     delivered = Cause(.trigger, trigger.name, detail: trigger.origin.rawValue, at: now, parent: cause)
     defer { delivered = nil }
     for listener in listeners[trigger.name]?.all ?? [] { listener(trigger, now) }

@@ -67,7 +67,7 @@ extension Engine {
   func closeServices() {
     streams.close()
     recordings.recorder.close()
-    changes.close()
+    journal.close()
     awaitThreads()
   }
 

@@ -79,12 +79,8 @@ public final class Engine {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
-  /// Receives the marks that the library sets for the time line.
-  public var onMark: (ScriptMark) -> Void = { _ in }
-  /// Receives what happens to the jobs of scripts.
-  public var onJob: (Job, JobEvent) -> Void = { _, _ in }
-  /// Receives the log's lines for what happens to jobs, in place of `onLog` unless nil.
-  public var onJobLog: ((LogLevel, String) -> Void)?
+  /// Receives the log's lines for what happens to jobs, and the number of the job's script, in place of `onLog` unless nil.
+  public var onJobLog: ((LogLevel, String, _ script: Int) -> Void)?
   /// Columns of the terminal, for the lines of `help`.
   public var columns: () -> Int = { 80 }
   /// The reference of the Lua API, read at its first use.
@@ -108,8 +104,8 @@ public final class Engine {
   public let headsets: HeadsetService
   /// The triggers of scripts.
   public let triggers: TriggerService
-  /// The changes of the house, with their causes.
-  public let changes: ChangeLog
+  /// The journal of the house.
+  public let journal: Journal
   /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
   /// The programs that scripts have started.
@@ -144,11 +140,12 @@ public final class Engine {
     triggers = TriggerService(loop: loop, planned: options.triggers)
     let minimumFree = options.configuration.recordings.minimumFree
     store.minimumFree = minimumFree
-    changes = ChangeLog(
+    journal = Journal(
       loop: loop,
-      archive: options.history.map { ChangeArchive(path: $0, minimumFree: minimumFree, loop: loop) })
-    (triggers.changes, recordings.changes, headsets.changes) = (changes, changes, changes)
-    changes.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
+      archive: options.history.map { JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) })
+    (triggers.journal, recordings.journal) = (journal, journal)
+    (headsets.journal, streams.journal) = (journal, journal)
+    journal.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     let relay = Relay()
     // A simulation stands for the driver of the configuration.
     let streams = streams
@@ -160,7 +157,7 @@ public final class Engine {
     let memory = options.store == nil ? nil : store
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
-    house.whenOpen { [unowned self] in changes.follow($0) }
+    house.whenOpen { [unowned self] in journal.follow($0) }
     if options.store != nil, options.access == .drive {
       let levels = BorrowedLevelMemory(store: store, driver: house.driverName) { relay.log(.warn, $0) }
       house.whenOpen { levels.follow($0) }
@@ -171,7 +168,7 @@ public final class Engine {
       house.whenOpen { [unowned socket] _ in socket.open() }
     }
     recorder.onLog = { relay.log(.warn, $0) }
-    changes.onLog = { relay.log(.warn, $0) }
+    journal.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
     scratch?.onFirst = { relay.log(.info, $0) }
     if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
@@ -215,29 +212,17 @@ public final class Engine {
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func receive(_ job: Job, _ event: JobEvent) {
       if case .started = event { engine?.jobRuns += 1 }
-      engine?.changes.receive(event, of: job)
-      engine?.onJob(job, event)
-      guard let (level, text) = Self.line(event, of: job) else { return }
-      let line = "job \"\(job.name)\": \(text)"
-      if let onJobLog = engine?.onJobLog { onJobLog(level, line) } else { log(level, line) }
-    }
-
-    /// Returns the line of the log for an event; nil for one that is reported elsewhere, or is as it should be.
-    private static func line(_ event: JobEvent, of job: Job) -> (LogLevel, String)? {
-      func local(_ time: WallTime) -> String { "\(job.zone.local(time))" }
-      return switch event {
-      case .started, .succeeded, .failed, .queued, .ended: nil
-      case .skipped: (.warn, "a run is skipped: the one before has not ended")
-      case .missed(let due): (.warn, "the run of \(local(due)) was missed")
-      case .omitted(let due): (.info, "the run of \(local(due)) is left out, as requested")
-      case .failing(let runs, _): (.error, "\(runs) runs in a row have failed")
-      case .withoutSun(let date, let next):
-        (
-          .info,
-          "no run from \(date) on, as the sun stays up or down all day; "
-            + (next.map { "the next is at \(local($0))" } ?? "none follows in the coming year")
-        )
+      guard let engine, let entry = engine.journal.receive(event, of: job) else { return }
+      let level: LogLevel
+      switch entry.kind {
+      case .skipped, .missed: level = .warn
+      case .omitted, .sunless: level = .info
+      case .failing: level = .error
+      // As it should be, or reported with its error.
+      default: return
       }
+      let line = JournalText(zone: job.zone, now: engine.loop.wallNow).text(entry)
+      if let onJobLog = engine.onJobLog { onJobLog(level, line, job.owner) } else { log(level, line) }
     }
   }
 
@@ -263,7 +248,6 @@ public final class Engine {
     let script = Script(name: path, folder: folder, number: scripts, state: state)
     script.workingFolder = workingFolder
     script.onLog = { [unowned self] in onLog($0, $1, $2) }
-    script.onMark = { [unowned self] in onMark($0) }
     script.onFailure = { [unowned self] in onFailure($0) }
     state.libraryFolder = options.standardLibrary
     state.onPrint = { [unowned self] in onPrint($0) }
@@ -271,7 +255,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, triggers: triggers, changes: changes, requests: requests,
+        recordings: recordings, headsets: headsets, triggers: triggers, journal: journal, requests: requests,
         location: options.configuration.location,
         store: store, programs: programs, scratch: scratch),
       global: global)

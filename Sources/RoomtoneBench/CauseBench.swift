@@ -26,14 +26,14 @@ enum CauseBench {
       "bench",
       [
         LuaFunction("keep", arity: 0) { call in
-          let changes = engine.changes
+          let journal = engine.journal
           let start = Bench.now()
           var last: Int?
           for index in 0..<count {
             let (from, to) = index % 2 == 0 ? (5, 20) : (20, 5)
-            last = changes.record(
+            last = journal.record(
               .volume, of: .speaker, "Kitchen", speakers: ["kitchen"], from: .number(from), to: .number(to),
-              cause: changes.current, after: last)
+              cause: journal.current, after: last)
           }
           seconds = (Bench.now() - start) / Double(count)
           return .none
@@ -42,7 +42,7 @@ enum CauseBench {
     let text = "local keep = require 'bench'.keep local function run() keep() end run()"
     let main = try script.state.load(Array(text.utf8), chunkName: "@bedtime.lua")
     let result = engine.run(script, main)
-    guard result.status == 0, engine.changes.recent.last?.cause?.line == 1 else {
+    guard result.status == 0, engine.journal.recent.last?.cause?.line == 1 else {
       throw StartBench.Failed(message: "the script failed, or no line was found")
     }
     return seconds

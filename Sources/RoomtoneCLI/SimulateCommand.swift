@@ -49,8 +49,9 @@ enum SimulateCommand {
     }
     let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)
-    let causes = options.why ? ChangeText(zone: options.zone, now: engine.loop.wallNow) : nil
-    let printer = TimelinePrinter(json: options.json, causes: causes)
+    let printer = TimelinePrinter(
+      json: options.json, zone: options.zone, now: engine.loop.wallNow, causes: options.why)
+    let now = { "\(options.zone.local(engine.loop.wallNow))" }
     let recorder = page.map { _ in WeekRecorder(engine) }
     timeline.onEntry = { entry in
       printer.print(entry)
@@ -63,13 +64,13 @@ enum SimulateCommand {
     let (onLog, onFailure) = Terminal.showsAll ? ({ _, _, _ in }, { _ in }) : (engine.onLog, engine.onFailure)
     engine.onLog = { level, message, fields in
       if level >= configuration.logLevel { timeline.addLog(level, message, fields) }
-      onLog(level, "\(timeline.now): \(message)", fields)
+      onLog(level, "\(now()): \(message)", fields)
     }
-    engine.onJobLog = { level, message in onLog(level, "\(timeline.now): \(message)", []) }
+    engine.onJobLog = { level, message, _ in onLog(level, "\(now()): \(message)", []) }
     engine.onFailure = { error in
       timeline.add(error)
       var error = error
-      error.context = "\(timeline.now)" + (error.context.map { ", \($0)" } ?? "")
+      error.context = now() + (error.context.map { ", \($0)" } ?? "")
       onFailure(error)
     }
     let scripts =

@@ -123,13 +123,9 @@ import Testing
   func records() throws {
     try StationHarness.run(try StationHarness.station()) { harness in
       var reports: [String] = []
-      harness.recordings.onReport = { report in
-        switch report {
-        case .began(let path): reports.append("began \(path)")
-        case .finished(let path, let seconds): reports.append("finished \(path) \(seconds > 25)")
-        case .failed(let path, let error): reports.append("failed \(path) \(error.code)")
-        }
-      }
+      let journal = Journal(loop: harness.loop)
+      harness.recordings.journal = journal
+      journal.listen { if $0.kind != .source { reports.append("\($0.kind) \($0.name) \($0.detail ?? "")") } }
       var options = RecordingOptions(template: "\(harness.folder.path)/show.mp3")
       options.duration = .seconds(30)
       let stream = try harness.streams.stream("live")
@@ -137,7 +133,7 @@ import Testing
       try await harness.recordings.record(stream, options) { made = $0 }
       #expect(stream.isActive && made?.isOver == false)
       try await harness.sleep(60)
-      #expect(reports == ["began show.mp3", "finished show.mp3 true"] && made?.isOver == true)
+      #expect(reports == ["recording show.mp3 ", "recorded show.mp3 30 s"] && made?.isOver == true)
 
       let direct = try StationRecording(
         of: harness.streams.named.station("live"), options, streams: harness.streams,

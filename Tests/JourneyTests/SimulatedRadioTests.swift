@@ -114,7 +114,7 @@ struct SimulatedRadioTests {
     // The burst is recorded at once, and reported in its order all the same.
     let reported = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
     #expect(
-      reported.count == 2 && reported.first?.hasSuffix("● recording One.mp3") == true
+      reported.count == 2 && reported.first?.hasSuffix("● One.mp3 is being recorded") == true
         && reported.last?.hasSuffix("■ One.mp3 is recorded, 4 s") == true, "\(reported)")
     #expect(try home.run("recordings").lines == ["no recordings"])
   }

@@ -69,7 +69,7 @@ struct CapabilityTests {
         input: InputReader(loop: loop), streams: StreamService(loop: loop),
         recordings: RecordingService(Recorder(loop: loop)),
         headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings())),
-        triggers: TriggerService(loop: loop), changes: ChangeLog(loop: loop)),
+        triggers: TriggerService(loop: loop), journal: Journal(loop: loop)),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

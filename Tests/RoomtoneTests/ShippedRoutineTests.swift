@@ -33,7 +33,7 @@ import Testing
   }
 
   private func plays(_ harness: DaemonHarness) -> [String] {
-    harness.daemon.engine.changes.recent.filter { $0.kind == .play }.map(\.name)
+    harness.daemon.engine.journal.recent.filter { $0.kind == .play }.map(\.name)
   }
 
   private func level(of speaker: String, _ harness: DaemonHarness) throws -> Int? {

@@ -305,7 +305,7 @@ struct SimulatedRadioTests {
     let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
-    timeline.onEntry = { lines.append("\($0.time) \($0.room): \($0.text)") }
+    timeline.onEntry = { lines.append(TimelineHarness.line($0, in: engine.options.zone)) }
     engine.onFailure = { lines.append($0.description) }
     let script = try engine.makeScript("test.lua", isFile: false)
     let main = try script.state.load(
@@ -320,7 +320,7 @@ struct SimulatedRadioTests {
     #expect(engine.run(script, main).status == 0)
     timeline.finish()
     try #require(lines.count == 3, "\(lines)")
-    #expect(lines[0] == "2026-01-05 00:00 Recorder: ● recording show/00.mp3")
+    #expect(lines[0] == "2026-01-05 00:00 Recorder: ● show/00.mp3 is being recorded")
     #expect(lines[1].hasSuffix(" Recorder: ■ show/00.mp3 is recorded, 10 min"), "\(lines[1])")
     #expect(
       lines[2].contains("Recorder: ! other.mp3 is not recorded: ") && lines[2].hasSuffix("(record.disk_full)")

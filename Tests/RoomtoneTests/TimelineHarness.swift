@@ -1,25 +1,28 @@
+import Home
 import LuaModules
 import LuaRuntime
 import Roomtone
+import Scheduling
 import TestSupport
 
 /// The time line of a script that runs for a week at most, from Monday 2026-01-05 on.
 struct TimelineHarness {
-  let entries: [TimelineEntry]
+  let entries: [JournalEntry]
   let failures: [LuaError]
+  private let zone: any LocalZone
 
   /// Runs a script, which finds the modules in variables.
   init(_ code: String, stations: String? = nil) throws {
     var harness = try EngineHarness()
     harness.stations = stations
     let engine = try harness.engine()
-    var entries: [TimelineEntry] = []
+    var entries: [JournalEntry] = []
     var failures: [LuaError] = []
     let timeline = Timeline(engine)
     timeline.onEntry = { entries.append($0) }
     engine.onPrint = { timeline.addPrinted($0) }
     engine.onLog = { timeline.addLog($0, $1, $2) }
-    engine.onJobLog = { _, _ in }
+    engine.onJobLog = { _, _, _ in }
     engine.onFailure = { error in
       timeline.add(error)
       failures.append(error)
@@ -30,15 +33,17 @@ struct TimelineHarness {
     _ = engine.run(script, main, limit: .seconds(7 * 86_400))
     timeline.finish()
     (engine.onPrint, engine.onLog, engine.onFailure) = ({ _ in }, { _, _, _ in }, { _ in })
-    (self.entries, self.failures) = (entries, failures)
+    (self.entries, self.failures, zone) = (entries, failures, engine.options.zone)
   }
 
   /// The lines, each with day and time: `05 00:00:05 Kitchen: volume 22 → 30`.
   var lines: [String] {
-    entries.map { entry in
-      let clock = "\(entry.time)".split(separator: " ")
-      return "\(clock[0].dropFirst(8)) \(clock[1]) \(entry.room): \(entry.text)"
-    }
+    entries.map { String(Self.line($0, in: zone).dropFirst(8)) }
+  }
+
+  /// Returns an entry as a line: `2026-01-05 00:00:05 Kitchen: volume 22 → 30`.
+  static func line(_ entry: JournalEntry, in zone: any LocalZone) -> String {
+    "\(zone.local(entry.at)) \(entry.room): \(JournalText(zone: zone, now: entry.at).marked(entry))"
   }
 
   /// Returns the lines.

@@ -50,7 +50,7 @@ struct TimelineTests {
         "05 00:00:20 Bedroom Left: volume 30 → 10 over 5 s",
         "05 00:00:20 Bedroom Right: volume 20 → 10 over 5 s", "05 00:00:35 Bedroom Left: muted",
         "05 00:00:45 Bedroom Left: ▶ long.wav muted", "05 00:00:46 Bedroom Right: joins long.wav",
-        "05 00:00:47 Bedroom Right: leaves", "05 00:00:55 Bedroom Left: ■ long.wav has ended",
+        "05 00:00:47 Bedroom Right: leaves its session", "05 00:00:55 Bedroom Left: ■ long.wav has ended",
       ])
   }
 
@@ -113,7 +113,7 @@ struct TimelineTests {
       lines == [
         "05 00:00 Kitchen: muted", "05 00:00:10 Kitchen: volume 0 → 10 over 5 s",
         "05 00:00:15 Kitchen: volume 10 → 5 over 5 s", "05 00:00:20 Kitchen: muted",
-        "05 00:00:20 Kitchen: volume 5",
+        "05 00:00:20 Kitchen: unmuted at 5",
       ])
   }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import Home
+import JSONText
 import Scheduling
 import TestSupport
 import Testing
@@ -48,19 +49,22 @@ import Testing
   }
 
   private static func week(_ names: [String]) -> Week {
-    var entries: [TimelineEntry] = []
+    var entries: [JournalEntry] = []
     for (index, name) in names.enumerated() {
       let second = index * 4000
       entries += [
-        WeekFixture.entry(second, name, .mark(.alarm, message: name, source: name)),
-        WeekFixture.entry(second + 1, name, .play(source: name, .volumes(3, 4))),
-        WeekFixture.entry(second + 2, "", .print(name)),
-        WeekFixture.entry(second + 3, name, .error(message: name, code: name)),
-        WeekFixture.entry(second + 4, "Recorder", .recording(.begin, path: name)),
-        WeekFixture.entry(second + 5, "", .log(.warn, name, [])),
+        WeekFixture.entry(second, name, .alarm, detail: name),
+        WeekFixture.entry(second + 1, name, .play, to: .text(name), detail: "at volume 3 to 4"),
+        WeekFixture.entry(second + 2, "", .print, detail: name),
+        WeekFixture.entry(second + 3, name, .error, detail: name, facts: [.init("code", .string(name))]),
+        WeekFixture.entry(second + 4, "Recorder", .recording, name: name),
+        WeekFixture.entry(second + 5, "", .log, detail: name, facts: [.init("level", "warn")]),
       ]
     }
-    entries.append(WeekFixture.entry(80_000, "", .summary(.unheard(sources: [names.first ?? ""]))))
+    entries.append(
+      WeekFixture.entry(
+        80_000, "", .summary, detail: "never heard: \(names.first ?? "")", facts: [.init("about", "sources")])
+    )
     return WeekFixture.week(
       title: names.first ?? "", rooms: names, speakers: [:],
       sounds: names.enumerated().map { WeekFixture.sound($1, $1, $0 * 4000 + 1, $0 * 4000 + 3900) }, entries)
@@ -134,7 +138,7 @@ import Testing
   func repeated() {
     let week = WeekFixture.week(
       sounds: [WeekFixture.sound("Kitchen", "Night", 86_400, 90_000)],
-      (0..<2100).map { WeekFixture.entry($0 * 30, "", .print("line \($0)")) })
+      (0..<2100).map { WeekFixture.entry($0 * 30, "", .print, detail: "line \($0)") })
     let page = WeekPage(week).text
     #expect(page == WeekPage(week).text)
     checkLinks(page)
@@ -145,13 +149,16 @@ import Testing
   @Test("the list at the top has each text once, failures before warnings, and what never happened")
   func findings() throws {
     let entries =
-      (0..<30).map { WeekFixture.entry($0 * 60, "", .log(.warn, "dry", [])) }
+      (0..<30).map { WeekFixture.entry($0 * 60, "", .log, detail: "dry", facts: [.init("level", "warn")]) }
       + (0..<25).map {
-        WeekFixture.entry(4000 + $0 * 60, "Kitchen", .error(message: "broken \($0)", code: "x"))
+        WeekFixture.entry(
+          4000 + $0 * 60, "Kitchen", .error, detail: "broken \($0)", facts: [.init("code", "x")])
       }
       + [
-        WeekFixture.entry(9000, "", .summary(.unheard(sources: ["Night FM"]))),
-        WeekFixture.entry(9000, "", .summary(.total(runs: 0, failures: 25, warnings: 30))),
+        WeekFixture.entry(
+          9000, "", .summary, detail: "never heard: Night FM", facts: [.init("about", "sources")]),
+        WeekFixture.entry(
+          9000, "", .summary, detail: "0 runs, 25 failures, 30 warnings", facts: [.init("about", "total")]),
       ]
     let page = WeekPage(WeekFixture.week(entries)).text
     let list = try #require(page.split(separator: "<ol>").dropFirst().first?.split(separator: "</ol>").first)
@@ -179,8 +186,8 @@ import Testing
         WeekFixture.sound("Kitchen", "Tune", 6 * 3600, 9 * 3600, volumes: [(7 * 3600, 50), (8 * 3600, 0)])
       ],
       [
-        WeekFixture.entry(6 * 3600, "Kitchen", .play(source: "Tune", .volumes(20, 20))),
-        WeekFixture.entry(18 * 3600, "Kitchen", .failure(message: "broken", code: "x")),
+        WeekFixture.entry(6 * 3600, "Kitchen", .play, to: .text("Tune"), detail: "at volume 20"),
+        WeekFixture.entry(18 * 3600, "Kitchen", .failure, detail: "broken"),
       ])
     let page = WeekPage(week).text
     #expect(page.contains("href=\"#e0\" style=\"left:25.000%;width:12.500%\""))
@@ -233,7 +240,7 @@ import Testing
       sounds: [
         WeekFixture.sound("Kitchen", "Night", 80_000, 90_000),
         WeekFixture.sound("Bedroom", "Night", 82_000, 86_400),
-      ], [WeekFixture.entry(200_000, "Kitchen", .failure(message: "broken", code: "x"))])
+      ], [WeekFixture.entry(200_000, "Kitchen", .failure, detail: "broken")])
     let page = WeekPage(week).text
     let rest = page.split(separator: "<nav class=\"glance\"").last
     let list = try #require(rest?.split(separator: "</nav>").first)
@@ -253,7 +260,7 @@ import Testing
     let alarm = WeekPage(
       WeekFixture.week(
         sounds: [WeekFixture.sound("Kitchen", "Morning", 3605, 7200, interruption: "wake up")],
-        [WeekFixture.entry(3600, "Kitchen", .mark(.alarm, message: "wake up rings with a", source: nil))])
+        [WeekFixture.entry(3600, "Kitchen", .alarm, detail: "wake up rings with a")])
     ).text
     let legend = alarm.split(separator: "<ul class=\"legend\"").last?.split(separator: "</ul>").first ?? ""
     #expect(legend.split(separator: "alarm</li>").count == 2)

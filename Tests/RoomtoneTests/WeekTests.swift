@@ -1,5 +1,6 @@
 import EventLoop
 import Home
+import JSONText
 import LuaModules
 import LuaRuntime
 import Scheduling
@@ -19,9 +20,15 @@ enum WeekFixture {
     func offset(at seconds: Int) -> Int { 0 }
   }
 
-  static func entry(_ seconds: Int, _ room: String, _ event: TimelineEvent) -> TimelineEntry {
-    let time = WallTime(seconds: Int64(monday + seconds))
-    return TimelineEntry(time: TimelineTime(zone.local(time), offset: 0), room: room, event: event)
+  static func entry(
+    _ seconds: Int, _ room: String, _ kind: JournalEntry.Kind, name: String = "",
+    to: JournalEntry.Value = .none, detail: String? = nil, facts: [JournalEntry.Fact] = []
+  ) -> JournalEntry {
+    var entry = JournalEntry(
+      kind, of: .house, name, at: WallTime(seconds: Int64(monday + seconds)), to: to, detail: detail,
+      facts: facts)
+    entry.room = room
+    return entry
   }
 
   static func sound(
@@ -38,7 +45,7 @@ enum WeekFixture {
     speakers: [String: String] = [
       "Bedroom Left": "Bedroom", "Bedroom Right": "Bedroom", "Kitchen": "Kitchen",
     ],
-    sounds: [WeekSound] = [], _ entries: [TimelineEntry] = []
+    sounds: [WeekSound] = [], _ entries: [JournalEntry] = []
   ) -> Week {
     Week(
       title: title, zone: zone, start: monday, end: monday + days * 86_400, isWhole: true, rooms: rooms,
@@ -103,8 +110,8 @@ enum WeekFixture {
       rooms: ["Kitchen", "Bed, left"], speakers: ["Bed, left": "Bed, left", "Oven": "Kitchen"],
       [
         WeekFixture.entry(0, "Oven", .away), WeekFixture.entry(1, "Bed, left, Kitchen", .away),
-        WeekFixture.entry(2, "Oven, Kitchen", .away), WeekFixture.entry(3, "", .print("a")),
-        WeekFixture.entry(4, "Recorder", .recording(.begin, path: "a.mp3")),
+        WeekFixture.entry(2, "Oven, Kitchen", .away), WeekFixture.entry(3, "", .print, detail: "a"),
+        WeekFixture.entry(4, "Recorder", .recording, name: "a.mp3"),
         WeekFixture.entry(5, "Attic, Oven, Cellar", .away), WeekFixture.entry(6, "Attic", .away),
       ])
     #expect(
@@ -156,8 +163,8 @@ enum WeekFixture {
         WeekFixture.sound("Kitchen", "Morning", 10_005, 20_000),
       ],
       [
-        WeekFixture.entry(3600, "Bedroom", .mark(.alarm, message: "wake up rings with Morning", source: nil)),
-        WeekFixture.entry(10_000, "Kitchen", .mark(.announcement, message: "Dinner", source: nil)),
+        WeekFixture.entry(3600, "Bedroom", .alarm, detail: "wake up rings with Morning"),
+        WeekFixture.entry(10_000, "Kitchen", .announcement, detail: "Dinner"),
       ])
     let rows = week.rows(of: week.days[0])
     #expect(rows.map { $0.bars.map(\.style) } == [[.music, .interruption, .announcement, .music], [.alarm]])
@@ -165,14 +172,12 @@ enum WeekFixture {
 
   @Test("a recording is a bar from its first frame to its end, or to the end of the week")
   func recordings() throws {
-    func recording(_ second: Int, _ phase: TimelineEvent.RecordingPhase, _ path: String) -> TimelineEntry {
-      WeekFixture.entry(second, "Recorder", .recording(phase, path: path))
+    func entry(_ second: Int, _ kind: JournalEntry.Kind, _ path: String) -> JournalEntry {
+      WeekFixture.entry(second, "Recorder", kind, name: path)
     }
     let week = WeekFixture.week([
-      recording(100, .begin, "a.mp3"), recording(200, .begin, "b.mp3"),
-      recording(300, .end(seconds: 199), "a.mp3"),
-      recording(400, .failure(message: "gone", code: "x"), "c.mp3"), recording(500, .begin, "a.mp3"),
-      recording(86_500, .end(seconds: 1), "b.mp3"),
+      entry(100, .recording, "a.mp3"), entry(200, .recording, "b.mp3"), entry(300, .recorded, "a.mp3"),
+      entry(400, .unrecorded, "c.mp3"), entry(500, .recording, "a.mp3"), entry(86_500, .recorded, "b.mp3"),
     ])
     let row = try #require(week.rows(of: week.days[0]).first)
     let ends = row.bars.map { "\($0.title) \($0.start - WeekFixture.monday) \($0.end - WeekFixture.monday)" }
@@ -199,17 +204,17 @@ enum WeekFixture {
 
   @Test("kinds of entries have the marks of what they mean")
   func kinds() {
-    let due = WeekFixture.entry(0, "", .leave).time
-    let marks: [(TimelineEvent, WeekMarkKind?)] = [
-      (.error(message: "a", code: "b"), .failure), (.failed(message: "a", code: nil, inRow: 1), .failure),
-      (.log(.error, "a", []), .failure), (.log(.warn, "a", []), .warning), (.log(.info, "a", []), .note),
-      (.skipped(due: due, isRequested: false), .warning), (.skipped(due: due, isRequested: true), .note),
-      (.missed(due: due), .warning), (.run(count: 3, until: due), .run),
-      (.volume(from: 1, to: 2, over: .zero), nil),
-      (.recording(.begin, path: "a"), nil), (.mark(.fallback, message: "a", source: "b"), .fallback),
-      (.mark(.trigger, message: "a", source: nil), .trigger),
+    let marks: [(JournalEntry.Kind, WeekMarkKind?)] = [
+      (.error, .failure), (.failed, .failure), (.unrecorded, .failure), (.skipped, .warning),
+      (.omitted, .note), (.missed, .warning), (.run, .run), (.volume, nil), (.recording, nil),
+      (.fallback, .fallback), (.trigger, .trigger), (.headset, .setting),
     ]
-    for (event, mark) in marks { #expect(WeekFixture.entry(0, "", event).mark == mark, "\(event)") }
+    for (kind, mark) in marks { #expect(WeekFixture.entry(0, "", kind).mark == mark, "\(kind)") }
+    func mark(_ kind: JournalEntry.Kind, _ name: String, _ value: JSON) -> WeekMarkKind? {
+      WeekFixture.entry(0, "", kind, facts: [.init(name, value)]).mark
+    }
+    #expect(mark(.log, "level", "error") == .failure && mark(.log, "level", "warn") == .warning)
+    #expect(mark(.log, "level", "info") == .note && mark(.headset, "change", "error") == .failure)
   }
 }
 

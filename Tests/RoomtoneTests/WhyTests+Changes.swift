@@ -92,7 +92,7 @@ extension WhyTests {
       title: "membership and playback", code: "kitchen:join() speaker.play 'tone.wav' why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "tone.wav""#,
-        #"  00:00:00  plays "tone.wav": test.lua:4  play(), by test.lua, started 00:00:00"#,
+        #"  00:00:00  ▶ tone.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
@@ -108,7 +108,7 @@ extension WhyTests {
       code: "kitchen:join() speaker.play 'tone.wav' kitchen:leave() task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
-        #"  00:00:00  "tone.wav" was stopped without a speaker: no speaker was left, by leave at test.lua:4, by test.lua, started 00:00:00"#,
+        #"  00:00:00  ■ tone.wav has no speaker left: no speaker was left, by leave at test.lua:4, by test.lua, started 00:00:00"#,
         "Kitchen is in no session",
         "  00:00:00  leaves its session: test.lua:4  leave(), by test.lua, started 00:00:00",
       ]),
@@ -117,7 +117,7 @@ extension WhyTests {
       code: "kitchen:join() speaker.play 'tone.wav' speaker.pause() task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen is paused in "tone.wav""#,
-        #"  00:00:00  "tone.wav" is paused: test.lua:4  pause(), by test.lua, started 00:00:00"#,
+        #"  00:00:00  ⏸ paused: test.lua:4  pause(), by test.lua, started 00:00:00"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
@@ -127,7 +127,7 @@ extension WhyTests {
         "kitchen:join() speaker.play 'tone.wav' speaker.pause() task.sleep(1) speaker.resume() task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "tone.wav""#,
-        #"  00:00:01  plays "tone.wav": test.lua:4  resume(), by test.lua, started 00:00:00"#,
+        #"  00:00:01  ▶ tone.wav at volume 22: test.lua:4  resume(), by test.lua, started 00:00:00"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
@@ -136,7 +136,7 @@ extension WhyTests {
       code: "kitchen:join() speaker.play 'tone.wav' task.sleep(1) speaker.stop() task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
-        #"  00:00:01  "tone.wav" was stopped: test.lua:4  stop(), by test.lua, started 00:00:00"#,
+        #"  00:00:01  ■ tone.wav is stopped: test.lua:4  stop(), by test.lua, started 00:00:00"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
@@ -145,7 +145,7 @@ extension WhyTests {
       code: "kitchen:join() speaker.play 'tone.wav' task.sleep(5) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
-        #"  00:00:03  "tone.wav" has ended: it had been heard to its end"#,
+        #"  00:00:03  ■ tone.wav has ended: it had been heard to its end"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
@@ -185,11 +185,11 @@ extension WhyTests {
         "kitchen:join() speaker.play 'long.wav' speaker.set_eq { [31] = 6 } speaker.default_session():set_gain(-6) speaker.seek(4) task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "long.wav""#,
-        #"  00:00:00  plays "long.wav": test.lua:4  play(), by test.lua, started 00:00:00"#,
+        #"  00:00:00  ▶ long.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00"#,
         #"Kitchen is in session "default""#,
         #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
-        "Kitchen has equalizer 6 0 0 0 0 0 0 0 0 0",
-        "  00:00:00  test.lua:4  set_eq(), by test.lua, started 00:00:00", "Kitchen has gain -6 dB, before 0",
+        "Kitchen has equalizer 31 Hz +6 dB",
+        "  00:00:00  test.lua:4  set_eq(), by test.lua, started 00:00:00", "Kitchen has gain -6 dB",
         "  00:00:00  test.lua:4  set_gain(), by test.lua, started 00:00:00",
       ]),
     Case(
@@ -198,7 +198,7 @@ extension WhyTests {
         "local s = speaker.session { name = 'tea', devices = kitchen } s:play 'tone.wav' task.sleep(1) why(s)",
       answer: [
         #"session "tea""#,
-        #"  00:00:00  plays "tone.wav": test.lua:4  play(), by test.lua, started 00:00:00"#,
+        #"  00:00:00  ▶ tone.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "a job that fails",

@@ -50,14 +50,14 @@ struct WhyTests {
       try lines("catch_up = 'skip'", after: .seconds(9 * 3600)),
       [
         #"job "wake up": the next run is at 2026-01-06 06:45:00"#, "  it has not run yet",
-        "  09:00:00  did not run at 06:45:00: roomtone did not run from some time after 00:00:00 to 09:00:00; "
+        "  09:00:00  has missed its run of 2026-01-05 06:45: roomtone did not run from some time after 00:00:00 to 09:00:00; "
           + #"catch_up is "skip""#,
       ])
     check(
       try lines("catch_up = 'run_once', grace = '1h'", after: .seconds(9 * 3600)),
       [
         #"job "wake up": the next run is at 2026-01-06 06:45:00"#, "  it has not run yet",
-        "  09:00:00  did not run at 06:45:00: roomtone did not run from some time after 00:00:00 to 09:00:00; "
+        "  09:00:00  has missed its run of 2026-01-05 06:45: roomtone did not run from some time after 00:00:00 to 09:00:00; "
           + "that was longer ago than its grace of 1h",
       ])
     let fresh = try EngineHarness()
@@ -135,7 +135,7 @@ struct WhyTests {
     check(
       Array(reset.lines.dropFirst(4)),
       [
-        "Kitchen has gain -6 dB, before 0",
+        "Kitchen has gain -6 dB",
         "  00:00:00  test.lua:4  set_gain(), by test.lua, started 00:00:00",
       ])
     let folder = try TemporaryFolder()
@@ -245,7 +245,7 @@ struct WhyTests {
       recorded.lines + recorded.failures.map(\.description),
       [
         "recording show.mp3",
-        "  00:00:03  is recorded, 7s: test.lua:2  stop(), by test.lua, started 00:00:00",
+        "  00:00:03  is recorded, 7 s: test.lua:2  stop(), by test.lua, started 00:00:00",
         "  00:00:00  is being recorded: test.lua:2  record(), by test.lua, started 00:00:00",
       ])
   }

@@ -55,7 +55,7 @@ extension HeadsetModule {
     { [service] _, event, place, now in
       Cause(
         .event, event, detail: service.reporting?.name ?? "headset", script: place?.file,
-        line: place?.line ?? 0, at: now, parent: service.changes?.delivered)
+        line: place?.line ?? 0, at: now, parent: service.journal?.delivered)
     }
   }
 

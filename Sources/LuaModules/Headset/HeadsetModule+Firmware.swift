@@ -12,7 +12,7 @@ extension HeadsetModule {
     method("update_firmware", arity: 2) { [unowned self] headset, call in
       let path = script.path(of: try call.string(2, .path))
       let listener = try call.options(3, ["on_progress"]).function("on_progress")
-      service.changes?.commands(headset)
+      service.journal?.commands(headset)
       return { [weak script] in
         // The script may end while parts of the image are still being acknowledged.
         var left: Duration?

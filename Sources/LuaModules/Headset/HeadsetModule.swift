@@ -59,7 +59,7 @@ final class HeadsetModule {
     let keyFile = try options.string("key_file", .path).map { script.path(of: $0) }
     if let answer = try awaitKey(keyFile, call) { return answer }
     let headset = try service.headsets.headset(at: address, keyFile: keyFile)
-    service.changes?.commands(headset)
+    service.journal?.commands(headset)
     return try call.suspend { [weak self, loop = script.loop] continuation in
       // One that was connected before stays so when nobody waits any more.
       let isNew = !headset.isInUse
@@ -133,7 +133,7 @@ final class HeadsetModule {
   ) {
     headsets.method(name, arity: count) { [service] headset, call in
       let work = try prepare(headset, call)
-      service.changes?.commands(headset)
+      service.journal?.commands(headset)
       return try call.suspend {
         try await work()
         return []

@@ -1,20 +1,21 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import JSONText
 internal import LuaRuntime
 internal import StreamKit
 
 /// `roomtone.host`: what the library's own modules in Lua need of the host. Not for scripts.
 enum LibraryModule {
-  static func register(in script: Script, changes: ChangeLog) {
+  static func register(in script: Script, journal: Journal) {
     script.state.register(
       "roomtone.host",
       [
         .failure, .sealed, .strict, .unknownName,
         LuaFunction("check_recording", arity: 1, checkRecording),
         LuaFunction("check_file", arity: 1) { [unowned script] call in try checkFile(call, script) },
-        LuaFunction("mark", arity: 1) { [unowned script] call in
-          script.onMark(try mark(call))
+        LuaFunction("mark", arity: 1) { call in
+          try mark(call, journal)
           return .none
         },
         LuaFunction("at_end", arity: 1) { [unowned script] call in
@@ -25,8 +26,8 @@ enum LibraryModule {
           return .none
         },
         LuaFunction("note", arity: 2) { call in
-          changes.record(
-            .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: changes.current)
+          journal.record(
+            .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: journal.current)
           return .none
         },
       ])
@@ -46,19 +47,19 @@ enum LibraryModule {
     return .none
   }
 
-  /// `mark{kind=, message=, room=, source=}`: sets a mark on the time line of a simulation.
-  private static func mark(_ call: LuaCall) throws -> ScriptMark {
+  /// `mark{kind=, message=, room=, source=}`: reports a moment of the library, for time lines.
+  private static func mark(_ call: LuaCall, _ journal: Journal) throws {
     let options = try call.options(1, ["kind", "message", "room", "source"])
-    guard let kind = try options.string("kind").flatMap(ScriptMark.Kind.init) else {
-      let kinds = ScriptMark.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-      throw options.problem("kind", "one of \(kinds) expected")
+    let kinds: [JournalEntry.Kind] = [.alarm, .fallback, .announcement, .heard]
+    guard let kind = try options.string("kind").flatMap(JournalEntry.Kind.init), kinds.contains(kind) else {
+      throw options.problem("kind", "one of \(kinds.map(\.rawValue).joined(separator: ", ")) expected")
     }
     guard let message = try options.string("message") else {
       throw options.problem("message", "it is missing")
     }
-    return ScriptMark(
-      kind: kind, message: message, room: try options.string("room") ?? "",
-      source: try options.string("source"))
+    let source = try options.string("source")
+    journal.report(
+      kind, try options.string("room") ?? "", detail: message, facts: [.init("source", .optional(source))])
   }
 
   /// `check_recording{template=, min_free=}`: as `radio:record` checks them, before there is a stream.
@@ -72,20 +73,4 @@ enum LibraryModule {
     _ = try options.byteSize("min_free")
     return .none
   }
-}
-
-/// A moment that the library marks on the time line of a simulation.
-public struct ScriptMark: Sendable, Equatable {
-  /// The kinds of marks; `heard` has no line: the source called as its message is heard to its end, though the host stops
-  /// it.
-  public enum Kind: String, Sendable, CaseIterable { case alarm, fallback, announcement, heard }
-
-  /// The kind.
-  public let kind: Kind
-  /// The text of the line.
-  public let message: String
-  /// The rooms, with commas between them; empty for none.
-  public let room: String
-  /// The source that plays from now on; nil for none.
-  public let source: String?
 }

@@ -9,7 +9,7 @@ final class ScheduleModule {
   private let table: JobTable
   private let zone: any LocalZone
   private let location: Location?
-  private let changes: ChangeLog
+  private let journal: Journal
   /// The identity of the script, under which its jobs are remembered; nil for text that comes from no file.
   private let identity: String?
   private let jobs: LuaClass<Job>
@@ -17,11 +17,11 @@ final class ScheduleModule {
   private static let maximumEarly = Duration.seconds(86_400)
 
   static func register(
-    in script: Script, table: JobTable, zone: any LocalZone, location: Location?, changes: ChangeLog,
+    in script: Script, table: JobTable, zone: any LocalZone, location: Location?, journal: Journal,
     events: ScriptEvents
   ) throws {
-    let module = try ScheduleModule(script, table, zone, location, changes)
-    events.add(to: module.jobs, Self.events(of: script.loop, changes))
+    let module = try ScheduleModule(script, table, zone, location, journal)
+    events.add(to: module.jobs, Self.events(of: script.loop, journal))
     let number = script.number
     script.state.register(
       "schedule",
@@ -38,10 +38,10 @@ final class ScheduleModule {
   }
 
   private init(
-    _ script: Script, _ table: JobTable, _ zone: any LocalZone, _ location: Location?, _ changes: ChangeLog
+    _ script: Script, _ table: JobTable, _ zone: any LocalZone, _ location: Location?, _ journal: Journal
   ) throws {
-    (self.script, self.table, self.zone, self.location, self.changes) =
-      (script, table, zone, location, changes)
+    (self.script, self.table, self.zone, self.location, self.journal) =
+      (script, table, zone, location, journal)
     identity = script.folder == nil ? nil : script.identity
     jobs = try LuaClass("job", as: "schedule.Job", in: script.state) { job in
       guard job.isActive else { return "job \"\(job.name)\" (ended)" }
@@ -163,10 +163,10 @@ final class ScheduleModule {
     let job = try table.add(
       recurrence, name: name, owner: script.number, identity: identity, zone: zone,
       overlap: try overlap(options), early: try early(options), lateRuns: try lateRuns(options)
-    ) { [unowned script, changes] run in
+    ) { [unowned script, journal] run in
       // Until the job ends, and with it this closure.
       withExtendedLifetime(held) {}
-      let cause = changes.cause(of: run.job)
+      let cause = journal.cause(of: run.job)
       guard let routine = script.call(function, name: "job \"\(run.job.name)\"", cause: cause) else {
         return run.succeed()
       }
@@ -179,7 +179,7 @@ final class ScheduleModule {
         }
       }
     }
-    changes.declare(job, script: script.fileName, line: script.state.running?.site?.line ?? 0)
+    journal.declare(job, script: script.fileName, line: script.state.running?.site?.line ?? 0)
     return call.return(jobs(job))
   }
 }
@@ -189,11 +189,11 @@ final class ScheduleModule {
 extension ScheduleModule {
   private static let eventNames = ["started", "finished", "failed", "failing", "missed", "skipped", "ended"]
 
-  fileprivate static func events(of loop: EventLoop, _ changes: ChangeLog) -> EventSource<Job> {
+  fileprivate static func events(of loop: EventLoop, _ journal: Journal) -> EventSource<Job> {
     EventSource(
       names: eventNames,
       cause: { _, event, place, now in
-        Cause(.event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: changes.jobEvent)
+        Cause(.event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: journal.jobEvent)
       }
     ) { job, name, deliver, closed in
       var isWanted = true

@@ -22,8 +22,8 @@ public struct ModuleServices {
   public let location: Location?
   /// The triggers of all scripts.
   public let triggers: TriggerService
-  /// The changes of the house, with their causes.
-  public let changes: ChangeLog
+  /// The journal of the house.
+  public let journal: Journal
   /// The memory of scripts.
   public let store: ScriptStore
   /// The requests of scripts to servers.
@@ -38,7 +38,7 @@ public struct ModuleServices {
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
-    changes: ChangeLog, requests: RequestService? = nil, location: Location? = nil,
+    journal: Journal, requests: RequestService? = nil, location: Location? = nil,
     store: ScriptStore = ScriptStore(path: nil), programs: ProgramTable? = nil,
     scratch: ScratchFiles? = nil
   ) {
@@ -50,7 +50,7 @@ public struct ModuleServices {
     self.recordings = recordings
     self.headsets = headsets
     self.triggers = triggers
-    self.changes = changes
+    self.journal = journal
     self.location = location
     self.store = store
     self.programs = programs
@@ -68,16 +68,16 @@ extension Script {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)
-    LibraryModule.register(in: self, changes: services.changes)
+    LibraryModule.register(in: self, journal: services.journal)
     StoreModule.register(in: self, store: services.store)
     try ScheduleModule.register(
       in: self, table: services.jobs, zone: services.zone, location: services.location,
-      changes: services.changes, events: events)
+      journal: services.journal, events: events)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try RecordingModule.register(
       in: self, service: services.recordings, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(
-      in: self, door: services.house, events: events, streams: streams, changes: services.changes,
+      in: self, door: services.house, events: events, streams: streams, journal: services.journal,
       jobs: services.jobs, zone: services.zone)
     try HeadsetModule.register(in: self, service: services.headsets, events: events)
     TriggerModule.register(in: self, service: services.triggers, events: events)

@@ -26,8 +26,6 @@ public final class Script {
 
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
-  /// Receives the marks of the library.
-  public var onMark: (ScriptMark) -> Void = { _ in }
   /// Receives each event that is delivered to a listener: the function that subscribed, by its name in the definitions of
   /// the Lua API, the event, and the fields of its payload; nil in a run that compares neither.
   public var onEvent: ((_ function: String, _ event: String, _ fields: [String]) -> Void)?
@@ -289,7 +287,8 @@ extension Script {
     guard let routine = LuaRoutine.current, let cause = routine.context as? Cause else { return nil }
     guard let site = routine.routine?.site else { return cause }
     return Cause(
-      .script, site.function ?? "", script: site.file, line: site.line, at: now, parent: cause)
+      .script, site.function ?? "", script: site.file, line: site.line, at: now, parent: cause,
+      routine: routine.origin)
   }
 }
 

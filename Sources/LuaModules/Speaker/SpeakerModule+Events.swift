@@ -14,9 +14,9 @@ extension SpeakerModule {
 
   /// Returns the cause of what a listener does: the event, by the cause of what happened.
   private func listenerCause<Object>() -> (Object, String, LuaSite?, WallTime) -> Cause {
-    { [changes] _, event, place, now in
+    { [journal] _, event, place, now in
       Cause(
-        .event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: changes.delivered)
+        .event, event, script: place?.file, line: place?.line ?? 0, at: now, parent: journal.delivered)
     }
   }
 

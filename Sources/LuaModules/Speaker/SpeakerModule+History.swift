@@ -4,27 +4,27 @@ internal import LuaRuntime
 internal import Scheduling
 internal import SpeakerKit
 
-/// The changes of the house with their causes, and the questions about them.
+/// The journal of the house, and the questions about it.
 extension SpeakerModule {
   /// `history{device=, since=, kind=}`
   func history(_ zone: any LocalZone) -> LuaFunction {
     withHouse("history", arity: 1) { [unowned self] house, call in
       let options = try call.options(1, ["device", "since", "kind"])
-      var filter = ChangeFilter()
+      var filter = JournalFilter()
       filter.speakers = try targets(options, "device", house).map { Set($0.map(\.id)) }
       filter.since = try options.duration("since").map { script.loop.wallNow.advanced(by: .zero - $0) }
       if let name = try options.string("kind", .name) {
-        guard let kind = Change.Kind(rawValue: name) else {
-          throw options.problem("kind", unknown("kind", name, among: Change.Kind.allCases.map(\.rawValue)))
+        guard let kind = JournalEntry.Kind(rawValue: name), kind.isKept else {
+          throw options.problem("kind", unknown("kind", name, among: JournalEntry.Kind.keptNames))
         }
         filter.kinds = [kind]
       }
-      let text = ChangeText(zone: zone, now: script.loop.wallNow)
-      return call.return(.list(changes.history(filter).map { Self.value($0, text) }))
+      let text = JournalText(zone: zone, now: script.loop.wallNow)
+      return call.return(.list(journal.history(filter).map { Self.value($0, text) }))
     }
   }
 
-  private static func value(_ change: Change, _ text: ChangeText) -> LuaValue {
+  private static func value(_ change: JournalEntry, _ text: JournalText) -> LuaValue {
     var fields: [(name: String, value: LuaValue)] = [
       ("time", .number(change.at.inSeconds)), ("kind", .string(change.kind.rawValue)),
       ("subject", .string(change.subject.rawValue)), ("name", .string(change.name)),
@@ -35,7 +35,7 @@ extension SpeakerModule {
     return .described(fields)
   }
 
-  private static func value(_ value: Change.Value) -> LuaValue {
+  private static func value(_ value: JournalEntry.Value) -> LuaValue {
     switch value {
     case .none: .nil
     case .number(let number): .int(number)
@@ -71,7 +71,7 @@ extension SpeakerModule {
         name = String(text[text.index(after: start)..<end])
       default: throw call.mismatch(1, "name, speaker, group, session or job")
       }
-      let why = Why(changes, house: door.open, jobs: jobs.jobs(), zone: zone)
+      let why = Why(journal, house: door.open, jobs: jobs.jobs(), zone: zone)
       for line in try why.answer(name) { call.state.onPrint(line) }
       return .none
     }
@@ -92,10 +92,10 @@ extension SpeakerModule {
     } else if error.code == "speaker.no_active_device" {
       concerned = house.devices.filter { !$0.isActive || !$0.isAvailable }
     }
-    changes.record(
+    journal.record(
       .refused, of: concerned.count == 1 ? .speaker : .house,
       concerned.count == 1 ? concerned[0].name : "house", speakers: concerned.map(\.id),
       detail: error.message.hasPrefix(function) ? error.message : "\(function): \(error.message)",
-      cause: changes.current)
+      cause: journal.current)
   }
 }

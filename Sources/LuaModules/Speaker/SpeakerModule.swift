@@ -9,7 +9,7 @@ final class SpeakerModule {
   unowned let script: Script
   let door: HouseDoor
   let events: ScriptEvents
-  let changes: ChangeLog
+  let journal: Journal
   let devices: LuaClass<Device>
   let sessions: LuaClass<Session>
   let groups: LuaClass<ScriptGroup>
@@ -22,10 +22,10 @@ final class SpeakerModule {
   private var knownGroups: [String: ScriptGroup] = [:]
 
   static func register(
-    in script: Script, door: HouseDoor, events: ScriptEvents, streams: StreamModule, changes: ChangeLog,
+    in script: Script, door: HouseDoor, events: ScriptEvents, streams: StreamModule, journal: Journal,
     jobs: JobTable, zone: any LocalZone
   ) throws {
-    let module = try SpeakerModule(script, door, events, changes)
+    let module = try SpeakerModule(script, door, events, journal)
     module.streamModule = streams
     script.keep(module)
     module.defineDevices()
@@ -78,12 +78,12 @@ final class SpeakerModule {
   }
 
   private init(
-    _ script: Script, _ door: HouseDoor, _ events: ScriptEvents, _ changes: ChangeLog
+    _ script: Script, _ door: HouseDoor, _ events: ScriptEvents, _ journal: Journal
   ) throws {
     self.script = script
     self.door = door
     self.events = events
-    self.changes = changes
+    self.journal = journal
     devices = try LuaClass("speaker", as: "speaker.Device", in: script.state) { device in
       "speaker \"\(device.name)\" (volume \(device.volume)\(device.isMuted ? ", muted" : ""), \(Self.activity(of: device)))"
     }

@@ -49,7 +49,7 @@ final class HouseMethods {
   ) {
     do {
       guard let method = methods[request.method] else { throw unknown() }
-      let result = try engine.changes.asPerson(at: place) { try method(request) }
+      let result = try engine.journal.asPerson(at: place) { try method(request) }
       if let result { request.answer(.success(result)) }
     } catch { request.answer(.failure(error)) }
   }
@@ -98,7 +98,7 @@ final class HouseMethods {
   }
 
   private var why: Why {
-    Why(engine.changes, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
+    Why(engine.journal, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
   }
 
   /// Returns the answer about a file of the catalogue, which any process may have recorded; nil for none.
@@ -110,23 +110,23 @@ final class HouseMethods {
 
   private func history(_ request: ControlRequest) throws -> JSON? {
     let parameters = try ControlParameters(request, "since", "room", "kind")
-    var filter = ChangeFilter()
+    var filter = JournalFilter()
     if let since = try parameters.text("since") {
       filter.since = engine.loop.wallNow.advanced(by: .zero - (try DurationText.parse(since)))
     }
     if let name = try parameters.text("kind") {
-      guard let kind = Change.Kind(rawValue: name) else {
+      guard let kind = JournalEntry.Kind(rawValue: name), kind.isKept else {
         throw RPCError(
           .invalidParameters,
           unknown(
-            "kind of change", String(name.prefix(60)).onOneLine, among: Change.Kind.allCases.map(\.rawValue)))
+            "kind of change", String(name.prefix(60)).onOneLine, among: JournalEntry.Kind.keptNames))
       }
       filter.kinds = [kind]
     }
-    let text = ChangeText(zone: engine.options.zone, now: engine.loop.wallNow)
-    let found = { [engine] (filter: ChangeFilter) -> JSON in
+    let text = JournalText(zone: engine.options.zone, now: engine.loop.wallNow)
+    let found = { [engine] (filter: JournalFilter) -> JSON in
       // The newest that fit.
-      let page = AnswerPage(engine.changes.history(filter).reversed()) { change in
+      let page = AnswerPage(engine.journal.history(filter).reversed()) { change in
         guard case .object(let members) = change.json else { return .null }
         return .object(members + [("text", .string(text.line(change)))])
       }

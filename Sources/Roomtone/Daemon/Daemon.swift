@@ -45,7 +45,6 @@ public final class Daemon {
   private var status = ""
   private var settled: [() -> Void] = []
   private var isReloading = false
-  private var jobOwner: Int?
   /// The state in which code without a script is evaluated.
   let prompt: EvaluationScript
   /// The code that clients have evaluated.
@@ -67,9 +66,8 @@ public final class Daemon {
     // Each line of a script begins with its name.
     let columns = engine.columns
     engine.columns = { [unowned self] in max(20, columns() - 2 - (hosts.keys.map(\.count).max() ?? 0)) }
-    engine.onJob = { [unowned self] job, _ in jobOwner = job.owner }
-    engine.onJobLog = { [unowned self] level, line in
-      log.add(.init(level), line, script: jobOwner.flatMap(scriptName))
+    engine.onJobLog = { [unowned self] level, line, script in
+      log.add(.init(level), line, script: scriptName(script))
     }
   }
 
@@ -119,7 +117,7 @@ public final class Daemon {
   /// - Throws: `daemon.running`, `daemon.socket`, `daemon.folder`.
   public func begin() throws {
     phase = .running
-    engine.changes.record(.up, of: .house, "daemon", cause: nil)
+    engine.journal.record(.up, of: .house, "daemon", cause: nil)
     if let path = options.socket {
       let methods = ControlMethods(daemon: self)
       server = try ControlServer(path: path, loop: engine.loop) { methods.perform($0) }
@@ -155,7 +153,7 @@ public final class Daemon {
   public func stop() {
     guard phase == .running || phase == .new else { return }
     phase = .ending
-    engine.changes.record(.down, of: .house, "daemon", cause: Cause.current)
+    engine.journal.record(.down, of: .house, "daemon", cause: Cause.current)
     options.notifier.send(.stopping)
     engine.onEnding()
     server?.close()
@@ -251,7 +249,7 @@ public final class Daemon {
     }
     for host in scripts where !names.contains(host.name) {
       log.add(.info, "its file is gone, and the script ends", script: host.name)
-      engine.changes.record(.gone, of: .script, host.fileName, cause: nil)
+      engine.journal.record(.gone, of: .script, host.fileName, cause: nil)
       host.remove()
     }
     for name in names {

@@ -43,8 +43,8 @@ final class ScriptHost {
   var fileName: String { path.split(separator: "/").last.map(String.init) ?? name }
 
   /// Records what has become of the script.
-  private func record(_ kind: Change.Kind, _ detail: String? = nil, cause: Cause? = nil) {
-    engine.changes.record(kind, of: .script, fileName, detail: detail, cause: cause ?? Cause.current)
+  private func record(_ kind: JournalEntry.Kind, _ detail: String? = nil, cause: Cause? = nil) {
+    engine.journal.record(kind, of: .script, fileName, detail: detail, cause: cause ?? Cause.current)
   }
 
   /// The script of the version that runs; nil for none.

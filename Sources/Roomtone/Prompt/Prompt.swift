@@ -269,7 +269,7 @@ public final class Prompt {
     do {
       guard case .success(let function) = compile(block) else { return }
       let name = block.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").cut(toColumns: 40)
-      let task = try engine.changes.asPerson(at: "the prompt") { try script.startTask(function, name) }
+      let task = try engine.journal.asPerson(at: "the prompt") { try script.startTask(function, name) }
       show([task.value], of: nil)
       task.routine.whenEnded { [unowned self] outcome in
         // The script reports a failure.

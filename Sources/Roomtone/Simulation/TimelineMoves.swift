@@ -78,29 +78,3 @@ struct VolumeMove: Equatable {
     }
   }
 }
-
-/// A change of the gain of a session, which is over when the gain is reached or something else ends it.
-struct GainMove: Equatable {
-  /// The gain before, in dB.
-  let from: Double
-  /// The gain requested; at the end the one reached.
-  private(set) var to: Double
-  /// The length requested; at the end the time that it took.
-  private(set) var over: Duration
-  /// `true` if it is over.
-  private(set) var isOver: Bool
-
-  init(from: Double, to: Double, over: Duration) {
-    (self.from, self.to, self.over) = (from, to, over)
-    isOver = over == .zero
-  }
-
-  /// `true` if the gain is the same as before.
-  var changesNothing: Bool { from == to }
-
-  /// Ends it at the gain that it has reached.
-  mutating func end(at gain: Double, after time: Duration) {
-    guard !isOver else { return }
-    (to, over, isOver) = (gain, time, true)
-  }
-}

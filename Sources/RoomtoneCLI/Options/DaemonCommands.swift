@@ -195,7 +195,7 @@ extension OptionSpec {
   static let ofRoom = OptionSpec(
     "room", .text, valueName: "ROOM", sources: [.names(.rooms)], "the changes of a room or a speaker")
   static let ofKind = OptionSpec(
-    "kind", .text, valueName: "KIND", sources: [.words(Change.Kind.allCases.map(\.rawValue))],
+    "kind", .text, valueName: "KIND", sources: [.words(JournalEntry.Kind.keptNames)],
     "the changes of one kind: volume")
   static let ofScript = OptionSpec(
     "script", .text, valueName: "NAME", sources: [.names(.scripts)], "the script that is meant")

@@ -1,11 +1,7 @@
-internal import AudioCore
 internal import EventLoop
 internal import Glibc
-internal import HeadsetKit
-internal import HeadsetLink
 internal import Home
 internal import JSONText
-internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
 
@@ -13,21 +9,29 @@ internal import SpeakerKit
 /// line.
 final class TimelinePrinter {
   private let json: Bool
-  /// The texts of causes; nil to print none.
-  private let causes: ChangeText?
+  private let zone: any LocalZone
+  private let text: JournalText
+  /// `true` if each line has its causes below it.
+  private let showsCauses: Bool
   private var date: CalendarDate?
   private var isInSummary = false
 
-  init(json: Bool, causes: ChangeText? = nil) { (self.json, self.causes) = (json, causes) }
+  /// - Parameter now: the beginning of the time line, on whose day times of causes have no date.
+  init(json: Bool, zone: any LocalZone, now: WallTime, causes: Bool) {
+    (self.json, self.zone, showsCauses) = (json, zone, causes)
+    text = JournalText(zone: zone, now: now)
+  }
 
-  func print(_ entry: TimelineEntry) {
-    if json { return Terminal.print(JSON(entry, why(entry)).line) }
-    if case .summary = entry.event {
+  func print(_ entry: JournalEntry) {
+    if json { return Terminal.print(object(entry).line) }
+    // What a script prints is as it is, as in a run.
+    let text = entry.kind == .print ? text.marked(entry) : text.marked(entry).onOneLine
+    if entry.kind == .summary {
       if !isInSummary { Terminal.print("Summary") }
       isInSummary = true
-      return Terminal.print("  \(entry.text.onOneLine)")
+      return Terminal.print("  \(text)")
     }
-    let local = entry.time.local
+    let local = zone.local(entry.at)
     if local.date != date {
       date = local.date
       let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -35,20 +39,14 @@ final class TimelinePrinter {
     }
     let name = entry.room.onOneLine
     let room = name + String(repeating: " ", count: max(0, 22 - name.count))
-    Terminal.print("\(Timestamp.clock(local.time.seconds))  \(room)  \(Self.text(entry))")
+    Terminal.print("\(Timestamp.clock(local.time.seconds))  \(room)  \(text)")
     if let why = why(entry) { Terminal.print(String(repeating: " ", count: 36) + "↳ \(why.onOneLine)") }
   }
 
-  /// Returns the text of an entry on one line. What a script prints is as it is, as in a run.
-  private static func text(_ entry: TimelineEntry) -> String {
-    if case .print = entry.event { entry.text } else { entry.text.onOneLine }
-  }
-
   /// Returns the chain of causes of an entry; nil for none, or none that is to be printed.
-  private func why(_ entry: TimelineEntry) -> String? {
-    var argument: String?
-    if case .volume(_, let to, _, _) = entry.event { argument = "\(to)" }
-    return entry.cause.flatMap { causes?.why($0, argument) }
+  private func why(_ entry: JournalEntry) -> String? {
+    guard showsCauses, let cause = entry.cause else { return nil }
+    return text.why(cause, entry.kind == .volume ? JournalText.argument(entry) : nil)
   }
 
   /// Prints the folder's WAV files with their lengths.
@@ -65,141 +63,88 @@ final class TimelinePrinter {
       Terminal.print("  \(name.onOneLine)  \(tenths / 10).\(tenths % 10) s")
     }
   }
+
+  // MARK: JSON
+
+  /// Returns the object of an entry: `time`, `kind`, `room`, the fields of its kind, `job` if there is one, `text`; with a
+  /// text for its causes also `why` and `cause`.
+  private func object(_ entry: JournalEntry) -> JSON {
+    var members: [(name: String, value: JSON)] = [
+      ("time", time(entry.at)), ("kind", .string(entry.kind.lineName)), ("room", .string(entry.room)),
+    ]
+    members += fields(of: entry)
+    if let job = entry.job { members.append(("job", .string(job))) }
+    members.append(("text", .string(text.marked(entry))))
+    if let why = why(entry), let cause = entry.cause {
+      members += [("why", .string(why)), ("cause", cause.json)]
+    }
+    return .object(members)
+  }
+
+  private func time(_ time: WallTime) -> JSON { .string(Timestamp.text(time, in: zone)) }
+
+  private func json(_ value: JournalEntry.Value) -> JSON {
+    switch value {
+    case .none: .null
+    case .number(let number): .number(number)
+    case .decimal(let number): .decimal(number)
+    case .text(let text): .string(text)
+    case .time(let moment): time(moment)
+    }
+  }
+
+  private func fields(of entry: JournalEntry) -> [(name: String, value: JSON)] {
+    let (from, to, detail) = (json(entry.from), json(entry.to), JSON.optional(entry.detail))
+    let facts = entry.facts.map { ($0.name, $0.value) }
+    switch entry.kind {
+    case .play: return [("source", to)] + facts
+    case .pause: return [("source", from)]
+    case .stop: return [("source", from), ("reason", detail)]
+    case .mute, .unmute: return [("muted", .bool(entry.kind == .mute)), ("volume", to)]
+    case .gain where entry.from == .none, .name: return [("to", to)] + facts
+    case .volume, .gain: return [("from", from), ("to", to)] + facts
+    case .seek: return entry.to == .none ? facts : [("to", to)]
+    case .group: return [("to", entry.to == .text(Group.ungrouped) ? .null : to)]
+    case .interrupt: return [("phase", "begin"), ("name", .string(entry.name))] + facts
+    case .release: return [("phase", "end"), ("name", .string(entry.name))] + facts
+    case .recording: return [("phase", "begin"), ("path", .string(entry.name))]
+    case .recorded: return [("phase", "end"), ("path", .string(entry.name))] + facts
+    case .unrecorded: return [("phase", "failure"), ("path", .string(entry.name))] + facts
+    case .title: return [("title", to)]
+    case .round: return [("title", to), ("count", .number(entry.count)), ("until", time(entry.until))]
+    case .run: return [("count", .number(entry.count)), ("until", time(entry.until))]
+    case .skipped, .omitted: return [("due", to), ("requested", .bool(entry.kind == .omitted))]
+    case .missed: return [("due", to)]
+    case .failed:
+      return [
+        ("message", detail), ("code", entry.fact("code") ?? nil), ("in_row", entry.fact("in_row") ?? 1),
+      ]
+    case .sunless: return facts + [("next", to)]
+    case .print: return [("message", detail)]
+    case .log:
+      return [
+        ("level", entry.fact("level") ?? nil), ("message", detail), ("fields", entry.fact("fields") ?? nil),
+      ]
+    case .error, .failure, .warning, .alarm, .fallback, .announcement: return [("message", detail)] + facts
+    case .trigger: return [("message", .string(text.text(entry))), ("source", nil)]
+    case .summary: return facts + (entry.job == nil ? [] : [("next", to)])
+    default: return facts
+    }
+  }
 }
 
-extension JSON {
-  /// The object of an entry: `time`, `kind`, `room`, the fields of its kind, `job` if there is one, `text`; with a text
-  /// for its causes also `why` and `cause`.
-  init(_ entry: TimelineEntry, _ why: String? = nil) {
-    var members: [(name: String, value: JSON)] = [
-      ("time", .time(entry.time)), ("kind", .string(entry.kind.rawValue)), ("room", .string(entry.room)),
-    ]
-    members += Self.fields(of: entry.event)
-    if let job = entry.job { members.append(("job", .string(job))) }
-    members.append(("text", .string(entry.text)))
-    if let why, let cause = entry.cause { members += [("why", .string(why)), ("cause", cause.json)] }
-    self = .object(members)
-  }
-
-  private typealias Fields = [(name: String, value: JSON)]
-
-  private static func time(_ time: TimelineTime?) -> JSON {
-    .optional(time.map { Timestamp.text($0.local, offset: $0.offset) })
-  }
-
-  private static func seconds(_ duration: Duration) -> JSON { .decimal(duration.inSeconds) }
-
-  private static func fields(of event: TimelineEvent) -> Fields {
-    switch event {
-    case .play(let source, let level): [("source", .string(source))] + fields(of: level)
-    case .pause(let source): [("source", .string(source))]
-    case .stop(let source, let reason): [("source", .string(source)), ("reason", .string(reason.rawValue))]
-    case .volume(let from, let to, let over, let steps):
-      [("from", .number(from)), ("to", .number(to)), ("over", seconds(over))]
-        + (steps > 1 ? [("steps", .number(steps))] : [])
-    case .mute(let volume, _): [("muted", true), ("volume", .number(volume))]
-    case .unmute(let volume): [("muted", false), ("volume", .number(volume))]
-    case .gain(let from, let to, let over):
-      [("from", .decimal(from)), ("to", .decimal(to)), ("over", seconds(over))]
-    case .streamGain(let to): [("to", .decimal(to)), ("stream", true)]
-    case .equalizer(let gains):
-      [
-        ("preset", .optional(gains.preset)),
-        ("bands", .object(zip(EqualizerGains.bands, gains.decibels).map { ("\($0)", .decimal($1)) })),
-      ]
-    case .seek(let to): [("to", .number(to))]
-    case .move(let by): [("by", .decimal(by))]
-    case .join(let source): [("source", .string(source))]
-    case .leave, .away, .back: []
-    case .rename(let name): [("to", .string(name))]
-    case .group(let name): [("to", .optional(name))]
-    case .interruption(let phase, let name, let duck):
-      [("phase", .string(phase.rawValue)), ("name", .string(name))]
-        + (duck.map { [("duck", .decimal($0))] } ?? [])
-    case .recording(let phase, let path): fields(of: phase, path)
-    case .title(let title): [("title", .string(title))]
-    case .round(let title, let count, let until):
-      [("title", .string(title)), ("count", .number(count)), ("until", time(until))]
-    case .reconnect(let gap): [("gap", .decimal(gap))]
-    case .run(let count, let until): [("count", .number(count)), ("until", time(until))]
-    case .skipped(let due, let isRequested): [("due", time(due)), ("requested", .bool(isRequested))]
-    case .missed(let due): [("due", time(due))]
-    case .failed(let message, let code, let count):
-      [("message", .string(message)), ("code", .optional(code)), ("in_row", .number(count))]
-    case .withoutSun(let date, let next): [("date", .string("\(date)")), ("next", time(next))]
-    case .headset(let event, let name): [("name", .optional(name))] + fields(of: event)
-    case .print(let message): [("message", .string(message))]
-    case .log(let level, let message, let fields):
-      [
-        ("level", .string(level.rawValue)), ("message", .string(message)),
-        ("fields", .object(fields.map { ($0.name, .string($0.value)) })),
-      ]
-    case .error(let message, let code), .failure(let message, let code):
-      [("message", .string(message)), ("code", .string(code))]
-    case .warning(let message, let jobs):
-      [("message", .string(message)), ("jobs", .array(jobs.map { .string($0) }))]
-    case .mark(_, let message, let source): [("message", .string(message)), ("source", .optional(source))]
-    case .summary(let summary): fields(of: summary)
-    }
-  }
-
-  private static func fields(of level: TimelineEvent.Level) -> Fields {
-    switch level {
-    case .none: [("volume", nil), ("muted", false)]
-    case .muted: [("volume", nil), ("muted", true)]
-    case .volumes(let least, let most):
-      [("volume", .number(least)), ("volume_most", .number(most)), ("muted", false)]
-    }
-  }
-
-  private static func fields(of phase: TimelineEvent.RecordingPhase, _ path: String) -> Fields {
-    switch phase {
-    case .begin: [("phase", "begin"), ("path", .string(path))]
-    case .end(let seconds): [("phase", "end"), ("path", .string(path)), ("seconds", .decimal(seconds))]
-    case .failure(let message, let code):
-      [
-        ("phase", "failure"), ("path", .string(path)), ("message", .string(message)), ("code", .string(code)),
-      ]
-    }
-  }
-
-  private static func fields(of event: HeadsetEvent) -> Fields {
-    switch event {
-    case .connected: [("change", "connected")]
-    case .disconnected(let reason): [("change", "disconnected"), ("reason", .string(reason))]
-    case .released: [("change", "released")]
-    case .noiseCancelling(let isOn): [("change", "noise_cancelling"), ("on", .bool(isOn))]
-    case .ambient(let left, let right):
-      [("change", "ambient"), ("left", .number(left)), ("right", .number(right))]
-    case .equalizer(let preset, let values):
-      [
-        ("change", "equalizer"), ("preset", .string(Headset.presetName(preset) ?? "\(preset)")),
-        ("values", .array(values.map { .number($0) })),
-      ]
-    case .bootloader: [("change", "bootloader")]
-    case .progress(let fraction): [("change", "progress"), ("fraction", .decimal(fraction))]
-    case .updateCompleted(let version): [("change", "firmware"), ("version", .string(version))]
-    case .battery(let battery):
-      [("change", "battery"), ("percent", .number(battery.percent)), ("charging", .bool(battery.isCharging))]
-    case .error(let error):
-      [("change", "error"), ("message", .string(error.message)), ("code", .string(error.code))]
-    }
-  }
-
-  private static func fields(of summary: TimelineEvent.Summary) -> Fields {
-    switch summary {
-    case .job(let runs, let failures, let skipped, let missed, let next):
-      [
-        ("about", "job"), ("runs", .number(runs)), ("failures", .number(failures)),
-        ("skipped", .number(skipped)), ("missed", .number(missed)), ("next", time(next)),
-      ]
-    case .unheard(let sources):
-      [("about", "sources"), ("sources", .array(sources.map { .string($0) }))]
-    case .total(let runs, let failures, let warnings):
-      [
-        ("about", "total"), ("runs", .number(runs)), ("failures", .number(failures)),
-        ("warnings", .number(warnings)),
-      ]
+extension JournalEntry.Kind {
+  /// The name in time lines.
+  fileprivate var lineName: String {
+    switch self {
+    case .unmute: Self.mute.rawValue
+    case .name: "rename"
+    case .interrupt, .release: "interruption"
+    case .recorded, .unrecorded: Self.recording.rawValue
+    case .omitted: Self.skipped.rawValue
+    case .sunless: "sun"
+    case .round: Self.title.rawValue
+    default: rawValue
     }
   }
 }

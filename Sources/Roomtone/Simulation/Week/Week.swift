@@ -1,3 +1,4 @@
+public import Home
 public import Scheduling
 
 /// A simulated time as days, with what sounded and happened in them; the content of a `WeekPage`. Moments are seconds
@@ -12,6 +13,8 @@ public struct Week: Sendable {
   public let zone: String
   /// The first moment that was simulated.
   public let start: Int
+  /// The clocks of the zone.
+  let clocks: any LocalZone
   /// The moment at which the simulation ended.
   public let end: Int
   /// True if all that was to be simulated was; false if the script ended before.
@@ -21,9 +24,9 @@ public struct Week: Sendable {
   /// The sounds, in the order in which they began.
   public let sounds: [WeekSound]
   /// The entries of the time line other than its summary, in their order.
-  public let entries: [TimelineEntry]
+  public let entries: [JournalEntry]
   /// The entries of the summary of the time line.
-  public let summary: [TimelineEntry]
+  public let summary: [JournalEntry]
 
   /// The lanes of all days: rooms in which something happened, then headsets, recordings and routines.
   private(set) var lanes: [Lane]
@@ -62,16 +65,16 @@ public struct Week: Sendable {
   ///   - entries: all entries of the time line, with the summary at their end.
   public init(
     title: String, zone: any LocalZone, start: Int, end: Int, isWhole: Bool, rooms: [String],
-    roomOfSpeaker: [String: String], sounds: [WeekSound], entries: [TimelineEntry]
+    roomOfSpeaker: [String: String], sounds: [WeekSound], entries: [JournalEntry]
   ) {
     (self.title, self.zone, self.start, self.end, self.isWhole) = (title, zone.name, start, end, isWhole)
-    (self.sounds, self.roomOfSpeaker, self.rooms) = (sounds, roomOfSpeaker, Set(rooms))
+    (self.sounds, self.roomOfSpeaker, self.rooms, clocks) = (sounds, roomOfSpeaker, Set(rooms), zone)
     days = WeekDay.days(from: start, to: end, in: zone)
     self.entries = entries.filter { $0.kind != .summary }
     summary = entries.filter { $0.kind == .summary }
     alarms = Set(
       entries.compactMap { entry in
-        guard case .mark(.alarm, let message, _) = entry.event,
+        guard entry.kind == .alarm, let message = entry.detail,
           let end = message.firstRange(of: " rings with ")
         else { return nil }
         return String(message[..<end.lowerBound])
@@ -79,7 +82,7 @@ public struct Week: Sendable {
     (lanes, places) = ([], [])
     places = self.entries.map { findPlaces(of: $0) }
     var used = Set(sounds.map { Lane.Place.room($0.room) })
-    for (entry, places) in zip(self.entries, places) where entry.mark != nil || entry.kind == .recording {
+    for (entry, places) in zip(self.entries, places) where entry.mark != nil || entry.kind.isOfRecording {
       used.formUnion(places)
     }
     lanes =
@@ -89,11 +92,11 @@ public struct Week: Sendable {
   }
 
   /// Returns the lanes to which an entry belongs: those of its rooms, or of the rooms of its speakers.
-  private func findPlaces(of entry: TimelineEntry) -> [Lane.Place] {
+  private func findPlaces(of entry: JournalEntry) -> [Lane.Place] {
     if let lane = place(named: entry.room) { return [lane] }
     switch entry.kind {
     case .headset: return [.headset]
-    case .recording: return [.recorder]
+    case .recording, .recorded, .unrecorded: return [.recorder]
     default: break
     }
     var places: [Lane.Place] = []
@@ -134,12 +137,12 @@ public struct Week: Sendable {
   }
 
   private func figures(
-    of entries: [TimelineEntry], _ sounds: [WeekSound], _ span: Range<Int>
+    of entries: [JournalEntry], _ sounds: [WeekSound], _ span: Range<Int>
   ) -> Figures {
     var figures = Figures()
     for entry in entries {
-      if case .run(let count, _) = entry.event { figures.runs += count }
-      if case .recording(.begin, _) = entry.event { figures.recordings += 1 }
+      if entry.kind == .run { figures.runs += entry.count }
+      if entry.kind == .recording { figures.recordings += 1 }
       switch entry.mark {
       case .failure: figures.failures += 1
       case .warning: figures.warnings += 1
@@ -170,7 +173,7 @@ public struct Week: Sendable {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].time.moment >= moment { high = middle } else { low = middle + 1 }
+      if entries[middle].moment >= moment { high = middle } else { low = middle + 1 }
     }
     return low
   }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 public import Scheduling
 
 /// A day on the clocks of a zone, from one midnight to the next: 23 or 25 hours long where the clocks are changed.
@@ -84,12 +85,13 @@ extension CalendarDate {
   }
 }
 
-extension TimelineTime {
-  /// The moment in seconds since the epoch.
-  var moment: Int { local.date.day * 86_400 + local.time.seconds - offset }
-  /// The time of day with its seconds: `06:45:00`.
-  var clock: String {
-    let seconds = local.time.seconds
+extension Week {
+  /// Returns the local time of an entry.
+  func time(of entry: JournalEntry) -> LocalDateTime { clocks.local(entry.at) }
+
+  /// Returns the time of day of an entry with its seconds: `06:45:00`.
+  func clock(of entry: JournalEntry) -> String {
+    let seconds = time(of: entry).time.seconds
     return [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
       .joined(separator: ":")
   }

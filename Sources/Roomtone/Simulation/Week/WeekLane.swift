@@ -1,5 +1,6 @@
-internal import HeadsetKit
+internal import EventLoop
 internal import Home
+internal import JSONText
 
 /// The kind of a mark in the picture of a week, the most urgent first.
 enum WeekMarkKind: Int, Sendable, CaseIterable, Comparable {
@@ -9,26 +10,37 @@ enum WeekMarkKind: Int, Sendable, CaseIterable, Comparable {
   static func < (a: WeekMarkKind, b: WeekMarkKind) -> Bool { a.rawValue < b.rawValue }
 }
 
-extension TimelineEntry {
+extension JournalEntry {
+  /// The moment in seconds since the epoch.
+  var moment: Int { Int(at.seconds) }
+
   /// The mark of the entry in the picture; nil for none, as the picture shows by itself what sounds, how loud, and what is
   /// recorded.
   var mark: WeekMarkKind? {
-    switch event {
-    case .failure, .error, .failed, .recording(.failure, _): .failure
-    case .headset(.error, _): .failure
-    case .log(let level, _, _): level == .error ? .failure : level == .warn ? .warning : .note
-    case .warning, .missed, .away: .warning
-    case .skipped(_, let isRequested): isRequested ? .note : .warning
-    case .mark(.fallback, _, _): .fallback
-    case .mark(.alarm, _, _): .alarm
-    case .mark(.announcement, _, _): .announcement
-    case .mark(.trigger, _, _): .trigger
+    switch kind {
+    case .failure, .error, .failed, .unrecorded: .failure
+    case .headset: fact("change")?.text == "error" ? .failure : .setting
+    case .log:
+      switch fact("level")?.text {
+      case LogLevel.error.rawValue: .failure
+      case LogLevel.warn.rawValue: .warning
+      default: .note
+      }
+    case .warning, .missed, .away, .skipped: .warning
+    case .fallback: .fallback
+    case .alarm: .alarm
+    case .announcement: .announcement
+    case .trigger: .trigger
     case .run: .run
-    case .headset: .setting
-    case .print, .withoutSun: .note
+    case .print, .sunless, .omitted: .note
     default: nil
     }
   }
+}
+
+extension JournalEntry.Kind {
+  /// `true` for the beginning, the end and the failure of a recording.
+  var isOfRecording: Bool { self == .recording || self == .recorded || self == .unrecorded }
 }
 
 /// A bar of a lane: what sounds in a room, or a recording.
@@ -94,7 +106,7 @@ extension Week {
       guard let kind = entries[index].mark else { continue }
       for place in places[index] {
         marks[place, default: []].append(
-          WeekMark(moment: entries[index].time.moment, kind: kind, entries: [index]))
+          WeekMark(moment: entries[index].moment, kind: kind, entries: [index]))
       }
     }
     let rows = lanes.map { lane in
@@ -121,11 +133,11 @@ extension Week {
   private var recordings: [WeekBar] {
     var bars: [(path: String, start: Int, end: Int?)] = []
     for entry in entries {
-      guard case .recording(let phase, let path) = entry.event else { continue }
-      if phase == .begin {
-        bars.append((path, entry.time.moment, nil))
-      } else if let index = bars.lastIndex(where: { $0.path == path && $0.end == nil }) {
-        bars[index].end = max(entry.time.moment, bars[index].start + 1)
+      guard entry.kind.isOfRecording else { continue }
+      if entry.kind == .recording {
+        bars.append((entry.name, entry.moment, nil))
+      } else if let index = bars.lastIndex(where: { $0.path == entry.name && $0.end == nil }) {
+        bars[index].end = max(entry.moment, bars[index].start + 1)
       }
     }
     return bars.map { bar in

@@ -1,3 +1,4 @@
+internal import Home
 internal import Scheduling
 
 /// The events as tables, a day each: all that the picture shows, in words.
@@ -40,10 +41,10 @@ extension WeekPage {
     let row: HTML = mark == .failure ? " class=\"failed\"" : ""
     let kind: HTML =
       mark.map { "\(Self.symbol($0))<span class=\"sr\">\($0.label): </span>" }
-      ?? (entry.kind == .recording ? Self.recordingSymbol : "<span class=\"i\"></span>")
+      ?? (entry.kind.isOfRecording ? Self.recordingSymbol : "<span class=\"i\"></span>")
     return """
-      <tr id="e\(index)"\(row)><td>\(entry.time.clock)</td>\
-      <td>\(Self.name(entry.room))</td><td>\(kind)<bdi>\(Self.text(of: entry))</bdi></td></tr>
+      <tr id="e\(index)"\(row)><td>\(week.clock(of: entry))</td>\
+      <td>\(Self.name(entry.room))</td><td>\(kind)<bdi>\(text(of: entry))</bdi></td></tr>
 
       """
   }

@@ -1,3 +1,4 @@
+internal import Home
 internal import Scheduling
 
 /// The picture: a strip per day, in which a lane has areas as high as the volume, bars of recordings, and marks.
@@ -235,7 +236,7 @@ extension WeekPage {
   private func mark(_ mark: WeekMark, _ classes: String, counts: Bool, on day: WeekDay) -> HTML {
     var lines = mark.entries.prefix(Self.mostLines).map { index -> HTML in
       let entry = week.entries[index]
-      return "<span><b>\(entry.time.clock)</b> <bdi>\(Self.shortened(Self.text(of: entry)))</bdi></span>"
+      return "<span><b>\(week.clock(of: entry))</b> <bdi>\(Self.shortened(text(of: entry)))</bdi></span>"
     }
     if mark.entries.count > Self.mostLines {
       lines.append("<span>and \(mark.entries.count - Self.mostLines) more</span>")

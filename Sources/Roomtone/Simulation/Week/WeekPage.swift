@@ -1,3 +1,5 @@
+internal import Home
+internal import JSONText
 internal import Scheduling
 
 /// The picture of a simulated week as a page of HTML that needs nothing else: days down, hours across, a lane per room.
@@ -115,7 +117,7 @@ public struct WeekPage {
     var known: [Key: Int] = [:]
     for (index, entry) in week.entries.enumerated() {
       guard let mark = entry.mark, mark <= .fallback else { continue }
-      let key = Key(mark: mark, room: entry.room, text: entry.text)
+      let key = Key(mark: mark, room: entry.room, text: text(of: entry))
       if let place = known[key] {
         findings[place].count += 1
       } else {
@@ -130,9 +132,9 @@ public struct WeekPage {
   private var findings: HTML {
     let found = found
     let notes = week.summary.filter { entry in
-      switch entry.event {
-      case .summary(.unheard): true
-      case .summary(.job(let runs, _, _, _, _)): runs == 0
+      switch entry.fact("about")?.text {
+      case "sources": true
+      case "job": entry.fact("runs")?.int == 0
       default: false
       }
     }
@@ -142,7 +144,9 @@ public struct WeekPage {
       list.append(
         "<li class=\"more\">and \(found.count - Self.mostFindings) more, among the events below</li>\n")
     }
-    list += notes.prefix(Self.mostFindings).map { "<li>\(Self.symbol(.note))<bdi>\($0.text)</bdi></li>\n" }
+    list += notes.prefix(Self.mostFindings).map {
+      "<li>\(Self.symbol(.note))<bdi>\(text(of: $0))</bdi></li>\n"
+    }
     if notes.count > Self.mostFindings {
       list.append("<li class=\"more\">and \(notes.count - Self.mostFindings) more of that kind</li>\n")
     }
@@ -161,15 +165,15 @@ public struct WeekPage {
     let times: HTML = finding.count > 1 ? " <span class=\"times\">\(finding.count) times</span>" : ""
     return """
       <li>\(Self.symbol(finding.mark))<span class="sr">\(finding.mark.label): </span>\
-      <a href="#\(anchor(finding.first))">\(entry.time.local.date.weekdayName) \(entry.time.clock)</a> \
-      \(room)<bdi>\(Self.text(of: entry))</bdi>\(times)</li>
+      <a href="#\(anchor(finding.first))">\(week.time(of: entry).date.weekdayName) \(week.clock(of: entry))</a> \
+      \(room)<bdi>\(text(of: entry))</bdi>\(times)</li>
 
       """
   }
 
   /// Returns the identifier of the row of an entry, or of its day's list when that leaves the entry out.
   func anchor(_ index: Int) -> HTML {
-    guard let day = week.days.last(where: { $0.start <= week.entries[index].time.moment }),
+    guard let day = week.days.last(where: { $0.start <= week.entries[index].moment }),
       index - week.entries(of: day).lowerBound >= Self.mostRows
     else { return "e\(index)" }
     return "l\(day.date.day)"
@@ -178,10 +182,8 @@ public struct WeekPage {
   // MARK: Texts
 
   /// Returns the text of an entry without the `!` or `?` of a line, in whose place it has a symbol.
-  static func text(of entry: TimelineEntry) -> String {
-    let text = entry.text
-    let hasSign = text.hasPrefix("! ") || text.hasPrefix("? ")
-    return hasSign && (entry.mark == .failure || entry.mark == .warning) ? String(text.dropFirst(2)) : text
+  func text(of entry: JournalEntry) -> String {
+    JournalText(zone: week.clocks, now: entry.at).text(entry)
   }
 
   /// Returns text of a script or a station, which may be written from right to left.

@@ -1,5 +1,5 @@
 public import EventLoop
-internal import Home
+public import Home
 internal import Scheduling
 internal import SpeakerKit
 
@@ -53,27 +53,23 @@ public final class WeekRecorder {
   private let zone: any LocalZone
   private let start: Int
   private weak var house: House?
-  private var entries: [TimelineEntry] = []
+  private var entries: [JournalEntry] = []
   private var sounds: [WeekSound] = []
   /// Sounds that have not ended: their indices in `sounds`, and when they began.
   private var open: [Key: (index: Int, since: Instant)] = [:]
   private var rooms: [String] = []
   private var roomOfSpeaker: [String: String] = [:]
 
-  /// Follows the house of `engine`, from its opening on. Made behind the engine's `Timeline`, whose listener it keeps.
+  /// Follows the house of `engine`, from its opening on.
   public init(_ engine: Engine) {
     loop = engine.loop
     zone = engine.options.zone
     start = Int(engine.loop.wallNow.seconds)
-    let onOpen = engine.house.onOpen
-    engine.house.onOpen = { [unowned self] house in
-      onOpen(house)
-      follow(house)
-    }
+    engine.house.whenOpen { [weak self] in self?.follow($0) }
   }
 
   /// Adds an entry of the time line.
-  public func add(_ entry: TimelineEntry) { entries.append(entry) }
+  public func add(_ entry: JournalEntry) { entries.append(entry) }
 
   /// Returns the week so far, up to now.
   /// - Parameters:
@@ -92,7 +88,8 @@ public final class WeekRecorder {
   private func follow(_ house: House) {
     self.house = house
     readPlaces()
-    house.events.on(wantsSeconds: false) { [unowned self] event in
+    house.events.on(wantsSeconds: false) { [weak self] event in
+      guard let self else { return }
       switch event {
       case .time: break
       case .volume(let device, _, _, _, _): read(rooms: [Self.room(of: device)])

@@ -5,7 +5,7 @@ internal import SpeakerKit
 
 /// The causes of the last commands to speakers, sessions and headsets, which take effect later, and the state before them.
 /// Sessions are kept by their ids, of which there are a few. A class, as a question must not copy all that it holds.
-final class ChangeOrigins {
+final class JournalOrigins {
   /// The cause of a command and its moment.
   fileprivate struct Command {
     /// The time within which a command takes effect. A later change is another client's.
@@ -57,6 +57,8 @@ final class ChangeOrigins {
   private var pending: [Cause?] = []
   private var sounds: [SessionID: Command] = [:]
   private var headsets: [ObjectIdentifier: Command] = [:]
+  /// The numbers of the entries of sessions whose gain moves.
+  var gains: [SessionID: Int] = [:]
   /// The loss of the connection to all speakers that is being delivered now; nil for none.
   var loss: String?
   /// The last failure of each session.

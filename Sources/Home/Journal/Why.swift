@@ -18,22 +18,22 @@ public enum WhyErrorKind: String, FailureKind {
 public struct Why {
   /// The most changes that an answer lists for a thing without a state of its own.
   private static let most = 8
-  private static let levels: Set<Change.Kind> = [.volume, .mute, .unmute]
-  private static let places: Set<Change.Kind> = [.join, .leave]
-  private static let properties: [Set<Change.Kind>] = [
+  private static let levels: Set<JournalEntry.Kind> = [.volume, .mute, .unmute]
+  private static let places: Set<JournalEntry.Kind> = [.join, .leave]
+  private static let properties: [Set<JournalEntry.Kind>] = [
     [.name], [.group], [.role], [.balance], [.away, .back],
   ]
 
-  private let changes: ChangeLog
+  private let journal: Journal
   private let house: House?
   private let jobs: [Job]
-  private let text: ChangeText
+  private let text: JournalText
   private let zone: any LocalZone
 
-  /// Answers from `changes`, the open house and the jobs of scripts.
-  public init(_ changes: ChangeLog, house: House?, jobs: [Job], zone: any LocalZone) {
-    (self.changes, self.house, self.jobs, self.zone) = (changes, house, jobs, zone)
-    text = ChangeText(zone: zone, now: changes.loop.wallNow)
+  /// Answers from `journal`, the open house and the jobs of scripts.
+  public init(_ journal: Journal, house: House?, jobs: [Job], zone: any LocalZone) {
+    (self.journal, self.house, self.jobs, self.zone) = (journal, house, jobs, zone)
+    text = JournalText(zone: zone, now: journal.loop.wallNow)
   }
 
   /// Returns the lines of the answer about a room, a speaker, a job, an alarm, a script, a trigger, a recording or a
@@ -48,7 +48,7 @@ public struct Why {
     if let house, let speakers = exact(thing, in: house) { return answer(speakers) }
     if let job = jobs.first(where: { $0.name == thing }) { return answer(job, thing) }
     let known = history(named: thing)
-    if !known.isEmpty || changes.jobs.names[thing] != nil { return answer(known, about: thing) }
+    if !known.isEmpty || journal.jobs.names[thing] != nil { return answer(known, about: thing) }
     if house?.sessions.contains(where: { $0.name == thing }) == true {
       return ["session \"\(thing)\"", "  no change of it is known"]
     }
@@ -69,7 +69,7 @@ public struct Why {
 
   /// Returns the lines of the answer about a recording of the catalogue, of which no change is known by the name that was
   /// asked for.
-  /// - Parameter path: the name of the recording among the changes.
+  /// - Parameter path: the name of the recording among the journal.
   public func answer(_ entry: RecordingEntry, path: String) -> [String] {
     let found = history(named: path).filter { $0.subject == .recording }
     let job = entry.job.map { ", job \"\($0)\"" } ?? ""
@@ -88,8 +88,8 @@ public struct Why {
     for group in house?.groups ?? [] { add(group.name) }
     for device in house?.devices ?? [] { add(device.name) }
     for job in jobs { add(job.name) }
-    for name in changes.jobs.names.keys.sorted() { add(name) }
-    for change in changes.recent where change.subject != .house && change.subject != .speaker {
+    for name in journal.jobs.names.keys.sorted() { add(name) }
+    for change in journal.recent where change.subject != .house && change.subject != .speaker {
       add(change.name)
     }
     return names
@@ -102,10 +102,10 @@ public struct Why {
     return devices.count == 1 ? devices : nil
   }
 
-  private func history(named name: String) -> [Change] {
-    var filter = ChangeFilter()
+  private func history(named name: String) -> [JournalEntry] {
+    var filter = JournalFilter()
     (filter.name, filter.limit) = (name, 20)
-    return changes.history(filter)
+    return journal.history(filter)
   }
 
   // MARK: Speakers
@@ -116,26 +116,26 @@ public struct Why {
       var lines = section(
         level(device), levels, before: true, isPresent: levels.last.map { isLevel($0, of: device) })
       let (headline, kinds) = sound(device)
-      var sounds = latest(kinds, of: device, since: changes.houseBegan)
+      var sounds = latest(kinds, of: device, since: journal.houseBegan)
       // A speaker leaves what an interruption silences.
       if sounds.count == 2, sounds[1].kind == .leave, sounds[0].kind == .suspend, sounds[0].at == sounds[1].at
       {
         sounds.removeLast()
       }
       lines += section(headline, sounds, before: false)
-      let places = latest(Self.places, of: device, since: changes.houseBegan)
+      let places = latest(Self.places, of: device, since: journal.houseBegan)
       if places.last?.number != sounds.last?.number { lines += section(place(device), places, before: false) }
       for kinds in Self.properties {
         let found = latest(kinds, of: device)
         if let last = found.last, isProperty(last, of: device) { lines += section(last, device, found) }
       }
       if let session = device.session {
-        lines += sound(.equalizer, ChangeText.value(of: session.equalizer), of: session, device)
+        lines += sound(.equalizer, JournalText.value(of: session.equalizer), of: session, device)
         lines += sound(.gain, .decimal(session.gain), of: session, device)
       }
       let refusals = latest([.refused], of: device)
       // A refusal is of interest for a day.
-      if let last = refusals.last, last.until.duration(to: changes.loop.wallNow) <= .seconds(86_400) {
+      if let last = refusals.last, last.until.duration(to: journal.loop.wallNow) <= .seconds(86_400) {
         lines += section(last, device, refusals)
       }
       return lines
@@ -144,20 +144,22 @@ public struct Why {
 
   /// Returns the last two changes of some kinds of a speaker, or of a session that it was in, the newest at the end.
   /// - Parameter since: the earliest moment; nil for any.
-  private func latest(_ kinds: Set<Change.Kind>, of device: Device, since: WallTime? = nil) -> [Change] {
-    var filter = ChangeFilter()
+  private func latest(_ kinds: Set<JournalEntry.Kind>, of device: Device, since: WallTime? = nil)
+    -> [JournalEntry]
+  {
+    var filter = JournalFilter()
     (filter.speakers, filter.kinds, filter.limit, filter.since) = ([device.id], kinds, 2, since)
-    return changes.history(filter)
+    return journal.history(filter)
   }
 
   /// Returns `true` if the level of a speaker is the one of its last change: nobody has set another one while no process
-  /// kept the changes.
-  private func isLevel(_ change: Change, of device: Device) -> Bool {
+  /// kept the journal.
+  private func isLevel(_ change: JournalEntry, of device: Device) -> Bool {
     change.kind == .mute ? device.isMuted : change.to == .number(device.volume)
   }
 
   /// Returns `true` if a property of a speaker is as its last change says.
-  private func isProperty(_ change: Change, of device: Device) -> Bool {
+  private func isProperty(_ change: JournalEntry, of device: Device) -> Bool {
     switch change.kind {
     case .name: change.to == .text(device.name)
     case .group: change.to == .text(device.groupName)
@@ -171,19 +173,20 @@ public struct Why {
 
   /// Returns the lines about the equalizer or the gain of a speaker's session; none for a flat one, and for 0 dB.
   private func sound(
-    _ kind: Change.Kind, _ value: Change.Value, of session: Session, _ device: Device
+    _ kind: JournalEntry.Kind, _ value: JournalEntry.Value, of session: Session, _ device: Device
   ) -> [String] {
-    guard value != ChangeText.value(of: .flat), value != .decimal(0) else { return [] }
-    var filter = ChangeFilter()
-    (filter.name, filter.kinds, filter.limit, filter.since) = (session.name, [kind], 1, changes.houseBegan)
-    let found = changes.history(filter)
+    guard value != JournalText.value(of: .flat), value != .decimal(0) else { return [] }
+    var filter = JournalFilter()
+    (filter.name, filter.kinds, filter.limit, filter.since) = (session.name, [kind], 1, journal.houseBegan)
+    let found = journal.history(filter)
     // Another session of this name may have been the one.
-    if let last = found.last, last.to == value { return section(last, device, found) }
-    return section("\(device.name) \(text.state(kind, value))", [], before: true)
+    let isKnown = found.last?.to == value
+    return section(
+      "\(device.name) \(text.state(kind, of: session))", isKnown ? found : [], before: true)
   }
 
   /// Returns the lines about a change that is the present state of a speaker.
-  private func section(_ change: Change, _ device: Device, _ found: [Change]) -> [String] {
+  private func section(_ change: JournalEntry, _ device: Device, _ found: [JournalEntry]) -> [String] {
     section("\(device.name) \(text.what(change))", found, before: false, isSaid: true)
   }
 
@@ -192,7 +195,7 @@ public struct Why {
   }
 
   /// Returns what plays on a speaker, and the kinds of changes that may be the reason.
-  private func sound(_ device: Device) -> (headline: String, kinds: Set<Change.Kind>) {
+  private func sound(_ device: Device) -> (headline: String, kinds: Set<JournalEntry.Kind>) {
     guard let session = device.session, let source = session.source else {
       return ("Nothing plays in \(device.name)", [.stop, .suspend, .leave])
     }
@@ -209,7 +212,7 @@ public struct Why {
   /// Returns a headline with the cause of the last change; without a change nothing, unless it is a level's.
   /// - Parameter isPresent: `false` if the last change has not led to the present state; nil for `true`.
   private func section(
-    _ headline: String, _ found: [Change], before showsBefore: Bool, isSaid: Bool = false,
+    _ headline: String, _ found: [JournalEntry], before showsBefore: Bool, isSaid: Bool = false,
     isPresent: Bool? = nil
   ) -> [String] {
     guard let last = found.last else {
@@ -230,19 +233,19 @@ public struct Why {
   }
 
   /// Returns the line about a level before the present one.
-  private func earlier(_ change: Change) -> String {
+  private func earlier(_ change: JournalEntry) -> String {
     let value = if case .number(let number) = change.to { "\(number)" } else { text.what(change) }
     let shown = change.kind == .mute ? "muted" : value
     return "  \(text.time(change.at))  before that, \(shown): \(cause(change, nil))"
   }
 
-  private func before(_ change: Change) -> String {
+  private func before(_ change: JournalEntry) -> String {
     if case .number(let number) = change.from { " (was \(number))" } else { "" }
   }
 
   /// Returns the cause of a change, behind what has changed unless that is nil.
-  private func cause(_ change: Change, _ what: String?) -> String {
-    let why = change.cause.map { text.why($0, ChangeText.argument(change)) } ?? "no cause is known"
+  private func cause(_ change: JournalEntry, _ what: String?) -> String {
+    let why = change.cause.map { text.why($0, JournalText.argument(change)) } ?? "no cause is known"
     return what.map { "\($0): \(why)" } ?? why
   }
 
@@ -256,10 +259,10 @@ public struct Why {
     let lines = list(found)
     return ["job \"\(name)\": \(next)"]
       + (job.runs == 0 && !found.contains { $0.kind == .run } ? ["  it has not run yet"] : [])
-      + failure(of: changes.jobs[job]?.script, after: found.last) + lines
+      + failure(of: journal.jobs[job]?.script, after: found.last) + lines
   }
 
-  private func answer(_ found: [Change], about name: String) -> [String] {
+  private func answer(_ found: [JournalEntry], about name: String) -> [String] {
     let isJob = found.contains { $0.subject == .job } || found.isEmpty
     let kind = isJob ? .job : found.last?.subject ?? .house
     let headline =
@@ -271,12 +274,12 @@ public struct Why {
       case .script, .headset, .house, .speaker: name
       }
     // A job is over with its script.
-    let script = isJob ? changes.jobs.names[name] ?? found.compactMap { $0.cause?.script }.last : nil
+    let script = isJob ? journal.jobs.names[name] ?? found.compactMap { $0.cause?.script }.last : nil
     return [headline] + failure(of: script, after: found.last) + list(found)
   }
 
   /// Returns the line about what the script of a job has come to since a change; nothing while it is as it should be.
-  private func failure(of script: String?, after change: Change?) -> [String] {
+  private func failure(of script: String?, after change: JournalEntry?) -> [String] {
     guard let script, let last = history(named: script).last(where: { $0.subject == .script }),
       [.stale, .broken, .ended, .gone].contains(last.kind), last.at >= change?.at ?? last.at
     else { return [] }
@@ -284,7 +287,7 @@ public struct Why {
   }
 
   /// Returns the latest of the changes, the newest first.
-  private func list(_ found: [Change]) -> [String] {
+  private func list(_ found: [JournalEntry]) -> [String] {
     let told = found.filter { ![.interrupt, .release].contains($0.kind) }
     return told.suffix(Self.most).reversed().map { change in
       let line = "  \(text.time(change.at))  \(text.what(change))"
@@ -293,7 +296,7 @@ public struct Why {
   }
 
   /// Returns the cause of a change without the job that the answer is about; nil for nothing behind it.
-  private static func told(_ change: Change) -> Cause? {
+  private static func told(_ change: JournalEntry) -> Cause? {
     guard let cause = change.cause, cause.kind == .job, cause.name == change.name else { return change.cause }
     return cause.parent
   }

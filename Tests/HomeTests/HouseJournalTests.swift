@@ -50,11 +50,11 @@ private final class RemoteDriver: Driver {
   func position(of session: SessionID) -> Int { 0 }
 }
 
-@Suite("the changes of a house that others control too", .waiting) struct HouseChangesTests {
+@Suite("the changes of a house that others control too", .waiting) struct HouseJournalTests {
   /// Runs `body` with an open house whose changes are kept, and returns the lines of the history.
   private func history(_ body: @escaping (House, EventLoop) async throws -> Void) throws -> [String] {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
-    let log = ChangeLog(loop: loop)
+    let log = Journal(loop: loop)
     let house = House(loop: loop, driver: RemoteDriver())
     try loop.finish(
       {
@@ -63,7 +63,7 @@ private final class RemoteDriver: Driver {
         try await body(house, loop)
         try await loop.sleep(for: .seconds(1))
       }, last: { await house.close() })
-    let text = ChangeText(zone: ProcessZone(), now: loop.wallNow)
+    let text = JournalText(zone: ProcessZone(), now: loop.wallNow)
     return log.recent.map { String(text.line($0).drop { $0 != " " }.drop { $0 == " " }) }
   }
 

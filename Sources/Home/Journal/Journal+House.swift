@@ -1,14 +1,14 @@
 internal import AudioCore
 internal import EventLoop
-public import HeadsetKit
+internal import JSONText
 public import SpeakerKit
 
-/// The changes of a house and of headsets, with the causes of the commands for them.
-extension ChangeLog {
+/// The changes of a house, with the causes of the commands for them.
+extension Journal {
   /// Records the changes of an open house. To be called before any other listener subscribes, so that `delivered` is the
   /// cause of each event for them.
   public func follow(_ house: House) {
-    (origins, emitted, houseBegan) = (ChangeOrigins(), EmittedEvents(), loop.wallNow)
+    (origins, emitted, houseBegan) = (JournalOrigins(), EmittedEvents(), loop.wallNow)
     for device in house.devices { _ = origins[device] }
     for session in house.sessions { _ = members(session) }
     // The house holds the log, and the log no house.
@@ -44,28 +44,30 @@ extension ChangeLog {
   /// - Returns: the number of the change.
   @discardableResult
   private func add(
-    _ kind: Change.Kind, _ device: Device, from: Change.Value = .none, to: Change.Value = .none,
-    _ cause: Cause?, after earlier: Int? = nil
+    _ kind: JournalEntry.Kind, _ device: Device, from: JournalEntry.Value = .none,
+    to: JournalEntry.Value = .none, facts: [JournalEntry.Fact] = [], _ cause: Cause?,
+    after earlier: Int? = nil
   ) -> Int {
     delivered = cause
     return record(
-      kind, of: .speaker, device.name, speakers: [device.id], from: from, to: to, cause: cause, after: earlier
-    )
+      kind, of: .speaker, device.name, speakers: [device.id], from: from, to: to, facts: facts, cause: cause,
+      after: earlier)
   }
 
   /// Records a change of a session and its speakers.
+  @discardableResult
   private func add(
-    _ kind: Change.Kind, _ session: Session, from: Change.Value = .none, to: Change.Value = .none,
-    detail: String? = nil, _ cause: Cause?
-  ) {
+    _ kind: JournalEntry.Kind, _ session: Session, from: JournalEntry.Value = .none,
+    to: JournalEntry.Value = .none, detail: String? = nil, facts: [JournalEntry.Fact] = [], _ cause: Cause?
+  ) -> Int {
     delivered = cause
-    record(
+    return record(
       kind, of: .session, session.name, speakers: members(session), from: from, to: to, detail: detail,
-      cause: cause)
+      facts: facts, cause: cause)
   }
 
   /// Returns the ids of a session's speakers; of one that has lost all, those that it had.
-  private func members(_ session: Session) -> [String] {
+  func members(_ session: Session) -> [String] {
     let ids = session.devices.map(\.id)
     guard ids.isEmpty else {
       origins.members[session.id] = ids
@@ -80,9 +82,12 @@ extension ChangeLog {
       receive(device, volume, muted, cause, house)
     case .device(let device, let reason): receive(device, reason, house)
     case .state(.playing, let session, let source):
-      add(.play, session, to: .text(source?.title ?? ""), emitter ?? origins.play(session))
+      let level = Level(of: session)
+      add(
+        .play, session, to: .text(source?.title ?? "nothing"), detail: level.text, facts: level.facts,
+        emitter ?? origins.play(session))
     case .state(.paused, let session, let source):
-      add(.pause, session, from: .text(source?.title ?? ""), emitter ?? origins.play(session))
+      add(.pause, session, from: .text(source?.title ?? "nothing"), emitter ?? origins.play(session))
     case .ended(let session, let source, let reason):
       guard reason != .replaced else { break }
       add(
@@ -91,17 +96,26 @@ extension ChangeLog {
       add(.suspend, session, detail: by.name, interruption(by, house))
     case .suspension(.resumed, let session, let by):
       add(.resume, session, detail: by.name, interruption(by, house))
-    case .error(_, let message, nil, nil):
+    case .error(let code, let message, nil, nil):
       // The speakers are away from the same moment on: their events are delivered in this turn.
       origins.loss = message
       loop.next { [weak self] in self?.origins.loss = nil }
+      report(.error, detail: message, facts: [.init("code", .string(code))])
       delivered = Cause(.driver, house.driverName, detail: message, at: loop.wallNow)
     case .error(let code, let message, let device, let session):
       origins.failures[session?.id ?? 0] = "\(message) (\(code))"
+      report(
+        .error, of: device == nil ? .house : .speaker, device?.name ?? "",
+        speakers: device.map { [$0.id] } ?? [],
+        detail: message, facts: [.init("code", .string(code))])
       delivered = device.flatMap { origins[$0].move }
     case .state(.stopped, let session, _): delivered = origins.play(session)
     case .suspension(.suspending, _, let by): delivered = interruption(by, house)
-    case .time, .track: break
+    case .track(let session, let source, let index, let count):
+      report(
+        .title, of: .session, session.name, speakers: members(session), to: .text(source.title),
+        facts: [.init("index", .number(index)), .init("of", .number(count))])
+    case .time: break
     }
   }
 
@@ -185,7 +199,11 @@ extension ChangeLog {
     func edited() -> Cause? { other ?? (before.edit(reason, at: loop.now) ?? itself()) }
     if let other, reason == .joined || reason == .left { before.move = other }
     switch reason {
-    case .joined: add(.join, device, to: .text(now.session), other ?? emitter ?? before.move)
+    case .joined:
+      let playing = device.session.flatMap { $0.state == .playing ? $0.source?.title ?? "nothing" : nil }
+      add(
+        .join, device, to: .text(now.session), facts: playing.map { [.init("source", .string($0))] } ?? [],
+        other ?? emitter ?? before.move)
     case .left: add(.leave, device, other ?? emitter ?? before.move ?? itself())
     case .renamed: add(.name, device, from: .text(before.name), to: .text(now.name), edited())
     case .regrouped:
@@ -207,52 +225,72 @@ extension ChangeLog {
   }
 
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
-    // Follows from a change that was recorded.
-    if case .gainEnd = change { return }
+    if case .gainEnd(let reached, let time) = change {
+      // Follows from a change that was recorded.
+      guard let number = origins.gains.removeValue(forKey: session.id) else { return }
+      return amend(number, to: .decimal(reached), facts: [.init("over", .decimal(time.inSeconds))])
+    }
     let cause = origins.removePending()
     switch change {
-    case .gain(let from, let to, _): add(.gain, session, from: .decimal(from), to: .decimal(to), cause)
+    case .gain(let from, let to, let over):
+      let number = add(
+        .gain, session, from: .decimal(from), to: .decimal(to),
+        facts: [.init("over", .decimal(over.inSeconds))], cause)
+      origins.gains[session.id] = over > .zero ? number : nil
     case .gainEnd: break
     case .equalizer(let gains):
-      add(.equalizer, session, to: ChangeText.value(of: gains), cause)
+      add(
+        .equalizer, session, to: JournalText.value(of: gains), detail: JournalText.name(of: gains),
+        facts: [
+          .init("preset", .optional(gains.preset)),
+          .init(
+            "bands", .object(zip(EqualizerGains.bands, gains.decibels).map { ("\($0)", .decimal($1)) })),
+        ], cause)
     case .seek(let frame): add(.seek, session, to: .number(frame / session.format.sampleRate), cause)
-    case .interruption(let isBeginning, let ids, _):
+    case .interruption(let isBeginning, let ids, let duck):
       for device in house.devices where isBeginning && ids.contains(device.id) {
         origins[device].interruption = session.name
       }
       origins.members[session.id] = ids
-      record(isBeginning ? .interrupt : .release, of: .session, session.name, speakers: ids, cause: cause)
+      record(
+        isBeginning ? .interrupt : .release, of: .session, session.name, speakers: ids,
+        facts: duck.map { [.init("duck", .decimal($0))] } ?? [], cause: cause)
+    }
+  }
+}
+
+/// The volumes at which a session plays, among the speakers that can be reached.
+private enum Level {
+  case none, muted
+  case volumes(Int, Int)
+
+  init(of session: Session) {
+    let devices = session.devices.filter(\.isAvailable)
+    let levels = devices.compactMap { $0.level(in: session) }.sorted()
+    guard let least = levels.first, let most = levels.last else {
+      self = devices.isEmpty ? .none : .muted
+      return
+    }
+    self = .volumes(least, most)
+  }
+
+  var text: String {
+    switch self {
+    case .none: "at no volume"
+    case .muted: "muted"
+    case .volumes(let least, let most) where least == most: "at volume \(least)"
+    case .volumes(let least, let most): "at volume \(least) to \(most)"
     }
   }
 
-  // MARK: Headsets
-
-  /// Keeps the cause of a command to a headset, whose event comes later.
-  public func commands(_ headset: Headset) { origins.keep(headset: headset, by: current, at: loop.now) }
-
-  /// Keeps the cause of an event of a headset for its listeners, and records one that changes something. To be called
-  /// before any other listener.
-  func receive(_ event: HeadsetEvent, of headset: Headset) {
-    let cause = origins.headset(headset, at: loop.now) ?? Cause(.driver, "headset", at: loop.wallNow)
-    delivered = cause
-    // The other listeners receive it in this turn.
-    loop.next { [weak self] in self?.delivered = nil }
-    guard let text = Self.text(event) else { return }
-    record(.headset, of: .headset, headset.name ?? "headset", detail: text, cause: cause)
-  }
-
-  private static func text(_ event: HeadsetEvent) -> String? {
-    switch event {
-    case .connected: "connected"
-    case .disconnected(let reason): "disconnected" + (reason == "disconnected" ? "" : ": \(reason)")
-    case .noiseCancelling(let isOn): "noise cancelling \(isOn ? "on" : "off")"
-    case .ambient(let left, let right): "ambient sound \(left) left, \(right) right"
-    case .equalizer(let preset, let values):
-      "equalizer \(Headset.presetName(preset) ?? "\(preset)"): "
-        + values.map { "\($0)" }.joined(separator: " ")
-    case .updateCompleted(let version): "firmware \(version) runs"
-    case .error(let error): "failed: \(error.message) (\(error.code))"
-    case .bootloader, .progress, .battery, .released: nil
+  var facts: [JournalEntry.Fact] {
+    switch self {
+    case .none: [.init("volume", nil), .init("muted", false)]
+    case .muted: [.init("volume", nil), .init("muted", true)]
+    case .volumes(let least, let most):
+      [
+        .init("volume", .number(least)), .init("volume_most", .number(most)), .init("muted", false),
+      ]
     }
   }
 }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Home
 
-@Suite("the change log", .waiting) struct ChangeLogTests {
+@Suite("the change log", .waiting) struct JournalTests {
   /// A log in virtual time, with a file unless that is nil.
   private final class Harness {
     let loop: EventLoop
-    let log: ChangeLog
+    let log: Journal
     var lines: [String] = []
     /// The numbers of the last changes of levels, by the speakers.
     private var levels: [String: Int] = [:]
@@ -19,8 +19,8 @@ import Testing
     init(_ path: String? = nil, at seconds: Int64 = 1_000_000, minimumFree: Int = 0) {
       let loop = EventLoop(clock: .virtual(start: WallTime(seconds: seconds)))
       self.loop = loop
-      log = ChangeLog(
-        loop: loop, archive: path.map { ChangeArchive(path: $0, minimumFree: minimumFree, loop: loop) })
+      log = Journal(
+        loop: loop, archive: path.map { JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) })
       log.onLog = { [unowned self] in lines.append($0) }
     }
 
@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  private func filter(_ change: (inout ChangeFilter) -> Void = { _ in }) -> ChangeFilter {
-    var filter = ChangeFilter()
+  private func filter(_ change: (inout JournalFilter) -> Void = { _ in }) -> JournalFilter {
+    var filter = JournalFilter()
     change(&filter)
     return filter
   }
@@ -88,8 +88,8 @@ import Testing
       harness.log.record(.trigger, of: .trigger, "\(number)", detail: long, cause: cause)
     }
     let recent = harness.log.recent
-    #expect(recent.reduce(0) { $0 + $1.size } <= ChangeRing.mostBytes)
-    #expect(recent.count < ChangeRing.capacity && recent.count > 100)
+    #expect(recent.reduce(0) { $0 + $1.size } <= JournalRing.mostBytes)
+    #expect(recent.count < JournalRing.capacity && recent.count > 100)
     #expect(recent.last?.name == "9999")
     #expect(recent.map(\.number) == Array((10_001 - recent.count)...10_000))
     harness.close()
@@ -100,8 +100,8 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.file("history.db")
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
-    let archive = ChangeArchive(path: path, loop: loop, mostBytes: 1 << 20)
-    let log = ChangeLog(loop: loop, archive: archive)
+    let archive = JournalArchive(path: path, loop: loop, mostBytes: 1 << 20)
+    let log = Journal(loop: loop, archive: archive)
     let long = String(repeating: "v", count: 200)
     for number in 0..<4000 {
       log.record(.trigger, of: .trigger, "\(number)", to: .text(long), detail: long, cause: nil)
@@ -123,13 +123,13 @@ import Testing
   @Test("keeps the latest changes, the oldest first, in a ring")
   func ring() {
     let harness = Harness()
-    for number in 0..<ChangeLog.capacity + 10 {
+    for number in 0..<Journal.capacity + 10 {
       harness.log.record(.trigger, of: .trigger, "\(number)", cause: nil)
     }
     let recent = harness.log.recent
-    #expect(recent.count == ChangeLog.capacity)
-    #expect(recent.first?.name == "10" && recent.last?.name == "\(ChangeLog.capacity + 9)")
-    #expect(recent.last?.number == ChangeLog.capacity + 10)
+    #expect(recent.count == Journal.capacity)
+    #expect(recent.first?.name == "10" && recent.last?.name == "\(Journal.capacity + 9)")
+    #expect(recent.last?.number == Journal.capacity + 10)
     #expect(harness.log.history(filter { $0.limit = 3 }).map(\.name) == recent.suffix(3).map(\.name))
   }
 
@@ -161,7 +161,7 @@ import Testing
     for number in 1...100 { cause = Cause(.event, "\(number)", at: now, parent: cause) }
     #expect(cause.chain.count <= Cause.deepest + 1)
     #expect(cause.name == "100" && cause.first.kind == .person && cause.chain.contains { $0.isShortened })
-    #expect(ChangeText(zone: ProcessZone(), now: now).why(cause).contains(", … "))
+    #expect(JournalText(zone: ProcessZone(), now: now).why(cause).contains(", … "))
   }
 
   @Test("changes outlive their process with all that they have; later steps take the place of the first")
@@ -180,13 +180,13 @@ import Testing
       cause: job)
     first.log.record(
       .gain, of: .session, "tea", speakers: ["Bath"], from: .decimal(0), to: .decimal(-6.5), cause: nil)
-    let lines = first.log.recent.map { ChangeText(zone: ProcessZone(), now: first.loop.wallNow).line($0) }
+    let lines = first.log.recent.map { JournalText(zone: ProcessZone(), now: first.loop.wallNow).line($0) }
     let now = first.loop.wallNow
     first.close()
     let second = Harness(path, at: 2_000_000)
     defer { second.close() }
     let found = second.log.history(filter())
-    #expect(found.map { ChangeText(zone: ProcessZone(), now: now).line($0) } == lines && lines.count == 3)
+    #expect(found.map { JournalText(zone: ProcessZone(), now: now).line($0) } == lines && lines.count == 3)
     #expect(found.first?.count == 2)
     second.log.record(.trigger, of: .trigger, "bell", cause: nil)
     #expect(second.log.history(filter()).map(\.name) == ["Kitchen", "wake up", "tea", "bell"])
@@ -204,13 +204,13 @@ import Testing
     let folder = try TemporaryFolder()
     let harness = Harness(folder.file("history.db"))
     defer { harness.close() }
-    for number in 0..<ChangeLog.capacity + 500 {
+    for number in 0..<Journal.capacity + 500 {
       harness.log.record(.trigger, of: .trigger, "\(number)", cause: nil)
       if number % 1000 == 0 { harness.pass(.seconds(2)) }
     }
     harness.pass(.seconds(2))
     let found = harness.log.history(filter { $0.limit = 10_000 })
-    #expect(found.map(\.name) == (0..<ChangeLog.capacity + 500).map(String.init))
+    #expect(found.map(\.name) == (0..<Journal.capacity + 500).map(String.init))
   }
 
   @Test(
@@ -275,9 +275,9 @@ import Testing
         + #""speakers": ["Kitchen"], "from": 1, "to": 2, "cause": {"kind": "script", "call": "set_volume", "#
         + #""script": "a.lua", "line": 7, "at": 1000000.0, "parent": {"kind": "trigger", "trigger": "bell", "#
         + #""detail": "ctl", "at": 1000000.0}}}"#)
-    #expect(Change(json, number: 1)?.json.line == json.line)
+    #expect(JournalEntry(json, number: 1)?.json.line == json.line)
     for text in ["{}", "[]", "1", #"{"time": 1, "kind": "x", "subject": "speaker", "name": "a"}"#] {
-      #expect(JSON(parsing: text.utf8).flatMap { Change($0, number: 1) } == nil, "\(text)")
+      #expect(JSON(parsing: text.utf8).flatMap { JournalEntry($0, number: 1) } == nil, "\(text)")
     }
   }
 }

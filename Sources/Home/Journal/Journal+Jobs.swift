@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import JSONText
 public import Scheduling
 
 /// The declarations of jobs in scripts, and the causes of their runs.
@@ -43,7 +44,7 @@ struct JobOrigins {
 }
 
 /// Runs of jobs, and those that did not happen.
-extension ChangeLog {
+extension Journal {
   /// Keeps the place in a script that has made a job.
   /// - Parameter line: 0 for none.
   public func declare(_ job: Job, script: String, line: Int) {
@@ -55,9 +56,15 @@ extension ChangeLog {
 
   /// Keeps the cause of an event of a job for its listeners, and records one that tells something. To be called before any
   /// other listener.
-  public func receive(_ event: JobEvent, of job: Job) {
-    func add(_ kind: Change.Kind, _ to: Change.Value = .none, _ detail: String? = nil, by cause: Cause?) {
-      record(kind, of: .job, job.name, to: to, detail: detail, cause: cause)
+  /// - Returns: the entry; nil for none.
+  public func receive(_ event: JobEvent, of job: Job) -> JournalEntry? {
+    var entry: JournalEntry?
+    func add(
+      _ kind: JournalEntry.Kind, _ to: JournalEntry.Value = .none, _ detail: String? = nil,
+      _ facts: [JournalEntry.Fact] = [], by cause: Cause?
+    ) {
+      entry = recent(
+        record(kind, of: .job, job.name, to: to, detail: detail, facts: facts, cause: cause))
     }
     let origin = jobs[job]
     func schedule(_ parent: Cause?) -> Cause {
@@ -72,10 +79,11 @@ extension ChangeLog {
       jobEvent = cause
       (origin ?? jobs.declare(job, script: "", line: 0)).run = cause
       add(.run, by: cause)
-    case .failed(let reason): add(.failed, .none, reason, by: origin?.run)
+    case .failed(let reason):
+      add(.failed, .none, reason, [.init("in_row", .number(job.failuresInRow))], by: origin?.run)
     case .skipped(let due):
       let reason =
-        job.overlap == .queue ? "\(Job.queueLimit) runs waited already" : "the run before had not ended"
+        job.overlap == .queue ? "\(Job.queueLimit) runs wait already" : "the one before has not ended"
       jobEvent = schedule(nil)
       add(.skipped, .time(due), reason, by: jobEvent)
     case .missed(let due):
@@ -84,8 +92,11 @@ extension ChangeLog {
     case .omitted(let due):
       jobEvent = current ?? schedule(nil)
       add(.omitted, .time(due), by: jobEvent)
-    case .withoutSun(let date, _):
-      add(.sunless, .none, "no run from \(date) on: the sun stays up or down all day", by: schedule(nil))
+    case .withoutSun(let date, let next):
+      add(
+        .sunless, next.map { .time($0) } ?? .none,
+        "has no run from \(date) on, as the sun stays up or down all day",
+        [.init("date", .string("\(date)"))], by: schedule(nil))
     case .ended:
       // A job that is over needs no words.
       if let current {
@@ -93,13 +104,16 @@ extension ChangeLog {
         add(.cancelled, by: current)
       }
       jobs.remove(job)
-    case .succeeded, .queued, .failing: break
+    case .failing(let runs, _):
+      entry = JournalEntry(.failing, of: .job, job.name, at: loop.wallNow, to: .number(runs))
+    case .succeeded, .queued: break
     }
+    return entry
   }
 
   /// Returns the reason for a missed run in words.
   private func absence(at due: WallTime, _ job: Job) -> String {
-    let text = ChangeText(zone: job.zone, now: loop.wallNow)
+    let text = JournalText(zone: job.zone, now: loop.wallNow)
     let policy: String
     if let grace = job.lateRuns.grace {
       policy = "that was longer ago than its grace of \(DurationText.describe(grace))"

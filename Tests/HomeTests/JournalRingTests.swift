@@ -3,26 +3,27 @@ import Testing
 
 @testable import Home
 
-@Suite("The ring of changes") struct ChangeRingTests {
-  private static let capacity = ChangeRing.capacity
+@Suite("The ring of changes") struct JournalRingTests {
+  private static let capacity = JournalRing.capacity
 
-  private func change(_ number: Int, _ kind: Change.Kind = .trigger, _ name: String? = nil) -> Change {
+  private func change(_ number: Int, _ kind: JournalEntry.Kind = .trigger, _ name: String? = nil)
+    -> JournalEntry
+  {
     let now = WallTime(seconds: Int64(number))
-    return Change(
-      number: number, at: now, until: now, kind: kind, subject: .trigger, name: name ?? "\(number)",
-      speakers: [], from: .none, to: .none, detail: nil, cause: Cause(.person, "ctl", at: now))
+    return JournalEntry(
+      kind, of: .trigger, name ?? "\(number)", at: now, number: number, cause: Cause(.person, "ctl", at: now))
   }
 
   /// Returns a ring of so many changes.
-  private func ring(_ count: Int) -> ChangeRing {
-    var ring = ChangeRing()
+  private func ring(_ count: Int) -> JournalRing {
+    var ring = JournalRing()
     for number in 1...count { ring.append(change(number)) }
     return ring
   }
 
   @Test("holds the latest changes in order, however often it has gone round")
   func order() {
-    var ring = ChangeRing()
+    var ring = JournalRing()
     for number in 1...3 * Self.capacity + 7 {
       ring.append(change(number))
       // At each turn, in the middle of one, and beside both.
@@ -47,7 +48,7 @@ import Testing
 
   @Test("of many refusals those that it no longer holds are forgotten")
   func refusals() {
-    var ring = ChangeRing()
+    var ring = JournalRing()
     ring.append(change(1, .refused, "early"))
     for number in 2...Self.capacity { ring.append(change(number)) }
     #expect(ring.refusal("early") == 1)

@@ -1,10 +1,10 @@
 internal import EventLoop
 public import JSONText
 
-/// Changes as JSON, for the archive, the control socket and programs. Times are seconds since 1970.
-extension Change {
-  /// The change: `time`, `until` of steps, `kind`, `subject`, `name`, `speakers`, `from`, `to`, `detail`, `count` of more
-  /// than one, `cause`.
+/// Entries as JSON, for the archive, the control socket and programs. Times are seconds since 1970.
+extension JournalEntry {
+  /// The entry: `time`, `until` of steps, `kind`, `subject`, `name`, `speakers`, `from`, `to`, `detail`, `facts`, `count` of
+  /// more than one, `cause`.
   public var json: JSON {
     var members: [(name: String, value: JSON)] = [
       ("time", .decimal(at.inSeconds)), ("kind", .string(kind.rawValue)),
@@ -15,25 +15,29 @@ extension Change {
     if from != .none { members.append(("from", from.json)) }
     if to != .none { members.append(("to", to.json)) }
     if let detail { members.append(("detail", .string(detail))) }
+    if !facts.isEmpty { members.append(("facts", .object(facts.map { ($0.name, $0.value) }))) }
     if count > 1 { members.append(("count", .number(count))) }
     members.append(("cause", cause?.json ?? .null))
     return .object(members)
   }
 
-  /// Reads a change; nil for JSON that is none.
+  /// Reads an entry; nil for other JSON.
   init?(_ json: JSON, number: Int) {
     guard let at = json["time"]?.time, let kind = json["kind"]?.text.flatMap(Kind.init),
       let subject = json["subject"]?.text.flatMap(Subject.init), let name = json["name"]?.text
     else { return nil }
+    var facts: [Fact] = []
+    if case .object(let members)? = json["facts"] { facts = members.map { Fact($0.name, $0.value) } }
     self.init(
-      number: number, at: at, until: json["until"]?.time ?? at, kind: kind, subject: subject, name: name,
+      kind, of: subject, name, at: at, until: json["until"]?.time, number: number,
       speakers: (json["speakers"]?.elements ?? []).compactMap(\.text), from: Value(json["from"]),
-      to: Value(json["to"]), detail: json["detail"]?.text, cause: json["cause"].flatMap(Cause.init(json:)),
-      count: json["count"]?.int ?? 1)
+      to: Value(json["to"]), detail: json["detail"]?.text, facts: facts,
+      cause: json["cause"].flatMap(Cause.init(json:)))
+    count = json["count"]?.int ?? 1
   }
 }
 
-extension Change.Value {
+extension JournalEntry.Value {
   /// The value; a time as `{"time": …}`.
   var json: JSON {
     switch self {

@@ -5,7 +5,7 @@ internal import JSONText
 
 /// The changes of the last days in a SQLite file, of all processes. Batches are written on threads of their own, one after
 /// the other; the loop only reads. Confined to the loop.
-public final class ChangeArchive {
+public final class JournalArchive {
   /// The time for which changes are kept.
   public static let longest = Duration.seconds(30 * 86_400)
   /// The most changes that are kept.
@@ -24,7 +24,7 @@ public final class ChangeArchive {
   private let mostBytes: Int
   /// The identity of this process in the file.
   private let run: Int64
-  private var waiting: [Change] = []
+  private var waiting: [JournalEntry] = []
   private var isWriting = false
   private var lastFailure: String?
   private var reader: Database?
@@ -51,7 +51,7 @@ public final class ChangeArchive {
   ///   - minimumFree: the free space of the disk, in bytes, that no new change may use.
   ///   - mostBytes: the bytes of the changes in the file from which on the oldest are removed.
   public init(
-    path: String, minimumFree: Int = 0, loop: EventLoop, mostBytes: Int = ChangeArchive.usualBytes
+    path: String, minimumFree: Int = 0, loop: EventLoop, mostBytes: Int = JournalArchive.usualBytes
   ) {
     (self.path, self.loop, self.mostBytes) = (path, loop, mostBytes)
     room = DiskRoom(at: path, minimumFree: minimumFree)
@@ -59,7 +59,7 @@ public final class ChangeArchive {
   }
 
   /// Keeps changes; those with a number that it has already take their place.
-  func keep(_ changes: [Change]) {
+  func keep(_ changes: [JournalEntry]) {
     waiting += changes
     if waiting.count > Self.mostWaiting { waiting.removeFirst(waiting.count - Self.mostWaiting) }
     write()
@@ -101,7 +101,7 @@ public final class ChangeArchive {
   /// Writes a batch, on its thread.
   /// - Returns: the failure; nil for none.
   private static func write(
-    _ batch: [Change], _ run: Int64, to path: String, at now: WallTime, mostBytes: Int
+    _ batch: [JournalEntry], _ run: Int64, to path: String, at now: WallTime, mostBytes: Int
   ) -> String? {
     do {
       let database = try Database.openOrRenew(path: path, migrations: migrations).database
@@ -143,7 +143,7 @@ public final class ChangeArchive {
 
   /// Returns the latest changes that a filter selects, the oldest first.
   /// - Parameter number: changes of this process from that number on are left out; nil for none of them.
-  func changes(_ filter: ChangeFilter, before number: Int?, limit: Int) -> [Change] {
+  func changes(_ filter: JournalFilter, before number: Int?, limit: Int) -> [JournalEntry] {
     guard limit > 0, access(path, F_OK) == 0 else { return [] }
     var conditions = ["(run <> ? OR number < ?)"]
     var values: [DatabaseValue] = [.int(run), .int(Int64(number ?? 1))]
@@ -174,7 +174,7 @@ public final class ChangeArchive {
         "SELECT number, json FROM change WHERE \(conditions.joined(separator: " AND ")) "
           + "ORDER BY at DESC, rowid DESC LIMIT ?", values)
       return try rows.reversed().compactMap { row in
-        JSON(parsing: try row.text(1).utf8).flatMap { Change($0, number: 0) }
+        JSON(parsing: try row.text(1).utf8).flatMap { JournalEntry($0, number: 0) }
       }
     } catch {
       onFailure("older changes can't be read: \(error)")
@@ -185,7 +185,7 @@ public final class ChangeArchive {
   /// The last moment of a process before this one: the end of a daemon, or its last change, after which it has run on for
   /// some time; nil for none.
   var last: (at: WallTime, isEnd: Bool)? {
-    var filter = ChangeFilter()
+    var filter = JournalFilter()
     filter.limit = 1
     return changes(filter, before: nil, limit: 1).last.map { ($0.until, $0.kind == .down) }
   }

@@ -41,6 +41,8 @@ public final class Cause: Sendable, Equatable {
   public let line: Int
   /// The moment.
   public let at: WallTime
+  /// The routine that gives the command, as `job "bedtime"`, also in its tasks and after it has waited; nil for none.
+  let routine: String?
   /// The cause of this cause; nil for the first of the chain.
   public let parent: Cause?
   /// `true` if causes between this one and its parent were left out.
@@ -52,8 +54,9 @@ public final class Cause: Sendable, Equatable {
   /// A cause; of a parent whose chain is as long as it may be, the beginning alone stays.
   public init(
     _ kind: Kind, _ name: String = "", detail: String? = nil, script: String? = nil, line: Int = 0,
-    at: WallTime, parent: Cause? = nil
+    at: WallTime, parent: Cause? = nil, routine: String? = nil
   ) {
+    self.routine = routine
     (self.kind, self.name, self.detail, self.script, self.line, self.at) =
       (kind, name.cut(to: longestName), detail?.excerpt, script?.cut(to: longestName), line, at)
     isShortened = (parent?.depth ?? 0) >= Self.deepest
@@ -73,17 +76,24 @@ public final class Cause: Sendable, Equatable {
   ) {
     (self.kind, self.name, self.detail, self.script, self.line, self.at) =
       (kind, name, detail, script, line, at)
-    (self.parent, self.isShortened) = (parent, isShortened)
+    (self.parent, self.isShortened, routine) = (parent, isShortened, nil)
     depth = (parent?.depth ?? 0) + 1
     size = Self.size(name, detail, script, parent)
   }
 
   /// The cause of the commands that are given now, also by the tasks that they start; nil for none. Routines of scripts
-  /// have their own, see `ChangeLog.current`.
+  /// have their own, see `Journal.current`.
   @TaskLocal public static var current: Cause?
 
   /// `true` for the same cause.
   public static func == (one: Cause, other: Cause) -> Bool { one === other }
+
+  /// The name of the job whose routine gives the command; nil for another's.
+  public var job: String? {
+    guard let routine else { return kind == .job ? name : nil }
+    guard routine.hasPrefix("job \""), routine.hasSuffix("\"") else { return nil }
+    return String(routine.dropFirst(5).dropLast())
+  }
 
   /// The first cause of the chain.
   public var first: Cause {

@@ -1,44 +1,6 @@
 internal import EventLoop
+internal import Home
 internal import SpeakerKit
-
-/// The routines from which the last commands to speakers and sessions came, by `LuaRoutine.origin`, as commands take
-/// effect later.
-struct TimelineOrigins {
-  private var moves: [String: String] = [:]
-  private var playing: [SessionID: String] = [:]
-  private var sounds: [SessionID: String] = [:]
-  private var players: [SessionID: CommandAuthor] = [:]
-
-  /// Keeps the origin of a command.
-  mutating func keep(_ command: HouseCommand, from author: CommandAuthor) {
-    set(command, author.origin)
-    if case .play(let session) = command { players[session.id] = author }
-  }
-
-  /// Forgets the origin of the command before, for one that no routine has given.
-  mutating func forget(_ command: HouseCommand) { set(command, nil) }
-
-  private mutating func set(_ command: HouseCommand, _ origin: String?) {
-    switch command {
-    case .move(let device): moves[device.id] = origin
-    case .play(let session), .stop(let session): playing[session.id] = origin
-    case .sound(let session): sounds[session.id] = origin
-    case .level, .resume, .edit: break
-    }
-  }
-
-  /// Returns the author of the last command to play on a session.
-  func player(of session: Session) -> CommandAuthor? { players[session.id] }
-  func job(moving device: Device) -> String? { Self.job(moves[device.id]) }
-  func job(playing session: Session) -> String? { Self.job(playing[session.id]) }
-  func job(changing session: Session) -> String? { Self.job(sounds[session.id]) }
-
-  /// Returns the name of the job that an origin is; nil for any other.
-  static func job(_ origin: String?) -> String? {
-    guard let origin, origin.hasPrefix("job \""), origin.hasSuffix("\"") else { return nil }
-    return String(origin.dropFirst(5).dropLast())
-  }
-}
 
 /// A routine that commands speakers and sessions.
 struct CommandAuthor: Hashable {
@@ -81,22 +43,20 @@ struct TimelineRivals {
     var isOfSource = false
     var rooms: [String] = []
 
-    var event: TimelineEvent {
+    var text: String {
       let last = rooms.last ?? ""
       let places = rooms.count > 1 ? rooms.dropLast().joined(separator: ", ") + " and " + last : last
-      let text: String
       switch relation {
       case .within(let distance):
         let changes =
           !isOfVolume
           ? "what plays in \(places)"
           : "the volume of \(places)" + (isOfSource ? " and what plays there" : "")
-        let time = distance == .zero ? "at the same moment" : "within \(TimelineEvent.text(of: distance))"
-        text = "\(first) and \(second) both change \(changes), \(time)"
+        let time = distance == .zero ? "at the same moment" : "within \(JournalText.text(of: distance))"
+        return "\(first) and \(second) both change \(changes), \(time)"
       case .playing:
-        text = "\(second) changes the volume of \(places), where \(first) plays: it stays so until that ends"
+        return "\(second) changes the volume of \(places), where \(first) plays: it stays so until that ends"
       }
-      return .warning(text, jobs: [first, second].compactMap { TimelineOrigins.job($0) })
     }
   }
 
@@ -113,6 +73,7 @@ struct TimelineRivals {
   private var last: [Key: [(author: CommandAuthor, time: Instant)]] = [:]
   private var warned: [Set<String>: Instant] = [:]
   private var conflicts: [Conflict] = []
+  private var players: [SessionID: CommandAuthor] = [:]
 
   /// `true` if there are conflicts that `removeWarnings` returns.
   var hasWarnings: Bool { !conflicts.isEmpty }
@@ -158,8 +119,25 @@ struct TimelineRivals {
   }
 
   /// Removes and returns the warnings, with their rooms.
-  mutating func removeWarnings() -> [(event: TimelineEvent, room: String)] {
+  mutating func removeWarnings() -> [(text: String, jobs: [String], room: String)] {
     defer { conflicts = [] }
-    return conflicts.map { ($0.event, $0.rooms.joined(separator: ", ")) }
+    return conflicts.map { conflict in
+      (
+        conflict.text, [conflict.first, conflict.second].compactMap { Self.job($0) },
+        conflict.rooms.joined(separator: ", ")
+      )
+    }
+  }
+
+  /// Keeps the author of the last command to play on a session.
+  mutating func keep(_ author: CommandAuthor, playing session: SessionID) { players[session] = author }
+
+  /// Returns the author of the last command to play on a session.
+  func player(of session: SessionID) -> CommandAuthor? { players[session] }
+
+  /// Returns the name of the job that an origin is; nil for any other.
+  static func job(_ origin: String?) -> String? {
+    guard let origin, origin.hasPrefix("job \""), origin.hasSuffix("\"") else { return nil }
+    return String(origin.dropFirst(5).dropLast())
   }
 }

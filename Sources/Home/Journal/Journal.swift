@@ -1,0 +1,164 @@
+public import EventLoop
+
+/// The journal of the house: its changes with their causes, the latest in memory, all of some time in a file; and what else
+/// happens, for those that listen. Confined to the loop.
+///
+/// Of each text the first 200 bytes are kept, of a name 255. Memory: a ring of `capacity` entries, which holds fewer where
+/// their texts are long.
+public final class Journal {
+  /// The most entries in memory.
+  public static var capacity: Int { JournalRing.capacity }
+  /// The time for which changes wait to be written: with the writing, a process that is killed loses those of the last
+  /// second at most.
+  private static let delay = Duration.milliseconds(400)
+
+  /// Returns the cause of the routine of a script that runs now, or that has started the task that runs; nil for none.
+  public var routine: () -> Cause? = { nil }
+  /// Receives a line for the log.
+  public var onLog: (String) -> Void = { _ in }
+  /// The cause of the event that is delivered to listeners now; nil for none, or one that nothing is known about.
+  public internal(set) var delivered: Cause?
+  /// The cause of the event of a job that is delivered now: its run, or its schedule.
+  public internal(set) var jobEvent: Cause?
+  /// The file; nil for none.
+  public let archive: JournalArchive?
+
+  let loop: EventLoop
+  /// The moment at which the journal began.
+  let began: WallTime
+  private var ring = JournalRing()
+  private var listeners = Listeners<(JournalEntry) -> Void>()
+  private var unsaved: [Int] = []
+  private var timer: LoopTimer?
+  var origins = JournalOrigins()
+  var emitted = EmittedEvents()
+  /// The moment at which the house that is open was opened, or was the last time.
+  public internal(set) var houseBegan: WallTime
+  /// The cause of the task that has emitted the event that is delivered now; nil for none. Not for levels, which have the
+  /// causes of their commands.
+  var emitter: Cause? { emitted.current?.cause }
+  var jobs = JobOrigins()
+
+  /// A journal without entries.
+  /// - Parameter archive: keeps the entries, also of processes before; nil for memory alone.
+  public init(loop: EventLoop, archive: JournalArchive? = nil) {
+    (self.loop, self.archive, began, houseBegan) = (loop, archive, loop.wallNow, loop.wallNow)
+    archive?.onFailure = { [weak self] in self?.onLog($0) }
+  }
+
+  /// The cause of a command that is given now; nil when nothing is known about it.
+  public var current: Cause? { routine() ?? Cause.current }
+
+  /// Runs `body`, whose commands a person gives through a door: `ctl`.
+  public func asPerson<Result>(at door: String, _ body: () throws -> Result) rethrows -> Result {
+    try Cause.$current.withValue(Cause(.person, door, at: loop.wallNow), operation: body)
+  }
+
+  /// Calls `body` with each entry, whole, when it is recorded or reported, before the listeners of scripts learn of it; with
+  /// that of a gain which takes time once more at its end. Steps of levels are not repeated.
+  public func listen(_ body: @escaping (JournalEntry) -> Void) { _ = listeners.add(body) }
+
+  private func publish(_ entry: JournalEntry) { for listener in listeners.all { listener(entry) } }
+
+  /// Records a change, or adds it as a step to an earlier one that it continues.
+  /// - Parameters:
+  ///   - speakers: the ids of the speakers that it concerns; not asked for with a step.
+  ///   - cause: the cause; nil for none that is known.
+  ///   - earlier: the number of the change that it may continue, by default that of the latest refusal for a refusal.
+  /// - Returns: the number of the change.
+  @discardableResult
+  public func record(
+    _ kind: JournalEntry.Kind, of subject: JournalEntry.Subject, _ name: String,
+    speakers: @autoclosure () -> [String] = [], from: JournalEntry.Value = .none,
+    to: JournalEntry.Value = .none, detail: String? = nil, facts: [JournalEntry.Fact] = [], cause: Cause?,
+    after earlier: Int? = nil
+  ) -> Int {
+    let kept = (
+      name: name.cut(to: longestName), from: from.excerpt, to: to.excerpt, detail: detail?.excerpt
+    )
+    let (now, earlier) = (loop.wallNow, earlier ?? (kind == .refused ? ring.refusal(kept.name) : nil))
+    if let cause, let earlier,
+      ring.extend(earlier, kept.name, to: kept.to, detail: kept.detail, cause: cause, at: now)
+    {
+      if archive != nil { save(earlier) }
+      return earlier
+    }
+    let (number, speakers) = (ring.last + 1, speakers())
+    ring.append(
+      JournalEntry(
+        kind, of: subject, kept.name, at: now, number: number, speakers: speakers, from: kept.from,
+        to: kept.to, detail: kept.detail, facts: facts.isEmpty ? facts : facts.map(\.excerpt), cause: cause))
+    if archive != nil { save(number) }
+    if listeners.count > 0 {
+      publish(
+        JournalEntry(
+          kind, of: subject, name, at: now, number: number, speakers: speakers, from: from, to: to,
+          detail: detail, facts: facts, cause: cause))
+    }
+    return number
+  }
+
+  /// Reports to the listeners what is not kept.
+  public func report(
+    _ kind: JournalEntry.Kind, of subject: JournalEntry.Subject = .house, _ name: String = "",
+    speakers: @autoclosure () -> [String] = [], to: JournalEntry.Value = .none,
+    detail: @autoclosure () -> String? = nil, facts: @autoclosure () -> [JournalEntry.Fact] = []
+  ) {
+    guard listeners.count > 0 else { return }
+    publish(
+      JournalEntry(
+        kind, of: subject, name, at: loop.wallNow, speakers: speakers(), to: to, detail: detail(),
+        facts: facts(), cause: delivered ?? current))
+  }
+
+  /// Replaces the values of a change by those that it has come to.
+  func amend(_ number: Int, to: JournalEntry.Value, facts: [JournalEntry.Fact]) {
+    guard let entry = ring.amend(number, to: to, facts: facts) else { return }
+    if archive != nil { save(number) }
+    publish(entry)
+  }
+
+  /// The entries in memory, the oldest first.
+  public var recent: [JournalEntry] { ring.all }
+
+  /// Returns the entry with a number; nil for one that is no longer in memory.
+  func recent(_ number: Int) -> JournalEntry? { ring[number] }
+
+  /// Returns the latest entries that a filter selects, those of processes before too, the oldest first.
+  public func history(_ filter: JournalFilter) -> [JournalEntry] {
+    var found: [JournalEntry] = []
+    for entry in recent.reversed() where filter.selects(entry) {
+      found.append(entry)
+      if found.count == filter.limit { break }
+    }
+    found.reverse()
+    guard let archive, found.count < filter.limit else { return found }
+    if let first = recent.first, let since = filter.since, first.number > 1, first.at < since { return found }
+    flush()
+    return archive.changes(filter, before: recent.first?.number, limit: filter.limit - found.count) + found
+  }
+
+  // MARK: The archive
+
+  private func save(_ number: Int) {
+    if unsaved.last != number { unsaved.append(number) }
+    guard timer == nil else { return }
+    timer = loop.after(Self.delay, keepsAlive: false) { [weak self] in self?.flush() }
+  }
+
+  /// Hands the changes that are not kept yet to the thread of the archive.
+  private func flush() {
+    timer?.cancel()
+    timer = nil
+    guard let archive, !unsaved.isEmpty else { return }
+    let numbers = Set(unsaved).sorted()
+    unsaved = []
+    archive.keep(numbers.compactMap { ring[$0] })
+  }
+
+  /// Keeps what is not kept yet, and ends the thread of the archive.
+  public func close() {
+    flush()
+    archive?.close()
+  }
+}
