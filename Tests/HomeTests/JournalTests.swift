@@ -265,11 +265,53 @@ import Testing
     #expect(later.log.history(filter()).isEmpty)
   }
 
+  @Test(
+    "a listener receives each entry whole, of which a part is kept, and what is not kept; no step of a level")
+  func listeners() {
+    let harness = Harness()
+    let long = String(repeating: "v", count: 300)
+    var heard: [JournalEntry] = []
+    harness.log.listen { heard.append($0) }
+    harness.log.record(
+      .trigger, of: .trigger, "bell", detail: long, facts: [.init("source", .string(long))], cause: nil)
+    harness.log.report(.title, of: .session, "default", to: .text(long))
+    for level in 1...3 { harness.volume(level - 1, level, harness.line(7)) }
+    #expect(heard.map(\.kind) == [.trigger, .title, .volume] && heard.map(\.number) == [1, 0, 2])
+    #expect(heard[0].detail == long && heard[0].fact("source")?.text == long && heard[1].to == .text(long))
+    let kept = harness.log.recent
+    #expect(kept.map(\.kind) == [.trigger, .volume] && kept.map(\.count) == [1, 3])
+    #expect(kept[0].detail == long.excerpt && kept[0].fact("source")?.text == long.excerpt)
+  }
+
+  @Test("each kind has a sentence of its own, or is said in its detail")
+  func sentences() {
+    let now = WallTime(seconds: 0)
+    let text = JournalText(zone: ProcessZone(), now: now)
+    func what(_ kind: JournalEntry.Kind, detail: String) -> String {
+      text.what(
+        JournalEntry(kind, of: .speaker, at: now, from: .text("a"), to: .text("b"), detail: detail))
+    }
+    let said: Set<JournalEntry.Kind> = [
+      .headset, .alarm, .fallback, .announcement, .heard, .print, .failure, .warning, .summary, .error, .mute,
+    ]
+    for kind in said { #expect(what(kind, detail: "c d") == "c d", "\(kind)") }
+    let others = JournalEntry.Kind.allCases.filter { !said.contains($0) }.map { what($0, detail: "c") }
+    #expect(Set(others).count == others.count && !others.contains(""), "\(others)")
+  }
+
   @Test("JSON of a change is read back the same; other JSON is none")
   func json() {
     let harness = Harness()
+    harness.log.record(
+      .gain, of: .session, "tea", from: .decimal(0), to: .decimal(-6.5), facts: [.init("over", .decimal(90))],
+      cause: nil)
+    let gain = harness.log.recent[0]
+    #expect(gain.json["facts"]?.line == #"{"over": 90.0}"#)
+    let read = JSON(parsing: gain.json.line.utf8).flatMap { JournalEntry($0, number: 1) }
+    let text = JournalText(zone: ProcessZone(), now: gain.at)
+    #expect(read.map(text.what) == "gain 0 → -6.5 dB over 1 min 30 s" && read?.json.line == gain.json.line)
     harness.volume(1, 2, harness.line(7, Cause(.trigger, "bell", detail: "ctl", at: harness.loop.wallNow)))
-    let json = harness.log.recent[0].json
+    let json = harness.log.recent[1].json
     #expect(
       json.line == #"{"time": 1000000.0, "kind": "volume", "subject": "speaker", "name": "Kitchen", "#
         + #""speakers": ["Kitchen"], "from": 1, "to": 2, "cause": {"kind": "script", "call": "set_volume", "#

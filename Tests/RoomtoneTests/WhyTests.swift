@@ -209,6 +209,19 @@ struct WhyTests {
       ])
   }
 
+  @Test("a gain that another one ends on its way is kept with the gain and the time that it reached")
+  func gains() throws {
+    let outcome = try EngineHarness().run(
+      Self.head + """
+        kitchen:join() speaker.play "long.wav"
+        task.spawn(speaker.fade, { gain = -8, over = "4s" }) task.sleep(1) speaker.set_gain(-6) task.sleep(1)
+        for _, change in ipairs(speaker.history { kind = "gain" }) do print(change.from, change.to, (change.text:gsub(" dB.*", ""))) end
+        """)
+    check(
+      outcome.lines + outcome.failures.map(\.description),
+      ["0.0\t-2.0\t00:00:00  default  gain 0 → -2", "-2.0\t-6.0\t00:00:01  default  gain -6"])
+  }
+
   @Test("a person at the prompt is named, without the line that was typed")
   func prompt() throws {
     let engine = try EngineHarness().engine()

@@ -89,8 +89,10 @@ public final class Cause: Sendable, Equatable {
   public static func == (one: Cause, other: Cause) -> Bool { one === other }
 
   /// The name of the job whose routine gives the command; nil for another's.
-  public var job: String? {
-    guard let routine else { return kind == .job ? name : nil }
+  public var job: String? { routine.map(Self.job(of:)) ?? (kind == .job ? name : nil) }
+
+  /// Returns the name of the job that a routine is, by the routine's name; nil for any other.
+  public static func job(of routine: String) -> String? {
     guard routine.hasPrefix("job \""), routine.hasSuffix("\"") else { return nil }
     return String(routine.dropFirst(5).dropLast())
   }

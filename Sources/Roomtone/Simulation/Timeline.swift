@@ -82,7 +82,7 @@ public final class Timeline {
   /// Adds what the script does itself.
   private func add(_ kind: JournalEntry.Kind, detail: String, _ facts: [JournalEntry.Fact] = []) {
     var entry = JournalEntry(kind, of: .script, at: loop.wallNow, detail: detail, facts: facts)
-    entry.job = TimelineRivals.job(LuaRoutine.currentOrigin)
+    entry.job = LuaRoutine.currentOrigin.flatMap(Cause.job(of:))
     add(entry, "")
   }
 
@@ -110,7 +110,7 @@ public final class Timeline {
   private func receive(_ entry: JournalEntry) {
     var entry = entry
     // Commands take effect later, in no routine.
-    entry.job = TimelineRivals.job(LuaRoutine.currentOrigin)
+    entry.job = LuaRoutine.currentOrigin.flatMap(Cause.job(of:))
     summary.count(entry)
     switch entry.kind {
     case .source: summary.addSource(entry.name, isHeard: entry.to == .number(1))
@@ -264,7 +264,7 @@ public final class Timeline {
 
   /// Adds commands for levels, behind the events that the house has emitted before them.
   private func receive(_ commands: [(device: Device, command: LevelCommand)], by author: LevelAuthor) {
-    let (job, time, moment) = (TimelineRivals.job(LuaRoutine.currentOrigin), loop.wallNow, loop.now)
+    let (job, time, moment) = (LuaRoutine.currentOrigin.flatMap(Cause.job(of:)), loop.wallNow, loop.now)
     let all = commands.map { device, command in
       (device, command, room(of: device), journal.cause(ofLevel: device, by: author))
     }

@@ -123,7 +123,7 @@ struct TimelineRivals {
     defer { conflicts = [] }
     return conflicts.map { conflict in
       (
-        conflict.text, [conflict.first, conflict.second].compactMap { Self.job($0) },
+        conflict.text, [conflict.first, conflict.second].compactMap(Cause.job(of:)),
         conflict.rooms.joined(separator: ", ")
       )
     }
@@ -134,10 +134,4 @@ struct TimelineRivals {
 
   /// Returns the author of the last command to play on a session.
   func player(of session: SessionID) -> CommandAuthor? { players[session] }
-
-  /// Returns the name of the job that an origin is; nil for any other.
-  static func job(_ origin: String?) -> String? {
-    guard let origin, origin.hasPrefix("job \""), origin.hasSuffix("\"") else { return nil }
-    return String(origin.dropFirst(5).dropLast())
-  }
 }
