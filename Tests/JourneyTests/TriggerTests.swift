@@ -30,10 +30,12 @@ import Testing
     #expect(outcome.status == 0 && outcome.errors == "", "\(outcome)")
     #expect(
       outcome.lines.map { $0.split(separator: " ").joined(separator: " ") } == [
-        "Mon 2026-01-05", #"18:03:00 trigger "doorbell": {"button":"front","volume":5}"#,
+        "Mon 2026-01-05",
+        #"18:03:00 trigger "doorbell" came with {"button":"front","volume":5}, and 1 listened"#,
         "18:03:00 file\tfront", "18:03:00 Kitchen volume 22 → 5", #"18:03:30 job "evening" runs"#,
         "18:03:30 Kitchen volume 5 → 30", "Tue 2026-01-06",
-        #"18:03:00 trigger "doorbell": {"button":"back","volume":10}"#, "18:03:00 http\tback",
+        #"18:03:00 trigger "doorbell" came with {"button":"back","volume":10}, and 1 listened"#,
+        "18:03:00 http\tback",
         "18:03:00 Kitchen volume 30 → 10", "Mon 2026-01-12",
         #"00:00:00 ? trigger "door" of 2026-01-13 18:03 does not come in the time of the simulation"#,
         "Summary",

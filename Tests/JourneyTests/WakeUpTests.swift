@@ -65,7 +65,7 @@ private struct WakeUp {
       "00:00:00 Bedroom ▶ the morning tune at volume 8",
       "00:00:12 Kitchen joins the morning tune",
       "00:00:12 Breakfast is in the kitchen.",
-      "00:00:14 Bedroom leaves",
+      "00:00:14 Bedroom leaves its session",
       "00:00:23 Kitchen ■ the morning tune has ended",
       "00:00:23 the morning tune is over: finished",
     ]
