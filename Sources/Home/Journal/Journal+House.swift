@@ -104,11 +104,10 @@ extension Journal {
       delivered = Cause(.driver, house.driverName, detail: message, at: loop.wallNow)
     case .error(let code, let message, let device, let session):
       origins.failures[session?.id ?? 0] = "\(message) (\(code))"
+      delivered = device.flatMap { origins[$0].move }
       report(
         .error, of: device == nil ? .house : .speaker, device?.name ?? "",
-        speakers: device.map { [$0.id] } ?? [],
-        detail: message, facts: [.init("code", .string(code))])
-      delivered = device.flatMap { origins[$0].move }
+        speakers: device.map { [$0.id] } ?? [], detail: message, facts: [.init("code", .string(code))])
     case .state(.stopped, let session, _): delivered = origins.play(session)
     case .suspension(.suspending, _, let by): delivered = interruption(by, house)
     case .track(let session, let source, let index, let count):

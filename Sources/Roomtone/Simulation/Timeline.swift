@@ -24,6 +24,8 @@ public final class Timeline {
   private var begun: [String: (source: JournalEntry.Value, at: Instant)] = [:]
   /// The levels of speakers, by their ids, as the last commands have set them.
   private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
+  /// The rooms in which each session was last, by the names of the sessions.
+  private var places: [String: String] = [:]
   /// The sessions whose queues have begun again.
   private var repeating: Set<String> = []
   /// The titles of sources that were heard to their ends, and are stopped by the host.
@@ -118,6 +120,9 @@ public final class Timeline {
     case .join where entry.fact("source") != nil, .leave, .away, .back, .name: addOfSpeaker(entry)
     case .error where entry.subject == .speaker: addOfSpeaker(entry)
     case .group: add(entry, entry.name)
+    case .added:
+      guard let device = house?.devices.first(where: { [$0.id] == entry.speakers }) else { break }
+      levels[device.id] = (device.volume, device.isMuted)
     case .play, .pause, .stop, .equalizer, .seek, .gain, .interrupt, .release, .title, .error, .reconnect:
       addOfSession(entry)
     case .recording, .recorded, .unrecorded: add(entry, "Recorder")
@@ -144,12 +149,14 @@ public final class Timeline {
   }
 
   private func addOfSpeaker(_ entry: JournalEntry) {
-    guard let device = house?.devices.first(where: { [$0.id] == entry.speakers }) else { return }
+    // One that was removed is in the house no more.
+    let device = house?.devices.first { [$0.id] == entry.speakers }
     var entry = entry
     let isMove = entry.kind == .join || entry.kind == .leave
     entry.job = isMove ? entry.cause?.job : nil
-    if entry.kind == .away { lines.endMove(of: device.id, at: loop.now) }
-    lines.add(entry, speaker: device.name, of: room(of: device), at: loop.now)
+    if entry.kind == .away, let device { lines.endMove(of: device.id, at: loop.now) }
+    lines.add(
+      entry, speaker: entry.name, of: device.map(room) ?? .init(name: entry.name, size: 1), at: loop.now)
     publish()
   }
 
@@ -164,7 +171,9 @@ public final class Timeline {
   private func addOfSession(_ entry: JournalEntry) {
     var entry = entry
     let speakers = entry.speakers.compactMap { id in house?.devices.first { $0.id == id } }
-    let room = house?.rooms(of: speakers).joined(separator: ", ") ?? ""
+    // Of a session that has lost its speakers, the rooms that it had.
+    if !speakers.isEmpty { places[entry.name] = house?.rooms(of: speakers).joined(separator: ", ") }
+    let room = entry.speakers.isEmpty ? "" : places[entry.name] ?? ""
     switch entry.kind {
     case .stop:
       repeating.remove(entry.name)
@@ -203,6 +212,7 @@ public final class Timeline {
     let line = JournalEntry(
       isRound ? .round : .title, of: .session, entry.name, at: entry.at,
       to: .text("\(source), \(index) of \(count)"))
+    guard isRound else { return add(line, room) }
     lines.addRepetition(line, room: room, at: loop.now)
     publish()
   }
