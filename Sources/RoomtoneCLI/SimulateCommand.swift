@@ -53,10 +53,8 @@ enum SimulateCommand {
       json: options.json, zone: options.zone, now: engine.loop.wallNow, causes: options.why)
     let now = { "\(options.zone.local(engine.loop.wallNow))" }
     let recorder = page.map { _ in WeekRecorder(engine) }
-    timeline.onEntry = { entry in
-      printer.print(entry)
-      recorder?.add(entry)
-    }
+    timeline.listen { printer.print($0) }
+    if let recorder { timeline.listen { recorder.add($0) } }
     let end = engine.loop.wallNow.advanced(by: options.limit)
     engine.onPrint = { timeline.addPrinted($0) }
     // Lines on standard error begin with the simulated time, by which they are found on the time line. Where both are

@@ -280,7 +280,7 @@ struct HeadsetTests {
     let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
-    timeline.onEntry = { lines.append(TimelineHarness.line($0, in: engine.options.zone)) }
+    timeline.listen { lines.append(TimelineHarness.line($0, in: engine.options.zone)) }
     engine.onFailure = { lines.append($0.description) }
     engine.gesture("battery 15", after: 40)
     let script = try engine.makeScript("test.lua", isFile: false)

@@ -305,7 +305,7 @@ struct SimulatedRadioTests {
     let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
-    timeline.onEntry = { lines.append(TimelineHarness.line($0, in: engine.options.zone)) }
+    timeline.listen { lines.append(TimelineHarness.line($0, in: engine.options.zone)) }
     engine.onFailure = { lines.append($0.description) }
     let script = try engine.makeScript("test.lua", isFile: false)
     let main = try script.state.load(

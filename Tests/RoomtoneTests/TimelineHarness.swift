@@ -19,7 +19,7 @@ struct TimelineHarness {
     var entries: [JournalEntry] = []
     var failures: [LuaError] = []
     let timeline = Timeline(engine)
-    timeline.onEntry = { entries.append($0) }
+    timeline.listen { entries.append($0) }
     engine.onPrint = { timeline.addPrinted($0) }
     engine.onLog = { timeline.addLog($0, $1, $2) }
     engine.onJobLog = { _, _, _ in }

@@ -12,9 +12,6 @@ internal import StreamKit
 /// Reads the journal, and for levels the commands to the house: a line of a level is about a command, a fade is one line
 /// with the moment and the length of its call. Speakers of one group that do the same are one room. Confined to the loop.
 public final class Timeline {
-  /// Receives the entries, each when it is complete.
-  public var onEntry: (JournalEntry) -> Void = { _ in }
-
   private let loop: EventLoop
   private let journal: Journal
   private let zone: any LocalZone
@@ -34,6 +31,7 @@ public final class Timeline {
   /// `true` while warnings of rivals wait for the end of their moment.
   private var isWarning = false
   private var summary = TimelineSummary()
+  private var listeners = Listeners<(JournalEntry) -> Void>()
 
   /// Follows the house of `engine`, from its opening on.
   public init(_ engine: Engine) {
@@ -48,6 +46,9 @@ public final class Timeline {
       summary.add(engine.scheduledJobs)
     }
   }
+
+  /// Calls `body` with each entry when it is complete, its room and its job included.
+  public func listen(_ body: @escaping (JournalEntry) -> Void) { _ = listeners.add(body) }
 
   /// Adds a warning for triggers whose times are before the simulation or after it.
   private func warn(ofUnused planned: [PlannedTrigger]) {
@@ -94,17 +95,17 @@ public final class Timeline {
   }
 
   /// Publishes the lines that are complete.
-  private func publish() {
-    for entry in lines.removeComplete(at: loop.now) { onEntry(entry) }
+  private func publish() { publish(lines.removeComplete(at: loop.now)) }
+
+  private func publish(_ entries: [JournalEntry]) {
+    for entry in entries { for listener in listeners.all { listener(entry) } }
   }
 
   /// Completes what is still open, and adds the summary; the last call.
   public func finish() {
     addRivals(at: loop.wallNow, loop.now)
     lines.endAllMoves(at: loop.now)
-    for entry in lines.removeComplete(at: nil) + summary.entries(at: loop.wallNow, in: zone) {
-      onEntry(entry)
-    }
+    publish(lines.removeComplete(at: nil) + summary.entries(at: loop.wallNow, in: zone))
   }
 
   // MARK: The journal
