@@ -274,7 +274,9 @@ function speaker.eq() end
 
 ---Fades the gain or the volume, and returns at the end of the fade. Exactly one of `gain`, `volume` and `to` is
 ---required. A fade of the volume begins at the volume that was set last; of two fades of a speaker the later one wins.
----If the routine is cancelled, or its script ends, the fade stops where it is.
+---A speaker that can't be reached, or that an interruption takes at a volume of its own, is left out, and receives the
+---volume of the fade when it is back before the end. In an interruption the fade is part of that: the volume of before
+---returns. If the routine is cancelled, or its script ends, the fade stops where it is.
 ---
 ---Raises `speaker.range` (longer than a day), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async

@@ -99,8 +99,8 @@ function Device:set_balance(balance) end
 ---@field volume? integer Volume at the end, 0 to 50.
 ---@field to? integer Alias of `volume`.
 
----Fades the speaker's volume, each step with a `volume` event, and returns at the end of the fade. Exactly one of
----`volume` and `to` is required.
+---Fades the speaker's volume, each step with a `volume` event, as `speaker.fade`, and returns at the end of the fade.
+---Exactly one of `volume` and `to` is required.
 ---
 ---Raises `speaker.range` (longer than a day), `speaker.unavailable`, `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.

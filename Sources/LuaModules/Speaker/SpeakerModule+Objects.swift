@@ -82,26 +82,33 @@ extension SpeakerModule {
     events.add(to: devices, deviceEvents())
   }
 
-  /// The functions of `roomtone.fades`, with which the library's own fades report what they do, and keep the levels from
-  /// before for the next process. Not for scripts.
-  func fades() -> [LuaFunction] {
-    [
-      // `begin(device, to, seconds)` → the number of the fade
-      LuaFunction("begin", arity: 3) { [devices] call in
-        let (to, seconds) = (try call.int(2, in: House.volumeRange), try call.number(3))
-        return call.return(
-          .int(try call.object(1, devices).beginFade(LevelFade(to: to, over: .seconds(seconds)))))
-      },
-      // `step(device, volume, number)` → false if a later fade or command has the level
-      LuaFunction("step", arity: 3) { [devices] call in
-        let (volume, number) = (try call.int(2, in: House.volumeRange), try call.int(3))
-        return call.return(.bool(try call.object(1, devices).step(to: volume, ofFade: number)))
-      },
-      // `cancel(device, number)`
-      LuaFunction("cancel", arity: 2) { [devices] call in
-        let number = try call.int(2)
-        try call.object(1, devices).endFade(number)
-        return .none
+  /// The functions of `roomtone.fades`: fades for the library, and the levels from before for the next process. Not for
+  /// scripts.
+  func fades() throws -> [LuaFunction] {
+    let type = try LuaClass<Fade>("fade", in: script.state) { "fade to \($0.to)" }
+    type.field("active") { fade, call in call.return(fade.isActive) }
+    type.field("progress") { fade, call in call.return(.number(fade.progress)) }
+    type.field("devices") { [devices] fade, call in call.return(.list(fade.devices.map { devices($0) })) }
+    type.method("cancel", arity: 0) { fade, _ in
+      fade.cancel()
+      return .none
+    }
+    // `run()` suspends to the end of the fade → false if it was cancelled or the house closed
+    type.method("run", arity: 0) { fade, call in try call.suspend { [.bool(try await fade.run())] } }
+    var begun: [Fade] = []
+    script.root { for fade in begun { fade.cancel() } }
+    return [
+      // `begin(devices, to, seconds, curve, session)` → the fade; `session` is nil unless its members are the target
+      withHouse("begin", arity: 5) { [unowned self] house, call in
+        guard let list = call.state.list(call.value(1)), let curve = Fade.Curve(rawValue: try call.string(4))
+        else { throw call.problem(1, "a list of speakers, and a curve, expected") }
+        let fade = try house.beginFade(
+          of: list.compactMap { devices.object(of: $0) }, to: try call.int(2, in: House.volumeRange),
+          over: .seconds(try call.number(3)), curve: curve,
+          in: call.isNil(5) ? nil : try call.object(5, sessions))
+        begun.removeAll { !$0.hasSpeaker }
+        begun.append(fade)
+        return call.return(type(fade))
       },
       // `borrow(device, volume, muted, low, high)` → a number; the first two are from before
       LuaFunction("borrow", arity: 5) { [devices, door] call in

@@ -46,7 +46,7 @@ final class SpeakerModule {
       values: [
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
       ])
-    script.state.register("roomtone.fades", module.fades())
+    script.state.register("roomtone.fades", try module.fades())
     script.state.override(nil, [module.why(jobs, zone)])
     script.state.onRefusal = { [weak module] in module?.recordRefusal($0, $1) }
     script.staysAlive { [unowned module] in

@@ -20,14 +20,18 @@ public final class Device {
   var openMembership = OpenMembership.none
   /// Value of `isPlaying` that was reported last.
   var reportedPlaying = false
-  /// Number of fades of its level so far, and of commands that have set it; a newer one replaces an older fade.
-  var fades = 0
+  /// Fade that has its level, until another command, another controller or a newer fade sets it; nil for none.
+  var fade: Fade? {
+    didSet { if let oldValue, oldValue !== fade { oldValue.lose(self) } }
+  }
   /// Number of changes of its level or mute that were requested so far.
   var levelTouches = 0
   /// Origin of the change of its level that was requested last; nil for a command or a fade.
   var levelCause: LevelCause?
   /// Level that an interruption could not restore, with `levelTouches` at that time.
   var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
+  /// `true` while the level that an interruption found is on its way back, which a fade waits for.
+  var isRestoring = false
   /// `true` if the speaker was removed from the house for good.
   public internal(set) var isRemoved = false
 
@@ -108,33 +112,7 @@ public final class Device {
   /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`,
   ///   `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
-    try await reachableHouse().fade([self], volume: volume, over: duration) { !$0.isRemoved }
-  }
-
-  /// Begins a fade of the speaker whose steps the caller makes, in place of one in progress.
-  /// - Returns: the number of the fade, for its steps.
-  /// - Throws: `speaker.unavailable` when the speaker was removed; `speaker.closed`.
-  public func beginFade(_ fade: LevelFade) throws(SpeakerError) -> Int {
-    let house = try openHouse()
-    fades += 1
-    if fade.over > .zero, isAvailable { house.report(.level([(self, .fade(fade))], by: .caller)) }
-    return fades
-  }
-
-  /// Sets the level, as `setVolume` does, as a step of a fade.
-  /// - Returns: `false` if a later fade or command has the level: nothing has changed then.
-  /// - Throws: as `setVolume`.
-  public func step(to volume: Int, ofFade number: Int) throws(SpeakerError) -> Bool {
-    let house = try reachableHouse()
-    guard number == fades else { return false }
-    try house.change(.volume(volume), of: [self], isStep: true)
-    return true
-  }
-
-  /// Ends a fade before its last step. Does nothing if a later fade or command has the level, or the house was closed.
-  public func endFade(_ number: Int) {
-    guard let house, house.isOpen, !isRemoved, number == fades else { return }
-    house.report(.level([(self, .fadeEnd)], by: .caller))
+    try await reachableHouse().fade([self], volume: volume, over: duration)
   }
 
   /// Makes the speaker a member of `session`, nil for the default session, and removes it from another.

@@ -9,9 +9,14 @@ extension House: DriverReports {
     changed.reserveCapacity(levels.count)
     for level in levels {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
+      if device.isRestoring {
+        device.isRestoring = false
+        device.fade?.levelIsFree(of: device)
+      }
       let isOther = device.volume != level.volume || device.isMuted != level.isMuted
       if events.isReportedByController {
         device.levelTouches += 1
+        device.fade = nil
         // What an interruption has set is no cause any more of what the speaker does by itself.
         if isOther { device.levelCause = nil }
       }
@@ -82,7 +87,9 @@ extension House: DriverReports {
       guard device.info.isAvailable != isAvailable else { return }
       device.info.isAvailable = isAvailable
       events.emit(.device(device, isAvailable ? .available : .unavailable))
+      device.isRestoring = false
       if isAvailable, let level = device.owedLevel { restoreLevel(level, to: device) }
+      if isAvailable { device.fade?.levelIsFree(of: device) }
       device.session?.watchSilence()
       device.overlay?.session.watchSilence()
       reportPlaying()
@@ -107,6 +114,7 @@ extension House: DriverReports {
     devices.remove(at: place)
     device.isRemoved = true
     device.info.isAvailable = false
+    device.fade = nil
     let after = groupIDs
     events.emit(.device(device, .removed))
     for other in devices where before[other.id] != after[other.id] {

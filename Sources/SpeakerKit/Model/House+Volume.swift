@@ -32,52 +32,6 @@ extension House {
   /// - Throws: `speaker.closed`.
   public func unmute() throws(SpeakerError) { try session.unmute() }
 
-  /// Fades speakers to one level, in equal times for equal steps: each step is a change of volume with its
-  /// event, heard over a ramp of one block. Returns when the last step has taken effect.
-  ///
-  /// Begins at the levels in effect, after pending changes; a muted speaker rises from 0. A speaker whose
-  /// level is set by another command meanwhile, that becomes unavailable, that is no member any more or that
-  /// has a newer fade, is left alone from then on.
-  /// - Parameters:
-  ///   - volume: 0...50.
-  ///   - duration: 0 or more.
-  ///   - isMember: `true` while the fade applies to the speaker; called at each step.
-  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`; levels then
-  ///   remain as they are.
-  func fade(
-    _ devices: [Device], volume: Int, over duration: Duration, while isMember: (Device) -> Bool
-  ) async throws {
-    try require("fade", for: "fades")
-    try Self.check(volume: volume)
-    try Session.check(duration)
-    driver.settle()
-    var members = Self.eachOnce(devices).filter(\.isAvailable).map { FadeMember($0) }
-    let steps = members.map { abs(volume - $0.from) }.max() ?? 0
-    if steps > 0, duration > .zero { report(members, .fade(LevelFade(to: volume, over: duration))) }
-    let start = loop.now
-    do {
-      for step in stride(from: 1, through: steps, by: 1) {
-        try await loop.sleep(until: start.advanced(by: duration * step / steps))
-        members.removeAll(where: \.isReplaced)
-        guard isOpen else { return }
-        let lost = members.filter { !isMember($0.device) || !$0.device.isAvailable }
-        report(lost, .fadeEnd)
-        members.removeAll { member in lost.contains { $0.device === member.device } }
-        guard !members.isEmpty else { return }
-        let levels = members.compactMap { member -> (device: Device, volume: Int)? in
-          let before = Self.level(member.from, volume, step - 1, steps)
-          let after = Self.level(member.from, volume, step, steps)
-          return before == after ? nil : (member.device, after)
-        }
-        if !levels.isEmpty { apply(steps: levels) }
-      }
-    } catch {
-      if isOpen { report(members.filter { !$0.isReplaced }, .fadeEnd) }
-      throw error
-    }
-    try await driver.awaitChanges()
-  }
-
   /// Waits until the driver has answered the changes of levels that were requested so far.
   /// - Throws: the failure that the driver has reported meanwhile, of one of `devices` or of all speakers;
   ///   `CancellationError`.
@@ -97,67 +51,37 @@ extension House {
     if let failure { throw failure }
   }
 
-  /// A speaker in a fade, with its state at the beginning.
-  private struct FadeMember {
-    let device: Device
-    let from: Int
-    let touches: Int
-    let number: Int
-
-    init(_ device: Device) {
-      device.fades += 1
-      self.device = device
-      from = device.isMuted ? 0 : device.volume
-      (touches, number) = (device.levelTouches, device.fades)
-    }
-
-    /// `true` if another command or a newer fade has the level now.
-    var isReplaced: Bool { device.levelTouches != touches || device.fades != number }
-  }
-
-  private func report(_ members: [FadeMember], _ command: LevelCommand) {
-    if !members.isEmpty { report(.level(members.map { ($0.device, command) }, by: .caller)) }
-  }
-
-  private func apply(steps: [(device: Device, volume: Int)]) {
-    report(.level(steps.map { ($0.device, .step($0.volume)) }, by: .caller))
-    for (device, _) in steps {
-      device.levelCause = interruptions.contains { $0.session === device.session } ? .interruption : nil
-    }
-    driver.change(steps.map { ($0.device.id, .volume($0.volume)) })
-  }
-
-  /// Returns the level after `step` of `steps`, rounded to the nearest.
-  private static func level(_ from: Int, _ to: Int, _ step: Int, _ steps: Int) -> Int {
-    from + (2 * (to - from) * step + (to > from ? steps : -steps)) / (2 * steps)
-  }
-
   /// Maximum number of pending changes: more than a person or a fade ever requests.
   private static let mostPendingChanges = 5000
 
-  /// Checks a change and passes it to the driver, for the available ones of `devices`.
-  /// - Parameter isStep: `true` for a step of a fade that the caller makes.
-  /// - Throws: `speaker.range`, `script.flooded`, `speaker.closed`.
-  func change(_ change: LevelChange, of devices: [Device], isStep: Bool = false) throws(SpeakerError) {
+  /// Checks that the driver can receive further changes.
+  /// - Throws: `script.flooded`, `speaker.closed`.
+  func requireRoomForChanges() throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
-    if case .volume(let level) = change { try Self.check(volume: level) }
     guard driver.pendingChangeCount < Self.mostPendingChanges else {
       throw SpeakerError(
         .flooded, "\(driver.pendingChangeCount) changes of speakers wait to take effect",
         hint: "let time pass between them")
     }
+  }
+
+  /// Checks a change and passes it to the driver, for the available ones of `devices`.
+  /// - Throws: `speaker.range`, `script.flooded`, `speaker.closed`.
+  func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
+    if case .volume(let level) = change, isOpen { try Self.check(volume: level) }
+    try requireRoomForChanges()
     let reachable = devices.selected(\.isAvailable)
     guard !reachable.isEmpty else { return }
     func report(_ command: LevelCommand) {
       for device in reachable {
         device.levelTouches += 1
         device.levelCause = nil
-        if !isStep { device.fades += 1 }
+        device.fade = nil
       }
       self.report(.level(reachable.map { ($0, command) }, by: .caller))
     }
     switch change {
-    case .volume(let volume): report(isStep ? .step(volume) : .set(volume))
+    case .volume(let volume): report(.set(volume))
     case .muted(let isMuted): report(isMuted ? .mute : .unmute)
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
     case .role: for device in reachable { self.report(.edit(device, .role)) }
@@ -176,6 +100,7 @@ extension House {
       return
     }
     device.levelCause = interruptions.contains { $0.setsLevel(of: device) } ? .interruption : .restored
+    device.isRestoring = true
     report(
       .level(
         [(device, .set(level.volume, isMuted: level.isMuted))],

@@ -115,6 +115,7 @@ public final class House {
     phase = .closed
     watchTimer?.cancel()
     events.close()
+    for device in devices { device.fade = nil }
     for session in sessions {
       session.stop()
       session.closing.settle(.success(()))

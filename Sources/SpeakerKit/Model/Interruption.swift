@@ -52,11 +52,14 @@ extension House {
   /// Returns the speakers that a session has, or will have again when interruptions return them; in the order
   /// of the house.
   public func speakers(of session: Session) -> [Device] {
-    devices.filter { device in
-      if device.session === session { return true }
-      guard interruptions.contains(where: { $0.session === device.session }) else { return false }
-      return interruptions.contains { $0.borrowed(device, from: session) }
-    }
+    devices.filter { hasSpeaker($0, session) }
+  }
+
+  /// Returns `true` if a session has a speaker, or will have it again when interruptions return it.
+  func hasSpeaker(_ device: Device, _ session: Session) -> Bool {
+    if device.session === session { return true }
+    guard interruptions.contains(where: { $0.session === device.session }) else { return false }
+    return interruptions.contains { $0.borrowed(device, from: session) }
   }
 
   /// Returns the speakers that interruptions have borrowed from a session and will return, in the order of the house.
@@ -212,6 +215,7 @@ final class Interruption {
     session.stop()
     var heirs: [Interruption] = []
     if restores { for loan in loans { if let heir = returnSpeaker(loan) { heirs.append(heir) } } }
+    for loan in loans where loan.level != nil { loan.device.fade?.levelIsFree(of: loan.device) }
     for suspension in suspensions where suspension.session.isOpen { release(suspension, to: heirs) }
     if !loans.isEmpty {
       house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
@@ -279,8 +283,11 @@ final class Interruption {
     loans.first { $0.device === device && $0.from === session }?.before
   }
 
-  /// Returns `true` if the interruption has set the level of a speaker that it has.
-  func setsLevel(of device: Device) -> Bool { loans.contains { $0.device === device && $0.level != nil } }
+  /// Returns `true` if the interruption has set the level of a speaker that it has, and has borrowed that after a number
+  /// of moves of speakers.
+  func setsLevel(of device: Device, since moves: Int = 0) -> Bool {
+    loans.contains { $0.device === device && $0.level != nil && $0.since > moves }
+  }
 
   private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }
 

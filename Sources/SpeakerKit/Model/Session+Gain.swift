@@ -41,7 +41,7 @@ extension Session {
   /// left alone from then on.
   /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
-    try await openHouse().fade(devices, volume: volume, over: duration) { $0.session === self }
+    try await openHouse().fade(devices, volume: volume, over: duration, in: self)
   }
 
   private func changeGain(to decibels: Double, over duration: Duration) throws(SpeakerError) -> Int {

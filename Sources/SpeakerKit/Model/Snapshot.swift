@@ -67,6 +67,7 @@ public final class Snapshot {
     for member in changed {
       member.device.levelTouches += 1
       member.device.levelCause = nil
+      member.device.fade = nil
     }
     house.report(
       .level(changed.map { ($0.device, .set($0.volume, isMuted: $0.isMuted)) }, by: .snapshot))

@@ -1,0 +1,197 @@
+import EventLoop
+import SpeakerKit
+import Testing
+
+@Suite("Fades of levels")
+struct FadeTests {
+  private static let speakers = [SpeakerSpec(name: "A", volume: 10), SpeakerSpec(name: "B", volume: 40)]
+
+  private func run(_ body: @escaping (HouseHarness) async throws -> Void) throws {
+    try HouseHarness.run(speakers: Self.speakers, output: .null, body)
+  }
+
+  @Test("each speaker has equal times for its own steps, and all reach the level at the end")
+  func times() throws {
+    try run { harness in
+      let start = harness.loop.now
+      var times: [String: [Double]] = [:]
+      harness.house.events.on(.volume) { event in
+        guard case .volume(let device, _, _, _, _) = event else { return }
+        let time = start.duration(to: harness.loop.now) / .seconds(1)
+        times[device.name, default: []].append((time * 10).rounded() / 10)
+      }
+      try await harness.house.session.fade(volume: 30, over: .seconds(20))
+      #expect(times["A"] == (1...20).map(Double.init))
+      #expect(times["B"] == (1...10).map { Double(2 * $0) })
+    }
+  }
+
+  @Test("a fade that takes no time is one change")
+  func atOnce() throws {
+    try run { harness in
+      harness.record()
+      try await harness.house.devices[0].fade(volume: 30, over: .zero)
+      #expect(harness.reported == ["volume A 30, average 35"])
+    }
+  }
+
+  @Test("with equal power the sum of the powers of two speakers stays the same, within a step")
+  func equalPower() throws {
+    try run { harness in
+      let (a, b) = (harness.house.devices[0], harness.house.devices[1])
+      try a.setVolume(0)
+      try await harness.wait(0.1)
+      func fade(_ device: Device, to level: Int) throws {
+        let fade = try harness.house.beginFade(
+          of: [device], to: level, over: .seconds(10), curve: .equalPower)
+        harness.loop.start { _ = try? await fade.run() }
+      }
+      try fade(a, to: 40)
+      try fade(b, to: 0)
+      try await harness.wait(5.01)
+      // Half the power each: 3 dB below 40, and a step is 0.9 dB.
+      #expect([36, 37].contains(a.volume) && [36, 37].contains(b.volume))
+      try await harness.wait(5)
+      #expect((a.volume, b.volume) == (40, 0))
+    }
+  }
+
+  @Test("a speaker that is away for a while has the level of the moment when it is back")
+  func away() throws {
+    try run { harness in
+      let (device, controls) = (harness.house.devices[0], try harness.house.controls())
+      harness.loop.after(.seconds(4.5)) { try? controls.unplug(device) }
+      harness.loop.after(.seconds(10.5)) { try? controls.plug(device) }
+      harness.loop.after(.seconds(10.6)) { #expect(device.volume == 20) }
+      try await device.fade(volume: 30, over: .seconds(20))
+      #expect(device.volume == 30)
+    }
+  }
+
+  @Test("a speaker that is back after the end has the level of the end, unless somebody awaited the fade")
+  func backLater() throws {
+    for isAwaited in [false, true] {
+      try run { harness in
+        let (house, device) = (harness.house, harness.house.devices[0])
+        let controls = try house.controls()
+        let fade = isAwaited ? nil : try house.beginFade(of: house.devices, to: 30, over: .seconds(2))
+        harness.loop.after(.seconds(1)) { try? controls.unplug(device) }
+        if let fade {
+          #expect(try await fade.run())
+          #expect(!fade.isActive && fade.devices.count == 2)
+        } else {
+          try await house.session.fade(volume: 30, over: .seconds(2))
+        }
+        try controls.plug(device)
+        try await harness.wait(0.1)
+        #expect((device.volume == 30) == !isAwaited)
+        try device.setVolume(5)
+        try controls.unplug(device)
+        try controls.plug(device)
+        try await harness.wait(0.1)
+        #expect(device.volume == 5)
+      }
+    }
+  }
+
+  @Test("an interruption at a level of its own keeps a fade waiting, which then continues where it would be")
+  func interrupted() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      harness.loop.after(.seconds(4.5)) {
+        harness.loop.start {
+          try? await house.interrupt(devices: [device], volume: 45) { _ in
+            try await harness.wait(5)
+            #expect(device.volume == 45)
+          }
+        }
+      }
+      harness.loop.after(.seconds(9.6)) { #expect(device.volume == 19) }
+      try await device.fade(volume: 30, over: .seconds(20))
+      #expect(device.volume == 30)
+    }
+  }
+
+  @Test("a fade on the speakers of an interruption is part of that: the level of before returns at its end")
+  func ofInterruption() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      try await house.interrupt(devices: [device], volume: 5) { session in
+        try await session.fade(volume: 20, over: .seconds(3))
+        #expect(device.volume == 20)
+        harness.loop.start { try? await device.fade(volume: 50, over: .seconds(30)) }
+        try await harness.wait(3.1)
+        #expect(device.volume == 23)
+      }
+      #expect(device.volume == 10)
+      try await harness.wait(30)
+      #expect(device.volume == 10)
+    }
+  }
+
+  @Test("a fade by somebody else during an interruption is a command: its level stays")
+  func duringInterruption() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      try await house.interrupt(devices: [device], volume: 5) { _ in
+        let fade = try house.beginFade(of: [device], to: 20, over: .seconds(3))
+        #expect(try await fade.run())
+        #expect(device.volume == 20)
+      }
+      #expect(device.volume == 20)
+    }
+  }
+
+  @Test("a fade of a session follows its speakers: through an interruption, not out of the session")
+  func ofSession() throws {
+    try run { harness in
+      let (house, session) = (harness.house, harness.house.session)
+      harness.loop.after(.seconds(4.5)) {
+        harness.loop.start {
+          try? await house.interrupt(devices: house.devices) { _ in try await harness.wait(5) }
+        }
+      }
+      harness.loop.after(.seconds(12.5)) { harness.loop.start { try? await house.devices[1].leave() } }
+      try await session.fade(volume: 30, over: .seconds(20))
+      #expect(house.devices.map(\.volume) == [30, 34])
+    }
+  }
+
+  @Test("a fade ends at once when somebody else has its last speaker, by whatever command")
+  func lost() throws {
+    let commands: [(Device, House) throws -> Void] = [
+      { device, _ in try device.setVolume(device.volume) }, { device, _ in try device.mute() },
+      { device, house in _ = try house.beginFade(of: [device], to: 3, over: .seconds(60)) },
+      { device, house in try house.controls().remove(device) },
+    ]
+    for command in commands {
+      try run { harness in
+        let (house, device) = (harness.house, harness.house.devices[0])
+        let fade = try house.beginFade(of: [device], to: 30, over: .seconds(20))
+        harness.loop.after(.seconds(4.2)) { try? command(device, house) }
+        let start = harness.loop.now
+        #expect(try await fade.run())
+        #expect(start.duration(to: harness.loop.now) < .seconds(4.3))
+        #expect(fade.devices.isEmpty && !fade.isActive)
+      }
+    }
+  }
+
+  @Test("a cancelled fade, and one whose house is closed, are not done: levels stay")
+  func cancelled() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      let fade = try house.beginFade(of: [device], to: 30, over: .seconds(20))
+      harness.loop.after(.seconds(4.5)) { fade.cancel() }
+      #expect(try await !fade.run())
+      #expect(abs(fade.progress - 0.225) < 0.001 && fade.devices.count == 1)
+      try await harness.wait(20)
+      #expect(device.volume == 14)
+      let second = try house.beginFade(of: [device], to: 30, over: .seconds(20))
+      harness.loop.after(.seconds(4.5)) { harness.loop.start { await house.close() } }
+      #expect(try await !second.run())
+      let failure = await harness.failure { _ = try house.beginFade(of: [device], to: 3, over: .zero) }
+      #expect(failure?.code == "speaker.closed")
+    }
+  }
+}
