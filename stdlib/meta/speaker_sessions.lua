@@ -10,6 +10,7 @@
 ---@field devices speaker.Device[] The members, in the order of the house.
 ---@field lent speaker.Device[] The speakers that interruptions have, and return to the session at their end.
 ---@field source? speaker.Source What plays or is paused; nil if the session is stopped.
+---@field closed boolean `true` once the session or its house is closed.
 ---@field suspended boolean `true` while an interruption has all its speakers.
 local Session = {}
 

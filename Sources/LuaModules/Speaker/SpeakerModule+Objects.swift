@@ -188,6 +188,7 @@ extension SpeakerModule {
     sessions.field("source", changedBy: "play") { session, call in
       call.return(session.source.map { Self.source($0) } ?? .nil)
     }
+    sessions.field("closed") { session, call in call.return(!session.isOpen) }
     sessions.field("suspended") { session, call in call.return(session.isSuspended) }
     for function in SessionFunctions.all(self) {
       sessions.method(function.name, arity: function.arity) { session, call in
