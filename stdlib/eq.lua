@@ -1,21 +1,8 @@
 -- Named equalizer presets, for sessions and for headsets.
---
---   local eq = require "eq"
---   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is redefined
---   eq.apply(speaker.default_session(), "kitchen")
---   headset.on("connected", function(event)
---     eq.apply(event.headset, "train", { fit = true })
---   end)
---
--- A preset is a curve: gains in dB at ten frequencies. For a headset, the curve is interpolated at the
--- headset's bands, linearly over the logarithm of the frequency; one step of the headset counts as 1 dB. The
--- result is written to the headset's preset 3, "user", which is selected then. The headset's other presets
--- are selected by their own names.
 
 local checks = require "roomtone.misuse"
-local options = require "roomtone.options"
+local kept = require "roomtone.kept"
 local speaker = require "speaker"
-local store = require "store"
 
 local eq = checks.module "eq"
 local misuse, at = checks.raise, checks.attribute
@@ -51,17 +38,15 @@ end
 -- Numbers of the headsets' own presets by name, and the preset that `apply` writes.
 local OF_HEADSETS = { music = 0, movie = 1, voice = 2, user = 3 }
 local USER = 3
--- Prefix of the store's keys for presets that the script has defined.
-local PREFIX = "eq.preset."
 
 -- Presets
 
--- Returns true if a value of the store is a curve as `define` stores it.
-local function is_curve(kept)
-  if type(kept) ~= "table" or #kept ~= #FREQUENCIES then
+-- Returns true if a value of the store is a curve as `define` keeps it.
+local function is_curve(value)
+  if type(value) ~= "table" or #value ~= #FREQUENCIES then
     return false
   end
-  for _, gain in ipairs(kept) do
+  for _, gain in ipairs(value) do
     if type(gain) ~= "number" or not (gain >= -LARGEST_GAIN and gain <= LARGEST_GAIN) then
       return false
     end
@@ -69,31 +54,18 @@ local function is_curve(kept)
   return true
 end
 
--- Returns the gains of a preset that the script has defined, nil if there is none. Raises at the script's
--- line for a value that is no preset.
-local function defined(name, where)
-  local is_name = #name <= options.LONGEST_NAME and utf8.len(name)
-  local kept = is_name and at(where, store.get, PREFIX .. name) or nil
-  if kept ~= nil and not is_curve(kept) then
-    misuse(("the store's value '%s%s' is not a preset"):format(PREFIX, name), nil, "define the preset again")
-  end
-  return kept
-end
+-- The presets that the script has defined.
+local defined = kept.kind { name = "preset", prefix = "eq.preset.", verb = "define", is_valid = is_curve }
 
-local function presets(where)
+function eq.presets()
   local list = {}
   for _, preset in ipairs(BUILT_IN) do
     table.insert(list, preset[1])
   end
-  for _, key in ipairs(at(where, store.keys, PREFIX)) do
-    table.insert(list, key:sub(#PREFIX + 1))
+  for _, name in ipairs(defined.names()) do
+    table.insert(list, name)
   end
   return list
-end
-
-function eq.presets()
-  local where = checks.where()
-  return (presets(where))
 end
 
 -- Returns the gains of `bands` as a list; omitted bands are at 0 dB. Raises for a wrong band or gain.
@@ -124,15 +96,14 @@ local function gains(bands)
 end
 
 function eq.define(name, bands)
-  options.check_name(name, "define")
+  kept.check_name(name, "define")
   if curves[name] or OF_HEADSETS[name] then
     misuse(("bad argument #1 to 'define' ('%s' is the name of a preset that is built in)"):format(name))
   elseif bands ~= false and type(bands) ~= "table" then
     misuse(("bad argument #2 to 'define' (table of bands, or false, expected, got %s)")
       :format(type(bands)))
   end
-  local kept = bands and gains(bands) or nil
-  at(checks.where(), store.set, PREFIX .. name, kept)
+  defined.set(name, bands and gains(bands) or nil)
 end
 
 -- Headsets
@@ -247,10 +218,10 @@ function eq.apply(target, name, given)
   end
   local fit = checked_fit(given)
   local where = checks.where()
-  local curve = curves[name] or defined(name, where)
+  local curve = curves[name] or defined.find(name)
   if not curve and not (is_headset and OF_HEADSETS[name]) then
     misuse(("bad argument #2 to 'apply' (no preset is called '%s'; known: %s)"):format(
-      name, table.concat(presets(where), ", ")), nil,
+      name, table.concat(eq.presets(), ", ")), nil,
       OF_HEADSETS[name] and "headsets alone have a preset of that name" or nil)
   end
   if is_headset then

@@ -1,32 +1,50 @@
 -- Named sets of speakers with one volume that keeps the balance between them.
---
---   local zone = require "zone"
---   zone.define("downstairs", { "Kitchen", "Living Room" })     -- kept until it is redefined
---   local downstairs = zone.get "downstairs"
---   downstairs:set_volume(50)
---   downstairs:set_volume(20)                                    -- each as far from the others as before
---   downstairs:play("http://127.0.0.1:8000/jazz.mp3")
---
--- Each speaker has an offset from the zone's volume, which is kept where it can't be heard: at 0, where all
--- are silent, and at 50. Steps are decibels, so an offset is a ratio of loudness. A speaker whose volume
--- somebody sets has a new offset from then on.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local kept = require "roomtone.kept"
 local log = require "log"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
 local speaker = require "speaker"
-local store = require "store"
 local task = require "task"
 
 local zone = checks.module "zone"
 local misuse, at = checks.raise, checks.attribute
 
--- Prefix of the store's keys for zones. A value has `ids`, a list; `level`, the volume of the zone; and by id
--- `offsets` and `volumes`, those that the zone has set last.
-local PREFIX = "zone."
+-- Returns true if a table of the store has a whole number for some ids, and nothing else.
+local function is_by_id(values)
+  if type(values) ~= "table" then
+    return false
+  end
+  for id, value in pairs(values) do
+    if type(id) ~= "string" or not (math.type(value) and math.tointeger(value)) then
+      return false
+    end
+  end
+  return true
+end
+
+-- Returns true if a value of the store is a zone as `define` keeps it: `ids`, a list; `level`, the volume of
+-- the zone; and by id `offsets` and `volumes`, those that the zone has set last.
+local function is_zone(value)
+  if type(value) ~= "table" or type(value.ids) ~= "table" or not is_by_id(value.offsets)
+    or not is_by_id(value.volumes) or not is_by_id { level = value.level } then
+    return false
+  end
+  for _, id in ipairs(value.ids) do
+    if type(id) ~= "string" or value.volumes[id] and not value.offsets[id] then
+      return false
+    end
+  end
+  return #value.ids > 0
+end
+
+local stored = kept.kind {
+  name = "zone", prefix = "zone.", verb = "define", done = "defined", code = "zone.unknown",
+  is_valid = is_zone,
+}
 -- The zone objects by name: every part of a script has the same.
 local zones = {}
 
@@ -34,7 +52,7 @@ local zones = {}
 -- data is a set of their ids.
 local function members(own)
   local list = {}
-  for _, id in ipairs(own.kept.ids) do
+  for _, id in ipairs(own.value.ids) do
     local device = at(checks.where(), speaker.find, id)
     if device then
       list[#list + 1] = device
@@ -57,19 +75,19 @@ end
 -- Updates the offsets of speakers whose volume somebody else has set, and the level, so that the mean of the
 -- offsets is 0. Returns the speakers.
 local function measure(own)
-  local kept, devices, is_changed, sum, count = own.kept, members(own), false, 0, 0
+  local value, devices, is_changed, sum, count = own.value, members(own), false, 0, 0
   for _, level in ipairs(rooms.levels(devices)) do
     local id = level.device.id
-    if level.volume ~= kept.volumes[id] and (level.device.available or not kept.offsets[id]) then
-      kept.offsets[id], kept.volumes[id] = level.volume - kept.level, level.volume
+    if level.volume ~= value.volumes[id] and (level.device.available or not value.offsets[id]) then
+      value.offsets[id], value.volumes[id] = level.volume - value.level, level.volume
       is_changed = true
     end
-    sum, count = sum + kept.offsets[id], count + 1
+    sum, count = sum + value.offsets[id], count + 1
   end
   local shift = is_changed and math.floor(sum / count + 0.5) or 0
-  kept.level = kept.level + shift
-  for id, offset in pairs(kept.offsets) do
-    kept.offsets[id] = offset - shift
+  value.level = value.level + shift
+  for id, offset in pairs(value.offsets) do
+    value.offsets[id] = offset - shift
   end
   return devices
 end
@@ -87,11 +105,11 @@ local Zone = object.class {
     devices = members,
     volume = function(own)
       measure(own)
-      return clamped(own.kept.level)
+      return clamped(own.value.level)
     end,
   },
   describe = function(own)
-    return ("zone \"%s\" (%d speakers)"):format(own.name, #own.kept.ids)
+    return ("zone \"%s\" (%d speakers)"):format(own.name, #own.value.ids)
   end,
 }
 
@@ -101,14 +119,14 @@ function Zone.methods.set_volume(own, volume)
     misuse(("bad argument #1 to 'set_volume' (%s)"):format(expected))
   end
   check_members(own)
-  local kept, devices = own.kept, measure(own)
-  kept.level = level
+  local value, devices = own.value, measure(own)
+  value.level = level
   for _, device in ipairs(devices) do
-    local wanted = level > 0 and clamped(kept.level + kept.offsets[device.id]) or 0
-    kept.volumes[device.id] = wanted
+    local wanted = level > 0 and clamped(level + value.offsets[device.id]) or 0
+    value.volumes[device.id] = wanted
     fade.volume { device, to = wanted, over = 0 } -- on a speaker that is away, once it is back
   end
-  at(checks.where(), store.set, PREFIX .. own.name, kept)
+  stored.set(own.name, value)
 end
 
 -- Joins all speakers to a session, or none.
@@ -142,12 +160,7 @@ function Zone.methods.play(own, source, given)
     misuse(("bad argument #1 to 'play' (file, URL or stream expected, got %s)"):format(type(source)))
   end
   check_members(own)
-  local is_open, subscription = pcall(function()
-    return own.session:on("ended", print)
-  end)
-  if is_open then
-    subscription:cancel()
-  else
+  if not own.session or own.session.closed then
     own.session = at(where, speaker.session, { name = own.name })
   end
   local session, is_playing = own.session, false
@@ -162,37 +175,10 @@ function Zone.methods.play(own, source, given)
   is_playing = true
 end
 
--- Returns true if a table of the store has a whole number for some ids, and nothing else.
-local function is_by_id(values)
-  if type(values) ~= "table" then
-    return false
-  end
-  for id, value in pairs(values) do
-    if type(id) ~= "string" or not (math.type(value) and math.tointeger(value)) then
-      return false
-    end
-  end
-  return true
-end
-
--- Returns true if a value of the store is a zone as `define` stores it.
-local function is_zone(kept)
-  if type(kept) ~= "table" or type(kept.ids) ~= "table" or not is_by_id(kept.offsets)
-    or not is_by_id(kept.volumes) or not is_by_id { level = kept.level } then
-    return false
-  end
-  for _, id in ipairs(kept.ids) do
-    if type(id) ~= "string" or kept.volumes[id] and not kept.offsets[id] then
-      return false
-    end
-  end
-  return #kept.ids > 0
-end
-
 -- Returns the object of a zone with its data; one that exists continues with the new data.
-local function zone_of(name, kept, missing)
+local function zone_of(name, value, missing)
   local own = zones[name] or { name = name }
-  own.kept, own.missing = kept, missing
+  own.value, own.missing = value, missing
   if not zones[name] then
     object.new(Zone, own)
     zones[name] = own
@@ -201,41 +187,22 @@ local function zone_of(name, kept, missing)
 end
 
 function zone.define(name, devices)
-  options.check_name(name, "define")
+  kept.check_name(name, "define")
   local list, expected = rooms.target(devices)
   if not list or #list == 0 then
     misuse(("bad argument #2 to 'define' (%s)"):format(expected or "at least one speaker expected"))
   end
-  local kept = { ids = {}, level = 0, offsets = {}, volumes = {} }
-  for index, device in ipairs(list) do
-    kept.ids[index] = device.id
-  end
-  local own = { name = name, kept = kept, missing = {} }
+  local value = { ids = rooms.ids(list), level = 0, offsets = {}, volumes = {} }
+  local own = { name = name, value = value, missing = {} }
   measure(own)
   check_members(own)
-  at(checks.where(), store.set, PREFIX .. name, kept)
-  return (zone_of(name, kept, own.missing))
+  stored.set(name, value)
+  return (zone_of(name, value, own.missing))
 end
 
 function zone.get(name)
-  options.check_name(name, "get")
-  if zones[name] then
-    return zones[name].object
-  end
-  local where, known = checks.where(), {}
-  local kept = at(where, store.get, PREFIX .. name)
-  if kept == nil then
-    for _, key in ipairs(at(where, store.keys, PREFIX)) do
-      known[key:sub(#PREFIX + 1)] = true
-    end
-    local message = next(known) and checks.unknown("zone", name, known)
-      or ("no zone is called '%s', as no zone is defined"):format(name)
-    misuse(message, "zone.unknown")
-  elseif not is_zone(kept) then
-    misuse(("the store's value '%s%s' is not a zone"):format(PREFIX, name), "zone.unknown",
-      "define the zone again")
-  end
-  return (zone_of(name, kept, {}))
+  kept.check_name(name, "get")
+  return zones[name] and zones[name].object or (zone_of(name, stored.get(name), {}))
 end
 
 return checks.sealed("zone", zone)

@@ -130,6 +130,9 @@ static const unsigned char meta_trigger[] = {
 static const unsigned char meta_zone[] = {
 #embed "../../stdlib/meta/zone.lua"
 };
+static const unsigned char kept[] = {
+#embed "../../stdlib/roomtone/kept.lua"
+};
 static const unsigned char misuse[] = {
 #embed "../../stdlib/roomtone/misuse.lua"
 };
@@ -206,6 +209,7 @@ static const standard_library_file files[] = {
     {"meta/zone.lua", meta_zone, sizeof meta_zone},
     {"party.lua", party, sizeof party},
     {"recorder.lua", recorder, sizeof recorder},
+    {"roomtone/kept.lua", kept, sizeof kept},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
     {"roomtone/object.lua", object, sizeof object},
     {"roomtone/options.lua", options, sizeof options},

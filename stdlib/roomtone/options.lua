@@ -17,8 +17,6 @@ local misuse = checks.raise
 
 -- The longest duration in seconds, a hundred years: the limit of the host's functions.
 options.LONGEST = 3155760000
--- The most bytes of a name in the store.
-options.LONGEST_NAME = 100
 
 local UNITS = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 0.001 } }
 
@@ -68,18 +66,6 @@ end
 
 -- Returns a volume as an integer; nil and a message for anything else.
 options.volume = options.whole(0, speaker.MAX_VOLUME)
-
--- Raises misuse unless the first argument of the function `fn` can be a name in the store.
-function options.check_name(name, fn)
-  if type(name) ~= "string" then
-    misuse(("bad argument #1 to '%s' (string expected, got %s)"):format(fn, type(name)))
-  elseif name == "" or #name > options.LONGEST_NAME or not utf8.len(name) then
-    misuse(("bad argument #1 to '%s' (1 to %d bytes of UTF-8 expected)"):format(
-      fn, options.LONGEST_NAME))
-  elseif name:find "%c" then
-    misuse(("bad argument #1 to '%s' (text without control characters expected)"):format(fn))
-  end
-end
 
 -- Kinds of values beside Lua's types: functions that return the value to use, or nil and a message. A module
 -- may pass a function of its own in place of the name of a kind.

@@ -128,7 +128,9 @@ describe("zone", function()
     expect(kitchen.is_playing):to_be_true()
     local session = kitchen:wait("time").session
     expect(session.name):to_equal "west"
+    expect(session.closed):to_be_false()
     session:close()
+    expect(session.closed):to_be_true()
     expect(kitchen.active):to_equal(false)
     z:play "../simulation/station.mp3"
     expect(kitchen.is_playing):to_be_true()
