@@ -54,7 +54,6 @@ struct DefinitionTests {
     ("stream.Tap", "require 'stream'.new 'http://127.0.0.1/':tap(print)"),
     ("headset.Headset", "_G.h or require 'headset'.connect()"),
     ("recorder.Show", "require 'recorder'.schedule \(show)"),
-    ("recorder.Subscription", "require 'recorder'.schedule \(show):on('started', print)"),
     ("alarm.Alarm", "require 'alarm'.set \(wake)"),
     ("fade.Fade", "require 'fade'.volume { 'Kitchen', to = 5, over = 5 }"),
     // There is one party at a time: the global `night`.

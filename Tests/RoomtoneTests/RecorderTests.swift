@@ -227,15 +227,20 @@ struct RecorderTests {
       """
       local show = recorder.schedule { url = url, template = "a.mp3", cron = "0 20 * * *", duration = "1m" }
       show:once("started", function() print "once" end)
-      show:on("started", function() error "no milk" end)
+      local failing = show:on("started", function() error "no milk" end)
       local count = 0
       local subscription subscription = show:on("started", function()
         count = count + 1
         if count == 2 then subscription:cancel() end
       end)
-      show:on("finished", function() print(clock(), count) end)
+      show:on("finished", function() print(clock(), count, failing.failures) end)
+      print(failing, failing.event)
       """)
-    #expect(outcome.lines == ["once", "Mon 20:01\t1", "Tue 20:01\t2", "Wed 20:01\t2"], "\(outcome.lines)")
+    #expect(
+      outcome.lines == [
+        "subscription to \"started\" (active)\tstarted", "once", "Mon 20:01\t1\t1", "Tue 20:01\t2\t2",
+        "Wed 20:01\t2\t3",
+      ], "\(outcome.lines)")
     #expect(outcome.failures.count == 3 && outcome.failures.first?.message.contains("no milk") == true)
   }
 

@@ -82,7 +82,6 @@ import Testing
       }
       let described = reference.functions.filter { function in
         function.owner.hasPrefix(module + ".") && function.isMethod
-          && function.owner != "recorder.Subscription"
           && !["on", "once", "wait"].contains(function.shortName)
       }
       #expect(written.sorted() == described.map { "\($0.name) \($0.parameters.count)" }.sorted())

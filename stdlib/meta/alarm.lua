@@ -87,13 +87,13 @@ function Alarm:cancel() end
 ---Calls a function with the payload of every event of that name. Raises `argument`.
 ---@param event alarm.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Alarm:on(event, listener) end
 
 ---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event alarm.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Alarm:once(event, listener) end
 
 ---Waits for the next event of that name. Raises `argument`, `task.cannot_suspend`.

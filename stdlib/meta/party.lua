@@ -58,13 +58,13 @@ function Party:cancel() end
 ---Calls a function with the payload of every event of that name. Raises `argument`.
 ---@param event party.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Party:on(event, listener) end
 
 ---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event party.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Party:once(event, listener) end
 
 ---Waits for the next event of that name. Raises `argument`, `task.cannot_suspend`.

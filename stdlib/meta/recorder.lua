@@ -15,8 +15,10 @@
 -- A run begins `pad_before` early and ends `pad_after` late, by the wall clock. A station that can't be reached is
 -- tried again, alternating with the `fallbacks`, until the show is over. If there are fallbacks, a station that has
 -- been gone for a minute counts as one that can't be reached; each station's part is a file of its own. Runs may
--- overlap. A run that records nothing, or whose file can't be written, has failed: that is logged, and the next run
--- takes place. A script with scheduled recordings keeps running.
+-- overlap. A run that ended with its process or its script is continued in the same file when the script starts again
+-- before the end of the show: exactly where it ended, if the station still has that sound; else what is missing is one
+-- of the recording's gaps. A run that records nothing, or whose file can't be written, has failed: that is logged, and
+-- the next run takes place. A script with scheduled recordings keeps running.
 
 ---@class recorderlib
 local recorder = {}
@@ -67,13 +69,13 @@ function Show:cancel() end
 ---Calls a function with the payload of every event of that name. Raises `argument`.
 ---@param event recorder.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Show:on(event, listener) end
 
 ---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event recorder.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Show:once(event, listener) end
 
 ---Waits for the next event of that name. Raises `argument`, `task.cannot_suspend`.
@@ -83,13 +85,5 @@ function Show:once(event, listener) end
 ---@return table? payload
 ---@return "timeout"|"closed"|nil why The reason for nil; `"closed"`: the job has ended, and no run is in progress.
 function Show:wait(event, timeout) end
-
----A subscription to an object of the library's modules in Lua, as `on` and `once` return it.
----@class recorder.Subscription
----@field active boolean `true` while the function may still be called.
-local Subscription = {}
-
----Cancels the subscription: the function is not called any more.
-function Subscription:cancel() end
 
 return recorder

@@ -51,13 +51,13 @@ function Timer:cancel() end
 ---Calls a function with the payload of every event of that name. Raises `argument`.
 ---@param event sleep_timer.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Timer:on(event, listener) end
 
 ---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event sleep_timer.EventName
 ---@param listener async fun(payload: table)
----@return recorder.Subscription
+---@return Subscription
 function Timer:once(event, listener) end
 
 ---Waits for the next event of that name. Raises `argument`, `task.cannot_suspend`.

@@ -102,10 +102,16 @@ end
 -- Events. A listener has a function `fn`, or a task `pause` that a waiting routine awaits.
 
 local Subscription = object.class {
-  name = "a subscription", definition = "recorder.Subscription",
+  name = "a subscription", definition = "Subscription",
   fields = {
+    event = function(own)
+      return own.event
+    end,
     active = function(own)
       return own.listener.active
+    end,
+    failures = function(own)
+      return own.listener.failures
     end,
   },
   describe = function(own)
@@ -127,6 +133,16 @@ function Subscription.methods.cancel(own)
   remove(own.list, own.listener)
 end
 
+-- Calls a listener; counts a failure of it.
+local function call(listener, payload)
+  local _ <close> = object.closing(function(_, err)
+    if err ~= nil and not (type(err) == "table" and rawget(err, "code") == "task.cancelled") then
+      listener.failures = listener.failures + 1
+    end
+  end)
+  listener.fn(payload)
+end
+
 -- Emits an event: calls its listeners, each in a routine of its own, so that a failure affects nothing else.
 function object.emit(own, event, payload)
   local list = own.listeners[event]
@@ -139,7 +155,7 @@ function object.emit(own, event, payload)
         listener.payload = payload
         listener.pause:cancel()
       else
-        task.spawn(listener.fn, payload)
+        task.spawn(call, listener, payload)
       end
     end
   end
@@ -176,7 +192,7 @@ local function subscribe(own, name, event, fn)
   if type(fn) ~= "function" then
     misuse(("bad argument #2 to '%s' (function expected, got %s)"):format(name, type(fn)))
   end
-  local listener = { fn = fn, once = name == "once", active = true }
+  local listener = { fn = fn, once = name == "once", active = true, failures = 0 }
   table.insert(list, listener)
   return object.new(Subscription, { event = event, listener = listener, list = list })
 end
