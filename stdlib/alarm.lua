@@ -1,19 +1,4 @@
 -- Alarms that ring, whatever happens to the radio.
---
---   local alarm = require "alarm"
---   local wake = alarm.set {
---     at = "06:45", days = "mon-fri", rooms = { "Bedroom" },
---     sources = { "http://127.0.0.1:8000/morning.mp3", "wake_up.mp3" }, volume = 20, fade = "5m",
---   }
---   wake:on("ringing", function(event) print("good morning, with", event.source) end)
---   wake:on("fallback", function(event) print(event.source, "failed:", event.reason) end)
---   wake:snooze()                                          -- for nine minutes; wake:dismiss() ends it
---
--- An alarm interrupts its rooms, and rises to its volume. A station counts as sounding when `sustain` seconds
--- of it have been heard; if it can't be reached or falls silent, the next source plays, in the end a chime
--- that is built in. Whoever pauses or stops one of its rooms, or takes a speaker out, dismisses it. Then the
--- rooms play and sound as before. Of two alarms in a room the one of higher priority rings, of equal ones the
--- later; the other one continues after it. A restart while an alarm rings does not end it.
 
 local checks = require "roomtone.misuse"
 local host = require "roomtone.host"

@@ -1,17 +1,4 @@
 -- Announcements: a sound or a spoken sentence, over whatever plays.
---
---   local announce = require "announce"
---   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
---   announce.say { "Das Essen ist fertig", voice = "de" }
---   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
---   announce.say { "Five more minutes", duck = 12 }          -- the music goes on, 12 dB lower
---
--- What plays in the rooms pauses, an alarm too, and continues exactly where it was, at its volume; with
--- `duck` in dB it continues under the announcement. The functions return when the announcement is over. Those
--- for the same room wait for each other.
---
--- Speech is made by espeak-ng. Under simulation, where no program runs, a sentence lasts as long as it would
--- take to speak; with --render a chime stands for it.
 
 local checks = require "roomtone.misuse"
 local files = require "roomtone.files"

@@ -1,14 +1,4 @@
 -- Music that moves with people from room to room.
---
---   local follow = require "follow"
---   follow.to { "Kitchen" }                                -- the default session moves to the kitchen
---   follow.to { "Bathroom", overlap = "3s" }
---   schedule.at("22:30", { days = "daily" }, function()
---     follow.to { "Bedroom" }
---   end)
---
--- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume.
--- If the new room can't join, or the routine is cancelled during the overlap, the music stays where it is.
 
 local checks = require "roomtone.misuse"
 local object = require "roomtone.object"

@@ -1,16 +1,4 @@
 -- One music in the whole house, for a while.
---
---   local party = require "party"
---   local birthday = party.start { volume = 30 }
---   speaker.play_stream "http://127.0.0.1:8000/dance.mp3"
---   task.sleep "4h"
---   birthday:stop()                                       -- every room as it was before
---
--- All speakers join one session, and so does one that is added to the house during the party. After the party
--- the session has the speakers that it had before and plays what it played then: what was started for the
--- party stops. A volume that somebody sets during the party stays. A party ends with its script, also if it
--- fails; if the process is killed, the volumes return when the house opens again. There is one party at a
--- time in a script.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"

@@ -1,19 +1,4 @@
 -- Scheduled recordings of radio shows.
---
---   local recorder = require "recorder"
---   local show = recorder.schedule {
---     url = "http://127.0.0.1:8000/live.mp3", template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}",
---     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m",
---     name = "saturday", keep = "60d",
---   }
---   show:on("finished", function(event) print(event.path, event.seconds) end)
---
--- A run begins `pad_before` early and ends `pad_after` late, by the wall clock. A station that can't be
--- reached is tried again, alternating with the `fallbacks`, until the show is over: half a show is better
--- than none. Runs may overlap, so that the padding of one show does not cost the beginning of the next.
--- A run that ended with its process or its script is continued in the same file when the script starts again
--- before the end of the show: exactly where it ended, if the station still has that sound; else what is
--- missing is one of the recording's gaps.
 
 local checks = require "roomtone.misuse"
 local host = require "roomtone.host"

@@ -1,16 +1,4 @@
 -- Music that fades out and stops after a time.
---
---   local sleep_timer = require "sleep_timer"
---   local timer = sleep_timer.start { after = "30m", fade = "5m", rooms = "Bedroom" }
---   timer:on("done", function() print "good night" end)
---   timer:extend "10m"                                          -- one more song; also during the fade
---   print(timer.remaining)                                      -- seconds until the music stops
---
--- After the fade the music stops: the default session, if no other room plays it; else the rooms leave. Then
--- the volumes are as before the fade, so that the music of the next day is heard. Of two timers that fade a
--- speaker at the same time, the later one controls the volume, and the last to end restores it. A timer ends
--- with its script, as by `cancel`: the music goes on at its volume. If the process is killed during the fade,
--- the volumes return when the house opens again.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
