@@ -4,8 +4,8 @@ max_line_length = 110
 read_globals = { "arg" }
 -- The shipped definitions describe modules; they are read by tools and never run.
 exclude_files = { "stdlib/meta" }
--- The runner of specs offers these.
 -- A stations file declares stations.
 files["stdlib/spec/stations.lua"] = { read_globals = { "station" } }
+-- The runner of specs offers these.
 files["stdlib/spec"] = { read_globals = { "describe", "it", "expect" } }
 files["scripts/spec"] = { read_globals = { "describe", "it", "expect" }, globals = { "arg" } }
