@@ -12,7 +12,7 @@ public struct LineCompletion: Equatable, Sendable {
   public init(start: Int, candidates: [String]) { (self.start, self.candidates) = (start, candidates) }
 }
 
-/// The screen on which a line is edited.
+/// The screen on which a line is edited, which receives the blocks.
 public protocol LineScreen: AnyObject {
   /// The size of the terminal.
   var size: (columns: Int, rows: Int) { get }
@@ -21,6 +21,12 @@ public protocol LineScreen: AnyObject {
   func write(_ sequence: String, keeping frame: (erase: String, draw: String)?)
   /// Writes lines above what is kept.
   func print(_ lines: String)
+  /// Receives a block. The editor rests from then on.
+  func receive(block text: String)
+  /// Called at the end of the input, or when it was asked for with Ctrl-D. The editor rests from then on.
+  func inputHasEnded()
+  /// Receives the failure to keep the history, once.
+  func warn(_ message: String)
 }
 
 /// Edits blocks of text on a terminal: keys come in as bytes, blocks go out. Waits for nothing; confined to the loop.
@@ -33,12 +39,6 @@ public final class LineEditor {
   public var joins: (_ text: String, _ rest: String) -> Bool = { _, _ in false }
   /// Returns the ways to complete the word at the cursor, which is at an offset in scalars.
   public var complete: (_ text: String, _ cursor: Int) -> LineCompletion? = { _, _ in nil }
-  /// Receives a block. The editor rests from then on.
-  public var onBlock: (String) -> Void = { _ in }
-  /// Called at the end of the input, or when it was asked for with Ctrl-D. The editor rests from then on.
-  public var onEnd: () -> Void = {}
-  /// Receives the failure to keep the history, once.
-  public var onWarning: (String) -> Void = { _ in }
 
   private let line: EditLine
   /// The settings that the terminal had; to be restored where the process ends at once.
@@ -90,7 +90,7 @@ public final class LineEditor {
     guard isActive else { return }
     guard !bytes.isEmpty else {
       leave(showing: "")
-      return onEnd()
+      return screen.inputHasEnded()
     }
     pending += decoder.receive(bytes)
     handlePending()
@@ -175,7 +175,7 @@ public final class LineEditor {
   }
 
   private func warn(_ error: SystemError) {
-    if !hasWarned { onWarning("the history of the prompt is not kept: \(error.text)") }
+    if !hasWarned { screen.warn("the history of the prompt is not kept: \(error.text)") }
     hasWarned = true
   }
 
@@ -203,7 +203,7 @@ public final class LineEditor {
     case .clearScreen: draw(behind: "\u{1B}[H\u{1B}[2J", onEmptyScreen: true)
     case .leave:
       leave(showing: "")
-      onEnd()
+      screen.inputHasEnded()
       return .done
     case .beep: screen.write("\u{7}", keeping: frame)
     case .redraw: break
@@ -252,7 +252,7 @@ public final class LineEditor {
     } catch {
       warn(error)
     }
-    onBlock(text)
+    screen.receive(block: text)
   }
 
   // MARK: Completion

@@ -30,20 +30,11 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
       return nil
     }
     self.editor = editor
-    editor.onBlock = { [unowned self, unowned prompt] text in
-      rest()
-      prompt.receive(PromptBlock(text: text))
-    }
-    editor.onEnd = { [unowned self, unowned prompt] in
-      rest()
-      prompt.endInput()
-    }
     editor.isUnfinished = { [unowned prompt] in prompt.isUnfinished($0) }
     editor.joins = { [unowned prompt] in prompt.joins($0, $1) }
     editor.complete = { [unowned prompt] text, cursor in
       prompt.complete(text, cursor: cursor).map { LineCompletion(start: $0.start, candidates: $0.candidates) }
     }
-    editor.onWarning = { Terminal.log(.warn, $0, []) }
     prompt.redirectOutput { [unowned self] in write($0) }
     sizes = try? loop.onSignal([SIGWINCH]) { [unowned self] _ in
       if live == nil { editor.resize() } else { drawLive() }
@@ -70,6 +61,18 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     // Keys that were typed early may submit a block at once.
     editor.begin()
   }
+
+  func receive(block text: String) {
+    rest()
+    prompt.receive(PromptBlock(text: text))
+  }
+
+  func inputHasEnded() {
+    rest()
+    prompt.endInput()
+  }
+
+  func warn(_ message: String) { Terminal.log(.warn, message, []) }
 
   func interrupt() { if editor?.isActive == true { editor?.interrupt() } else { read() } }
 
