@@ -76,7 +76,7 @@ public struct LuaCall {
         hint: "start it with task.spawn")
     }
     let continuation = LuaContinuation(routine: routine, of: self)
-    continuation.onCancel = try start(continuation)
+    continuation.cancelWork = try start(continuation)
     state.pendingContinuation = continuation
     return LuaReturn(code: Int32(SHIM_SUSPEND))
   }
@@ -117,8 +117,7 @@ public struct LuaCall {
     } else {
       failure = LuaError(error)
     }
-    if let name = function.definition { state.onRaise?(name, failure.code) }
-    state.onRefusal(function.name, failure)
+    state.raises(failure, in: function)
     if failure.code == "script.exit" { state.beginUnwinding() }
     if failure.value == nil { failure.traceback = nil }
     stack.push(.error(failure), in: state)

@@ -5,7 +5,8 @@ public final class LuaContinuation {
   private let function: LuaFunction
   private weak var state: LuaState?
   private var isSpent = false
-  var onCancel: (() -> Void)?
+  /// Cancels the work that the routine waits for; nil before it has begun and after its end.
+  var cancelWork: (() -> Void)?
   /// The context of the routine from its resumption on; nil for the one that it has.
   public var context: (any Sendable)?
 
@@ -20,25 +21,24 @@ public final class LuaContinuation {
   /// Resumes the function that suspended with a raise of `error`.
   public func resume(throwing error: any Error) {
     let failure = LuaError(error)
-    if !isSpent, let name = function.definition { state?.onRaise?(name, failure.code) }
-    if !isSpent { state?.onRefusal(function.name, failure) }
+    if !isSpent { state?.raises(failure, in: function) }
     settle(.raising(failure))
   }
 
   /// Detaches the continuation, whose routine continues elsewhere: a later resume has no effect. Calls
-  /// `onCancel`.
+  /// `cancelWork`.
   func abandon() {
     guard !isSpent else { return }
     isSpent = true
-    let onCancel = onCancel
-    self.onCancel = nil
-    onCancel?()
+    let cancelWork = cancelWork
+    self.cancelWork = nil
+    cancelWork?()
   }
 
   private func settle(_ outcome: LuaRoutine.Resumption) {
     guard !isSpent else { return }
     isSpent = true
-    onCancel = nil
+    cancelWork = nil
     if let context { routine?.leadOn(with: context) }
     routine?.continued(with: outcome)
   }

@@ -1,4 +1,5 @@
 internal import CLuaShim
+internal import EventLoop
 
 /// The time that a state's code has taken.
 public struct LuaUsage: Sendable, Equatable {
@@ -31,7 +32,8 @@ extension LuaState {
   /// Reports the slice that has just ended.
   func reportHold() {
     guard let raw = shim_usage_of(shim) else { return }
-    onHold(.nanoseconds(Int64(clamping: raw.pointee.last)), Self.location(raw.pointee.last_at))
+    let (time, location) = (raw.pointee.last, Self.location(raw.pointee.last_at))
+    for listener in holdListeners.all { listener(.nanoseconds(Int64(clamping: time)), location) }
   }
 
   private static func location<Text>(_ text: Text) -> String? {

@@ -38,19 +38,30 @@ public final class LuaState {
   public let loop: EventLoop
   /// `true` after `close`; objects of a closed state do nothing.
   public private(set) var isClosed = false
-  /// Receives a line that `print` made, without its line end.
+  /// Receives a line that `print` made, without its line end. One destination, so that a line is shown once: the owner of
+  /// a script replaces that of its engine.
   public var onPrint: (String) -> Void = { _ in }
-  /// Receives a warning of Lua's (`warn`, a finalizer that failed).
+  /// Receives a warning of Lua's (`warn`, a finalizer that failed). One destination, as `onPrint`.
   public var onWarning: (String) -> Void = { _ in }
-  /// Receives the elapsed time of a slice that held the loop for 100 ms of the processor or longer, or for a second, and
-  /// the `file:line` where it was meanwhile, nil when that is not known; after `measureTime`. Must not use the state.
-  public var onHold: (_ time: Duration, _ location: String?) -> Void = { _, _ in }
-  /// Receives each error that a function of the host raises: the function's name in the definitions of the Lua API, and
-  /// the error's code; nil in a run that compares neither.
-  public var onRaise: ((_ function: String, _ code: String) -> Void)?
-  /// Receives each error that a function of the host raises, while the routine is at its call: the function's name and
-  /// the error.
-  public var onRefusal: (_ function: String, _ error: LuaError) -> Void = { _, _ in }
+  var holdListeners = Listeners<(_ time: Duration, _ location: String?) -> Void>()
+  private var raiseListeners = Listeners<(_ function: String, _ definition: String?, LuaError) -> Void>()
+
+  /// Calls `listener` with the elapsed time of each slice that held the loop for 100 ms of the processor or longer, or for
+  /// a second, and the `file:line` where it was meanwhile, nil when that is not known; after `measureTime`. It must not use
+  /// the state.
+  public func onHold(_ listener: @escaping (_ time: Duration, _ location: String?) -> Void) {
+    _ = holdListeners.add(listener)
+  }
+
+  /// Calls `listener` with each error that a function of the host raises, while the routine is at its call: the function's
+  /// name, that in the definitions of the Lua API, nil for none, and the error.
+  public func onRaise(_ listener: @escaping (_ function: String, _ definition: String?, LuaError) -> Void) {
+    _ = raiseListeners.add(listener)
+  }
+
+  func raises(_ error: LuaError, in function: LuaFunction) {
+    for listener in raiseListeners.all { listener(function.name, function.definition, error) }
+  }
 
   /// The folder of library modules outside of the program, whose lines are not the script's own; nil for none.
   public var libraryFolder: String? {

@@ -203,7 +203,7 @@ struct TimeLimitTests {
   func holds() throws {
     let harness = try ScriptHarness(watched: true)
     var holds: [(time: Duration, location: String?)] = []
-    harness.state.onHold = { holds.append(($0, $1)) }
+    harness.state.onHold { holds.append(($0, $1)) }
     harness.state.measureTime()
     try harness.run(
       """
@@ -294,7 +294,7 @@ struct MeasuredTimeTests {
   func waiting() throws {
     let harness = try ScriptHarness(virtual: false, watched: true)
     var holds = 0
-    harness.state.onHold = { _, _ in holds += 1 }
+    harness.state.onHold { _, _ in holds += 1 }
     harness.state.measureTime()
     harness.state.register(
       "machine",

@@ -22,7 +22,9 @@ enum ReferenceCheck {
   /// Records an issue for each code and each field of a script that its description lacks, and for each field that an
   /// event lacks.
   static func watch(_ script: Script) {
-    script.state.onRaise = { function, code in
+    script.state.onRaise { _, definition, error in
+      guard let function = definition else { return }
+      let code = error.code
       if reference.function(function)?.raisesAny == true { return }
       guard let described = codes[function], !described.contains(code), !general.contains(code) else {
         return

@@ -48,7 +48,7 @@ final class SpeakerModule {
       ])
     script.state.register("roomtone.fades", try module.fades())
     script.state.override(nil, [module.why(jobs, zone)])
-    script.state.onRefusal = { [weak module] in module?.recordRefusal($0, $1) }
+    script.state.onRaise { [weak module] name, _, error in module?.recordRefusal(name, error) }
     script.staysAlive { [unowned module] in
       guard let house = door.open else { return false }
       // In a house of several scripts each stays for what it plays itself.

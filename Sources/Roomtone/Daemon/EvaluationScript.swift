@@ -245,7 +245,7 @@ extension LuaState {
   /// Measures the time of the code, and passes on a line for the log when it has held all other scripts.
   func reportHolds(_ report: @escaping (String) -> Void) {
     var holds = HoldLog()
-    onHold = { [unowned self] time, location in
+    onHold { [unowned self] time, location in
       if let line = holds.line(time, at: location, now: loop.now) { report(line) }
     }
     measureTime()
