@@ -11,9 +11,6 @@ public final class Board {
 
   /// Receives the board's log, a line each.
   private let onLog: (String) -> Void
-  /// Called at once when the power is lost, in the middle of the board's work: it must not use the board.
-  public var onDeath: () -> Void = {}
-
   /// The time that a host has to prove its key.
   static let loginTime = Duration.seconds(10)
   /// The time that the host has to answer when another one has proved its key.
@@ -55,7 +52,6 @@ public final class Board {
     self.onLog = onLog
     (self.options, self.loop, dice) = (options, loop, FaultDice(options.faults))
     machine = try BoardMachine(options, store: store)
-    machine.store.onDeath = { [unowned self] in onDeath() }
     if let percent = options.battery {
       var battery = machine.settings.battery
       guard let level = UInt8(exactly: percent), level <= 100 else {
@@ -68,6 +64,9 @@ public final class Board {
   }
 
   deinit { close() }
+
+  /// Calls `body` at once when the power is lost, in the middle of the board's work: it must not use the board.
+  public func onDeath(_ body: @escaping () -> Void) { machine.store.onDeath(body) }
 
   /// `true` once the power is lost.
   public var isDead: Bool { phase == .dead }
@@ -87,26 +86,27 @@ public final class Board {
   }
 
   /// Listens to a channel. A channel on which no host proves its key in time is closed.
-  /// - Parameter isLine: true if hosts come and go on it unseen; it stays open.
-  func attach(_ channel: any LinkChannel, isLine: Bool = false) {
+  /// - Parameter renewLine: for a line, on which hosts come and go unseen and which stays open: called when it has ended,
+  ///   to attach a new one.
+  func attach(_ channel: any LinkChannel, renewLine: (() -> Void)? = nil) {
     guard phase == .starting || phase == .running else { return channel.close() }
     let channel = options.faults.touchLink ? FaultyChannel(channel, dice, loop: loop) : channel
-    let link = BoardLink(channel, isLine: isLine, session: BoardSession(options), loop: loop)
+    let link = BoardLink(channel, renewLine: renewLine, session: BoardSession(options), loop: loop)
     let strangers = links.filter { !$0.isLine && $0 !== owner && $0 !== contender?.link }
     if strangers.count >= Self.mostStrangers, let oldest = strangers.first {
       end(oldest, "too many hosts that have not proved the key", silent: true)
     }
     links.append(link)
-    if !isLine {
+    if !link.isLine {
       onLog("connected")
       link.limit(to: Self.loginTime) { [unowned self, unowned link] in
         end(link, "no host has proved the key in time", silent: true)
       }
     }
-    link.onAction = { [unowned self, unowned link] in perform($0, on: link) }
-    link.listen(
-      { [unowned self, unowned link] in received($0, on: link) },
+    let receiver = LinkReceiver(
+      bytes: { [unowned self, unowned link] in received($0, on: link) },
       end: { [unowned self, unowned link] in ended(link, $0) })
+    link.listen(receiver) { [unowned self, unowned link] in perform($0, on: link) }
   }
 
   private func ended(_ link: BoardLink, _ end: LinkEnd) {
@@ -114,7 +114,7 @@ public final class Board {
     forget(link)
     link.close()
     onLog("disconnected (\(end.words))")
-    if link.isLine { onLineEnd() }
+    link.renewLine?()
   }
 
   /// Removes a link that ends; the host that waits replaces its host.
@@ -158,9 +158,6 @@ public final class Board {
     (contender, owner) = (nil, link)
     link.perform(actions, after: options.profile.answerDelay)
   }
-
-  /// Called when the channel of a line has ended, to attach a new one.
-  var onLineEnd: () -> Void = {}
 
   /// true if there is a link: with a host, or one on which one may come.
   var hasLink: Bool { !links.isEmpty }

@@ -8,11 +8,12 @@ final class BoardLink {
   /// The time for which a line, which can't be closed, is silent instead.
   static let silence = Duration.seconds(1)
 
-  /// `true` for a channel that can't be closed: a line, on which hosts come and go unseen.
-  let isLine: Bool
+  /// Attaches a new channel when that of a line has ended; nil for a channel that can be closed. On a line hosts come
+  /// and go unseen.
+  let renewLine: (() -> Void)?
   var session: BoardSession
-  /// Performs an action of the session, delayed when the board is slow.
-  var onAction: (BoardSession.Action) -> Void = { _ in }
+  /// Performs an action of the session; nil before the board listens, and after the end.
+  private var act: ((BoardSession.Action) -> Void)?
 
   private let channel: any LinkChannel
   private let loop: EventLoop
@@ -26,17 +27,22 @@ final class BoardLink {
   private var generation = 0
   private var timer: LoopTimer?
 
-  init(_ channel: any LinkChannel, isLine: Bool, session: BoardSession, loop: EventLoop) {
-    (self.channel, self.isLine, self.session, self.loop) = (channel, isLine, session, loop)
-    channel.onBytes = { [unowned self] in hold($0) }
-    channel.onEnd = { [unowned self] in earlyEnd = $0 }
+  init(_ channel: any LinkChannel, renewLine: (() -> Void)?, session: BoardSession, loop: EventLoop) {
+    (self.channel, self.renewLine, self.session, self.loop) = (channel, renewLine, session, loop)
+    channel.deliver(
+      to: LinkReceiver(bytes: { [unowned self] in hold($0) }, end: { [unowned self] in earlyEnd = $0 }))
   }
 
-  /// Passes on received bytes, those before this call too.
-  func listen(_ onBytes: @escaping (ArraySlice<UInt8>) -> Void, end: @escaping (LinkEnd) -> Void) {
-    (channel.onBytes, channel.onEnd) = (onBytes, end)
-    if !held.isEmpty { onBytes(drainHeld()) }
-    if let earlyEnd { end(earlyEnd) }
+  /// `true` for a channel that can't be closed.
+  var isLine: Bool { renewLine != nil }
+
+  /// Passes on what is received, before this call too.
+  /// - Parameter act: performs an action of the session, delayed when the board is slow.
+  func listen(_ receiver: LinkReceiver, act: @escaping (BoardSession.Action) -> Void) {
+    self.act = act
+    channel.deliver(to: receiver)
+    if !held.isEmpty { receiver.bytes(drainHeld()) }
+    if let earlyEnd { receiver.end(earlyEnd) }
   }
 
   /// The number of byte sequences that were no frame.
@@ -63,11 +69,11 @@ final class BoardLink {
   /// Performs actions now, or after `delay`, never before those that wait.
   func perform(_ actions: [BoardSession.Action], after delay: Duration) {
     let now = loop.now
-    if delay == .zero, due <= now { return actions.forEach { onAction($0) } }
+    if delay == .zero, due <= now { return actions.forEach { act?($0) } }
     due = max(due, now.advanced(by: delay))
     let generation = generation
     loop.at(due) { [weak self] in
-      for action in actions where self?.generation == generation { self?.onAction(action) }
+      for action in actions where self?.generation == generation { self?.act?(action) }
     }
   }
 
@@ -90,7 +96,7 @@ final class BoardLink {
   func close() {
     generation += 1
     timer?.cancel()
-    onAction = { _ in }
+    act = nil
     channel.close()
   }
 }

@@ -6,12 +6,10 @@ public final class SimulatedBoards {
   /// The address of the headset when the configuration has none.
   public static let usualAddress = LinkAddress.unix(path: "headset")
 
-  /// Receives the log of the boards, a line each.
-  public var onLog: (String) -> Void = { _ in }
-
   private let loop: EventLoop
   private var options: BoardOptions
   private var boards: [LinkAddress: Board] = [:]
+  private var logListeners = Listeners<(String) -> Void>()
 
   /// Creates an empty list.
   /// - Parameter profile: the profile of the boards.
@@ -20,6 +18,9 @@ public final class SimulatedBoards {
     options = BoardOptions()
     options.profile = profile
   }
+
+  /// Calls `body` with the log of the boards, a line each.
+  public func onLog(_ body: @escaping (String) -> Void) { _ = logListeners.add(body) }
 
   /// The board at an address; nil before somebody connected to it.
   public subscript(address: LinkAddress) -> Board? { boards[address] }
@@ -33,7 +34,9 @@ public final class SimulatedBoards {
     if let board = boards[address] { return board.connect() }
     (options.key, options.trusted) = (key, trusted)
     do throws(BoardError) {
-      let board = try Board(options, loop: loop) { [weak self] in self?.onLog($0) }
+      let board = try Board(options, loop: loop) { [weak self] line in
+        for listener in self?.logListeners.all ?? [] { listener(line) }
+      }
       boards[address] = board
       return board.connect()
     } catch { throw HeadsetError(.notAvailable, "no headset at \(address): \(error.message)") }

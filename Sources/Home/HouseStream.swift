@@ -29,7 +29,7 @@ public final class HouseStream {
 
   init(_ stream: StreamKit.Stream, loop: EventLoop) {
     (self.stream, self.loop) = (stream, loop)
-    stream.onEvent = { [weak self] event in
+    stream.onEvent { [weak self] event in
       self?.emit(.stream(event))
       self?.playback?.follow(event)
     }

@@ -94,7 +94,7 @@ public final class HouseRecording {
   fileprivate init(_ recording: Recording, _ service: RecordingService) {
     (self.recording, self.service) = (recording, service)
     origin = service.journal?.current
-    recording.onEvent = { [weak self] event in self?.receive(event) }
+    recording.onEvent { [weak self] event in self?.receive(event) }
   }
 
   /// Keeps the cause of the command that ends it, whose event comes later.

@@ -17,11 +17,10 @@ public enum StoreErrorKind: String, FailureKind {
 /// No value is cached, so that those of another process are seen at once. A damaged file is set aside and replaced by a
 /// new one, as is one that was removed meanwhile. Confined to the loop.
 public final class ScriptStore {
-  /// Receives a line for the log when a damaged file was set aside.
-  public var onLog: (String) -> Void = { _ in }
   /// The free space of the disk, in bytes, that no new value may use.
   public var minimumFree = 0
 
+  private let log: (String) -> Void
   private let path: String
   private var opened: Database?
   private static let migrations = [
@@ -65,8 +64,13 @@ public final class ScriptStore {
     """,
   ]
 
-  /// Creates a store in the file at `path`; nil for one in memory, which ends with this object.
-  public init(path: String?) { self.path = path ?? Database.inMemory }
+  /// Creates a store.
+  /// - Parameters:
+  ///   - path: the file; nil for memory, which ends with this object.
+  ///   - log: receives a line for the log when a damaged file was set aside.
+  public init(path: String?, log: @escaping (String) -> Void = { _ in }) {
+    (self.path, self.log) = (path ?? Database.inMemory, log)
+  }
 
   /// Returns the text at `key`, nil when there is none.
   public func text(_ key: String, of script: String) throws -> String? {
@@ -173,7 +177,7 @@ public final class ScriptStore {
   private var hasFailed = false
 
   private func reportDamage(setAside copy: String) {
-    onLog("what scripts had stored was damaged and is now \(copy); a new store begins")
+    log("what scripts had stored was damaged and is now \(copy); a new store begins")
   }
 }
 
@@ -223,7 +227,7 @@ extension ScriptStore: JobMemory {
 
   private func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do { return try work() } catch {
-      if !hasFailed { onLog("the last runs of jobs are not kept: \(error)") }
+      if !hasFailed { log("the last runs of jobs are not kept: \(error)") }
       hasFailed = true
       return nil
     }

@@ -71,7 +71,7 @@ public final class StationRecording {
     }
     let recording = try await stream.stream.record(options, by: recordings.recorder) { recording in
       self.recording = recording
-      recording.onEvent = { [weak self] event in self?.receive(event) }
+      recording.onEvent { [weak self] event in self?.receive(event) }
     }
     recordings.record(.recording, recordings.shownPath(recording.paths.first ?? recording.path), cause)
     hasSound = true

@@ -77,7 +77,7 @@ public final class StreamService {
   /// Reports a stream to the journal: its titles, gaps and changes, and of the failures of one outage the first of each
   /// kind.
   public func follow(_ stream: HouseStream) {
-    stream.stream.onChange = { [weak self, weak stream] change in
+    stream.stream.onChange { [weak self, weak stream] change in
       switch change {
       case .gain(let gain): self?.report(.gain, stream, to: .decimal(gain), [.init("stream", true)])
       case .position(let seconds) where abs(seconds) >= 0.05:

@@ -129,14 +129,17 @@ public final class Engine {
     streams = StreamService(
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
     requests = RequestService(streams: streams, answers: options.answers)
+    let relay = Relay()
     let recorder = Recorder(
-      loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
+      loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone)
+    ) { relay.log(.warn, $0) }
     recordings = RecordingService(recorder)
     boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
-    headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
+    headsets = HeadsetService(
+      loop: loop, headsets: Self.headsets(options, boards, loop) { relay.log(.warn, $0) })
     programs = ProgramTable(loop: loop, folder: options.programs)
     scratch = options.scratch.map { ScratchFiles(folder: $0) }
-    store = ScriptStore(path: options.store)
+    store = ScriptStore(path: options.store) { relay.log(.warn, $0) }
     triggers = TriggerService(loop: loop, planned: options.triggers)
     let minimumFree = options.configuration.recordings.minimumFree
     store.minimumFree = minimumFree
@@ -146,7 +149,6 @@ public final class Engine {
     (triggers.journal, recordings.journal) = (journal, journal)
     (headsets.journal, streams.journal) = (journal, journal)
     journal.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
-    let relay = Relay()
     // A simulation stands for the driver of the configuration.
     let streams = streams
     house = HouseDoor(loop: loop, driverName: options.configuration.driverName) { wait, isWanted in
@@ -167,11 +169,8 @@ public final class Engine {
       houseSocket = socket
       house.whenOpen { [unowned socket] _ in socket.open() }
     }
-    recorder.onLog = { relay.log(.warn, $0) }
     journal.onLog = { relay.log(.warn, $0) }
-    store.onLog = { relay.log(.warn, $0) }
     scratch?.onFirst = { relay.log(.info, $0) }
-    if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
   }
 
   /// The name of a daemon for processes that need the house: it does not end by itself.
@@ -190,11 +189,11 @@ public final class Engine {
         processName: options.processName, service: service, network: { try streams.network() }, log: log))
   }
 
-  private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
-    -> Headsets
-  {
+  private static func headsets(
+    _ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop, warn: @escaping (String) -> Void
+  ) -> Headsets {
     let settings = options.configuration.headset
-    guard let boards else { return Headsets(loop: loop, settings: settings) }
+    guard let boards else { return Headsets(loop: loop, settings: settings, warn: warn) }
     return Headsets(loop: loop, settings: settings, usualAddress: SimulatedBoards.usualAddress) {
       address, key, trusted throws(HeadsetError) in
       try boards.connect(to: address, key: key, trusting: trusted)

@@ -73,15 +73,14 @@ import Testing
     try loop.finish {
       let (host, base) = MemoryChannel.pair(loop: loop)
       let board = FaultyChannel(base, FaultDice(try self.faults(text)), loop: loop)
-      host.onBytes = { back.append(Array($0)) }
-      host.onEnd = { _ in isEnded = true }
-      board.onBytes = { there.append(Array($0)) }
+      host.deliver(to: LinkReceiver(bytes: { back.append(Array($0)) }, end: { _ in isEnded = true }))
+      board.deliver(to: LinkReceiver(bytes: { there.append(Array($0)) }))
       for frame in frames {
         host.send(frame)
         board.send(frame)
       }
       try await loop.sleep(for: time)
-      host.onEnd = { _ in }
+      host.deliver(to: LinkReceiver())
       board.close()
     }
     return (there, back, isEnded)

@@ -31,14 +31,15 @@ final class BoardHost {
   /// A host on a line, which the board does not see come and go.
   convenience init(lineTo board: Board) {
     let (host, own) = MemoryChannel.pair(loop: board.loop)
-    board.attach(own, isLine: true)
+    board.attach(own) {}
     self.init(host, board.loop)
   }
 
   private init(_ channel: any LinkChannel, _ loop: EventLoop) {
     (self.loop, self.channel) = (loop, channel)
-    channel.onBytes = { [unowned self] in receive($0) }
-    channel.onEnd = { [unowned self] _ in isEnded = true }
+    channel.deliver(
+      to: LinkReceiver(
+        bytes: { [unowned self] in receive($0) }, end: { [unowned self] _ in isEnded = true }))
   }
 
   deinit { channel.close() }

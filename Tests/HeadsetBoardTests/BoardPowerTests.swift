@@ -118,7 +118,7 @@ import Testing
   @Test("ends all links, and nothing is answered") func links() throws {
     var deaths = 0
     try withBoard(dying(4)) { board async throws in
-      board.onDeath = { deaths += 1 }
+      board.onDeath { deaths += 1 }
       let host = BoardHost(board)
       try await host.connect()
       await #expect(throws: BoardHost.Silence.self) {

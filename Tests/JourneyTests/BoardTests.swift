@@ -74,7 +74,7 @@ extension EventLoop {
       _ = try await driver.request(SetNoiseCancelling(true))
       _ = try await driver.request(SetEqualizerBand(preset: 0, band: 9, value: -9))
       var events: [DriverEvent] = []
-      driver.onEvent = { events.append($0) }
+      driver.onEvent { events.append($0) }
       try board.command.type("ambient left 3\nbattery 25\n")
       let deadline = loop.now.advanced(by: .seconds(30))
       // The event of the change before may come first.

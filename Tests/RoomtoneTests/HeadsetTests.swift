@@ -118,7 +118,7 @@ struct HeadsetTests {
     harness.prepare = { engine in
       engine.loop.after(.seconds(1)) {
         board = engine.boards?[SimulatedBoards.usualAddress]
-        engine.boards?.onLog = { log.append($0) }
+        engine.boards?.onLog { log.append($0) }
       }
     }
     let outcome = try harness.run(

@@ -55,7 +55,7 @@ import Testing
     let stream = try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var (reconnections, failures) = (0, 0)
-    stream.onEvent = { event in
+    stream.onEvent { event in
       if case .reconnected = event { reconnections += 1 }
       if case .failed = event { failures += 1 }
     }

@@ -19,7 +19,7 @@ final class FileHarness {
     self.station = station
     stream = StreamKit.Stream(
       at: try StreamAddress(url), options: options, loop: loop, network: { network })
-    stream.onEvent = { [unowned self] event in
+    stream.onEvent { [unowned self] event in
       if case .failed(let error) = event { failure = error }
       reported.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
     }

@@ -31,7 +31,7 @@ struct FileListTests {
     let stream = try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var reported: [String] = []
-    stream.onEvent = { reported.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
+    stream.onEvent { reported.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
     try loop.finish(
       {
         try await stream.start()

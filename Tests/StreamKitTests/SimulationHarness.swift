@@ -15,7 +15,7 @@ final class SimulationHarness {
   private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
     stream = StreamKit.Stream(
       at: Self.url, options: options, loop: loop, source: .simulation(stations))
-    stream.onEvent = { [unowned self] event in reported.append("\(now) \(Self.words(for: event))") }
+    stream.onEvent { [unowned self] event in reported.append("\(now) \(Self.words(for: event))") }
   }
 
   /// Seconds, to tenths.

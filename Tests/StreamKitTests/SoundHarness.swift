@@ -64,7 +64,7 @@ final class SoundHarness {
   func tap(_ kind: StreamTap.Kind) -> StreamTap {
     let tap = controls.add(kind)
     let number = tap.number
-    tap.onEvent = { [unowned self] event in
+    tap.onEvent { [unowned self] event in
       switch event {
       case .begins(let format): reported.append("\(number) gets \(format.sampleRate)/\(format.channels)")
       case .ended(let format): reported.append("\(number) ended \(format.sampleRate)/\(format.channels)")

@@ -20,7 +20,7 @@ private final class StreamHarness {
     self.station = station
     stream = try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
-    stream.onEvent = { [unowned self] event in reported.append(words(for: event)) }
+    stream.onEvent { [unowned self] event in reported.append(words(for: event)) }
   }
 
   static func run(

@@ -3,14 +3,12 @@ internal import HeadsetLink
 
 /// A channel on which frames suffer, in both directions, as the dice fall. Confined to a loop.
 final class FaultyChannel: LinkChannel {
-  var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
-  var onEnd: (LinkEnd) -> Void = { _ in }
-
   /// The longest time that a frame waits for the one that it is merged with.
   private static let mergeTime = Duration.milliseconds(20)
   /// The time between the pieces of a split frame.
   private static let pieceTime = Duration.milliseconds(1)
 
+  private var receiver = LinkReceiver()
   private let base: any LinkChannel
   private let dice: FaultDice
   private let loop: EventLoop
@@ -30,19 +28,20 @@ final class FaultyChannel: LinkChannel {
 
   init(_ base: any LinkChannel, _ dice: FaultDice, loop: EventLoop) {
     (self.base, self.dice, self.loop) = (base, dice, loop)
-    base.onBytes = { [unowned self] in receive($0) }
-    base.onEnd = { [unowned self] in end($0) }
+    base.deliver(
+      to: LinkReceiver(bytes: { [unowned self] in receive($0) }, end: { [unowned self] in end($0) }))
   }
 
   deinit { base.close() }
+
+  func deliver(to receiver: LinkReceiver) { self.receiver = receiver }
 
   func send(_ bytes: [UInt8]) {
     if isOpen { pass(bytes, \.outgoing) }
   }
 
   func close() {
-    isOpen = false
-    (onBytes, onEnd) = ({ _ in }, { _ in })
+    (isOpen, receiver) = (false, LinkReceiver())
     base.close()
   }
 
@@ -121,7 +120,7 @@ final class FaultyChannel: LinkChannel {
       if isCut { bytes = bytes.prefix(end - dice.bytes) }
     }
     dice.bytes += bytes.count
-    if way == \.outgoing { base.send(Array(bytes)) } else { onBytes(bytes) }
+    if way == \.outgoing { base.send(Array(bytes)) } else { receiver.bytes(bytes) }
     if isCut { cut() }
   }
 
@@ -133,9 +132,9 @@ final class FaultyChannel: LinkChannel {
   }
 
   private func end(_ end: LinkEnd) {
-    let notify = onEnd
+    let receiver = receiver
     close()
-    notify(end)
+    receiver.end(end)
   }
 }
 

@@ -29,22 +29,20 @@ public final class BoardListener {
     case .pty(let link):
       let terminal = try PseudoTerminal(link: link)
       (self.address, self.terminal) = (.serial(path: link ?? terminal.path, baud: 115_200), terminal)
-      board.attach(try terminal.channel(loop), isLine: true)
-      board.onLineEnd = { [unowned self] in renewLine() }
+      board.attach(try terminal.channel(loop)) { [weak self] in self?.renewLine() }
     }
   }
 
   /// Ends; the files that were made are removed.
   public func close() {
     socket?.close()
-    board.onLineEnd = {}
     (socket, terminal) = (nil, nil)
   }
 
   /// A line whose host did not read what it was sent begins anew.
   private func renewLine() {
     guard let channel = try? terminal?.channel(board.loop) else { return }
-    board.attach(channel, isLine: true)
+    board.attach(channel) { [weak self] in self?.renewLine() }
   }
 }
 

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A board's store as the board uses it: every change is a row of counted steps, and the power can be lost before any
 /// of them. Confined to the board's loop.
 final class SteppedStore {
@@ -16,14 +18,16 @@ final class SteppedStore {
   private(set) var steps = 0
   /// `true` once the power is lost.
   private(set) var isDead = false
-  /// Called at once when the power is lost.
-  var onDeath: () -> Void = {}
 
   private let store: any BoardStore
   private let death: Death
+  private var mourners = Listeners<() -> Void>()
   private var journalEntries = 0
 
   init(_ store: any BoardStore, dying death: Death = Death()) { (self.store, self.death) = (store, death) }
+
+  /// Calls `body` at once when the power is lost.
+  func onDeath(_ body: @escaping () -> Void) { _ = mourners.add(body) }
 
   func read(_ file: BoardFile) throws(BoardStoreError) -> [UInt8]? {
     try living()
@@ -92,6 +96,6 @@ final class SteppedStore {
     guard !isDead else { return }
     isDead = true
     store.losePower()
-    onDeath()
+    for mourner in mourners.all { mourner() }
   }
 }

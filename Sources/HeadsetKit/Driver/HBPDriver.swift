@@ -4,13 +4,12 @@ internal import HeadsetLink
 /// Talks HBP/1 over a channel. Confined to its loop.
 final class HBPDriver: HeadsetDriver {
   let name: String
-  var onEvent: (DriverEvent) -> Void = { _ in }
-  var onLost: (HeadsetError) -> Void = { _ in }
 
   private let key: LinkKey
   private let loop: EventLoop
   private let open: () async throws(HeadsetError) -> any LinkChannel
 
+  private var listeners = Listeners<(DriverEvent) -> Void>()
   private var connection: Connection?
   /// The number of the current connection; an older one is stale.
   private var generation = 0
@@ -81,8 +80,8 @@ final class HBPDriver: HeadsetDriver {
     var session = LinkSession(name: name, key: key, nonces: nonces)
     let actions = session.begin(at: loop.now)
     connection = Connection(session: session, channel: channel, phase: .connecting(connected))
-    channel.onBytes = { [weak self] in self?.received($0) }
-    channel.onEnd = { [weak self] in self?.ended($0) }
+    channel.deliver(
+      to: LinkReceiver(bytes: { [weak self] in self?.received($0) }, end: { [weak self] in self?.ended($0) }))
     perform(actions)
     return try await connected.value()
   }
@@ -160,15 +159,19 @@ final class HBPDriver: HeadsetDriver {
       caller.resolve(.success(board))
     case .answered(let id, let payload): connection?.answers.removeValue(forKey: id)?(.success(payload))
     case .failed(let id, let error): connection?.answers.removeValue(forKey: id)?(.failure(error))
-    case .event(let event): onEvent(event)
+    case .event(let event): emit(event)
     case .left: drop()
     case .lost(let error):
       var wasConnected = true
       if case .connecting = connection?.phase { wasConnected = false }
       end(failing: error)
-      if wasConnected { onLost(error) }
+      if wasConnected { emit(.lost(error)) }
     }
   }
+
+  func onEvent(_ listener: @escaping (DriverEvent) -> Void) { _ = listeners.add(listener) }
+
+  private func emit(_ event: DriverEvent) { for listener in listeners.all { listener(event) } }
 
   private func setTimer() {
     let deadline = connection?.session.deadline

@@ -11,10 +11,8 @@ protocol HeadsetDriver: AnyObject {
   var name: String { get }
   /// `true` while requests can be made.
   var isConnected: Bool { get }
-  /// Receives the events of the headset, in order.
-  var onEvent: (DriverEvent) -> Void { get set }
-  /// Called when the connection is lost, once for each connection; not by `disconnect` or `connect`.
-  var onLost: (HeadsetError) -> Void { get set }
+  /// Calls `listener` with the events of the headset and of the connection, in order.
+  func onEvent(_ listener: @escaping (DriverEvent) -> Void)
   /// Connects, once; ends the connection that is there.
   /// - Throws: `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   func connect() async throws(HeadsetError) -> BoardInfo
@@ -56,7 +54,7 @@ extension LinkReply {
   }
 }
 
-/// An event that a headset reports by itself.
+/// An event that a headset reports by itself, or the loss of its connection.
 enum DriverEvent: Equatable {
   case noiseCancelling(Bool)
   case ambient(Side, Int)
@@ -68,6 +66,8 @@ enum DriverEvent: Equatable {
   case transfer(TransferStatus)
   /// Something that can't be read.
   case unreadable(HeadsetError)
+  /// The connection is lost, once for each connection; not by `disconnect` or `connect`.
+  case lost(HeadsetError)
 }
 
 /// The answer to a request that is under way. Confined to a loop.

@@ -64,15 +64,15 @@ extension Headset {
   ) async throws -> UpdateOutcome {
     let (file, key) = try await read(path)
     if key == .development {
-      onWarning(
+      warn(
         "the headset at \(address) is given firmware that is signed with the development key, which everybody has; "
           + "firmware_key of headset { } in the configuration names the key of its maker")
     }
     _ = try await ask(GetImageType(), .firmwareUpdate)
     return try await exclusively {
-      let update = FirmwareUpdate(file, over: driver, trusting: key, loop: loop)
-      update.onEstimate = onEstimate
-      update.onProgress = { [weak self] fraction in
+      let update = FirmwareUpdate(
+        file, over: driver, trusting: key, loop: loop, estimate: onEstimate
+      ) { [weak self] fraction in
         onProgress(fraction)
         self?.emit(.progress(fraction))
       }

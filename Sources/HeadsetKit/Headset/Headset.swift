@@ -21,7 +21,7 @@ public final class Headset {
   /// The file of the key that firmware must be signed for, read for each update; nil for the development key.
   let firmwareKeyFile: String?
   /// Receives a line about a key that protects nothing.
-  var onWarning: (String) -> Void = { _ in }
+  let warn: (String) -> Void
   /// The board of the last connection; nil before the first one.
   var board: KnownBoard?
 
@@ -31,15 +31,16 @@ public final class Headset {
   private var attempt = PendingAnswer<Void>()
   private var listeners = Listeners<(HeadsetEvent) -> Void>()
 
-  /// - Parameter firmwareKeyFile: the file of the key that firmware must be signed for; nil for the development key.
-  init(driver: any HeadsetDriver, loop: EventLoop, firmwareKeyFile: String? = nil) {
+  /// - Parameters:
+  ///   - firmwareKeyFile: the file of the key that firmware must be signed for; nil for the development key.
+  ///   - warn: receives a line about a key that protects nothing.
+  init(
+    driver: any HeadsetDriver, loop: EventLoop, firmwareKeyFile: String? = nil,
+    warn: @escaping (String) -> Void = { _ in }
+  ) {
     (self.driver, self.loop, address) = (driver, loop, driver.name)
-    self.firmwareKeyFile = firmwareKeyFile
-    driver.onEvent = { [weak self] in self?.receive($0) }
-    driver.onLost = { [weak self] error in
-      guard let self else { return }
-      perform(machine.lost(error.message))
-    }
+    (self.firmwareKeyFile, self.warn) = (firmwareKeyFile, warn)
+    driver.onEvent { [weak self] in self?.receive($0) }
   }
 
   deinit {
@@ -166,6 +167,7 @@ public final class Headset {
     case .bootloader: emit(.bootloader)
     case .transfer: break
     case .unreadable(let error): emit(.error(error))
+    case .lost(let error): perform(machine.lost(error.message))
     }
   }
 

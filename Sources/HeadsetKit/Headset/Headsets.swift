@@ -5,8 +5,7 @@ public import HeadsetLink
 public final class Headsets {
   /// The settings of the configuration.
   public let settings: HeadsetSettings
-  /// Receives a line about a key that protects nothing.
-  public var onWarning: (String) -> Void = { _ in }
+  private let warn: (String) -> Void
   private let loop: EventLoop
   private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
   /// The headsets that were connected or looked for, in that order.
@@ -16,17 +15,22 @@ public final class Headsets {
   private var awaited: Headset?
 
   /// Creates an empty list.
-  /// - Parameter makeDriver: creates the driver for an address.
+  /// - Parameters:
+  ///   - warn: receives a line about a key that protects nothing.
+  ///   - makeDriver: creates the driver for an address.
   init(
-    loop: EventLoop, settings: HeadsetSettings,
+    loop: EventLoop, settings: HeadsetSettings, warn: @escaping (String) -> Void = { _ in },
     makeDriver: @escaping (LinkAddress, LinkKey) -> any HeadsetDriver
   ) {
-    (self.loop, self.settings, self.makeDriver) = (loop, settings, makeDriver)
+    (self.loop, self.settings, self.warn, self.makeDriver) = (loop, settings, warn, makeDriver)
   }
 
   /// The headsets that this machine reaches.
-  public convenience init(loop: EventLoop, settings: HeadsetSettings) {
-    self.init(loop: loop, settings: settings) { address, key in
+  /// - Parameter warn: receives a line about a key that protects nothing.
+  public convenience init(
+    loop: EventLoop, settings: HeadsetSettings, warn: @escaping (String) -> Void = { _ in }
+  ) {
+    self.init(loop: loop, settings: settings, warn: warn) { address, key in
       HBPDriver(address: address, key: key, loop: loop)
     }
   }
@@ -127,13 +131,12 @@ public final class Headsets {
     all.removeAll { $0.address == address }
     let key = try settings.key(file: keyFile)
     if key == .development {
-      onWarning(
+      warn(
         "the headset at \(address) is reached with the development key, which everybody has; "
           + "key_file of headset { } in the configuration names a key of your own")
     }
     let headset = Headset(
-      driver: makeDriver(address, key), loop: loop, firmwareKeyFile: settings.firmwareKeyFile)
-    headset.onWarning = { [weak self] in self?.onWarning($0) }
+      driver: makeDriver(address, key), loop: loop, firmwareKeyFile: settings.firmwareKeyFile, warn: warn)
     all.append((address, headset))
     _ = headset.listen { [weak self, weak headset] event in
       guard let self, let headset else { return }

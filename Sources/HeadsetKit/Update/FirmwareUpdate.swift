@@ -7,11 +7,8 @@ internal import HeadsetLink
 /// The update has the driver for itself. It can be cancelled: written parts stay written, and the next update
 /// with the same file resumes behind them.
 final class FirmwareUpdate {
-  /// Receives the progress: 0 to 1, never less than before.
-  var onProgress: (Double) -> Void = { _ in }
-  /// Receives the estimates, each second and with the progress.
-  var onEstimate: ((UpdateEstimate) -> Void)?
-
+  private let report: (Double) -> Void
+  private let reportEstimate: ((UpdateEstimate) -> Void)?
   private let file: FirmwareFile
   private let driver: any HeadsetDriver
   private let loop: EventLoop
@@ -26,11 +23,15 @@ final class FirmwareUpdate {
   ///   - trusted: the key that it must be signed by.
   ///   - isForced: true if a version that the headset has already is written again.
   ///   - timeout: the longest time without headway.
+  ///   - estimate: receives the estimates, each second and with the progress.
+  ///   - progress: receives the progress: 0 to 1, never less than before.
   init(
     _ file: FirmwareFile, over driver: any HeadsetDriver, trusting trusted: VerifyingKey,
     isForced: Bool = false,
-    timeout: Duration = UpdateMachine.timeout, loop: EventLoop
+    timeout: Duration = UpdateMachine.timeout, loop: EventLoop,
+    estimate: ((UpdateEstimate) -> Void)? = nil, progress: @escaping (Double) -> Void = { _ in }
   ) {
+    (reportEstimate, report) = (estimate, progress)
     (self.file, self.driver, self.trusted, self.loop) = (file, driver, trusted, loop)
     machine = UpdateMachine(file, name: driver.name, isForced: isForced, timeout: timeout, at: loop.now)
     time = UpdateTime(of: file.image.count)
@@ -173,16 +174,16 @@ final class FirmwareUpdate {
   private func reportProgress() {
     guard let fraction = machine.drainProgress() else { return }
     estimate()
-    onProgress(fraction)
+    report(fraction)
   }
 
   private func estimate() {
-    onEstimate?(UpdateEstimate(fraction: machine.progress.reached, left: time.left(at: loop.now)))
+    reportEstimate?(UpdateEstimate(fraction: machine.progress.reached, left: time.left(at: loop.now)))
   }
 
   /// Reports estimates, also while no byte is acknowledged.
   private func estimateEachSecond() {
-    guard onEstimate != nil else { return }
+    guard reportEstimate != nil else { return }
     timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in
       self?.estimate()
       self?.estimateEachSecond()

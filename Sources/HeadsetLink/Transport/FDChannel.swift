@@ -3,12 +3,10 @@ internal import Glibc
 
 /// A channel over one descriptor: a socket, a serial line, a pseudo-terminal. Owns the descriptor.
 package final class FDChannel: LinkChannel {
-  package var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
-  package var onEnd: (LinkEnd) -> Void = { _ in }
-
   /// The most bytes that wait to be written: more than any window of writes needs.
   static let longestQueue = 64 << 10
 
+  private var receiver = LinkReceiver()
   private let fd: Int32
   private let loop: EventLoop
   private var isOpen = true
@@ -33,6 +31,8 @@ package final class FDChannel: LinkChannel {
 
   deinit { close() }
 
+  package func deliver(to receiver: LinkReceiver) { self.receiver = receiver }
+
   package func send(_ bytes: [UInt8]) {
     guard isOpen else { return }
     guard queue.count + bytes.count <= Self.longestQueue else {
@@ -43,7 +43,7 @@ package final class FDChannel: LinkChannel {
   }
 
   package func close() {
-    (onBytes, onEnd) = ({ _ in }, { _ in })
+    receiver = LinkReceiver()
     release()
   }
 
@@ -64,7 +64,7 @@ package final class FDChannel: LinkChannel {
       filled = max(count, 0)
     }
     if count > 0 {
-      onBytes(bytes[...])
+      receiver.bytes(bytes[...])
     } else if count == 0 || errno == EIO || errno == ECONNRESET {
       // A terminal whose other side has gone says EIO.
       end(.closed)
@@ -108,9 +108,9 @@ package final class FDChannel: LinkChannel {
     guard isOpen else { return }
     release()
     loop.next { [self] in
-      let notify = onEnd
+      let receiver = receiver
       close()
-      notify(end)
+      receiver.end(end)
     }
   }
 }

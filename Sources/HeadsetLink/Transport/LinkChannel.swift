@@ -16,25 +16,35 @@ package enum LinkEnd: Equatable {
   }
 }
 
+/// The receiver of what comes over a channel; by default it discards all.
+package struct LinkReceiver {
+  /// Receives bytes, cut anywhere, in turns of the loop of their own.
+  package let bytes: (ArraySlice<UInt8>) -> Void
+  /// Called once when the channel ends by itself; never after `close`. Bytes that were sent may be lost.
+  package let end: (LinkEnd) -> Void
+
+  package init(
+    bytes: @escaping (ArraySlice<UInt8>) -> Void = { _ in }, end: @escaping (LinkEnd) -> Void = { _ in }
+  ) {
+    (self.bytes, self.end) = (bytes, end)
+  }
+}
+
 /// Bytes there and back between the two ends of a link. Confined to a loop.
 ///
 /// Whoever has one closes it.
 package protocol LinkChannel: AnyObject {
-  /// Receives bytes, cut anywhere, in turns of the loop of their own.
-  var onBytes: (ArraySlice<UInt8>) -> Void { get set }
-  /// Called once when the channel ends by itself; never after `close`. Bytes that were sent may be lost.
-  var onEnd: (LinkEnd) -> Void { get set }
+  /// Passes what comes from now on to `receiver`, in place of an earlier one.
+  func deliver(to receiver: LinkReceiver)
   /// Sends bytes, in order, without waiting. Nothing happens when the channel has ended.
   func send(_ bytes: [UInt8])
-  /// Ends the channel and releases the closures; bytes that the system has accepted still arrive.
+  /// Ends the channel and releases the receiver; bytes that the system has accepted still arrive.
   func close()
 }
 
 /// An end of a channel inside a process, for boards that live in it.
 package final class MemoryChannel: LinkChannel {
-  package var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
-  package var onEnd: (LinkEnd) -> Void = { _ in }
-
+  private var receiver = LinkReceiver()
   private let loop: EventLoop
   private var isOpen = true
   /// The other end, which its own user keeps alive.
@@ -51,24 +61,22 @@ package final class MemoryChannel: LinkChannel {
 
   deinit { close() }
 
+  package func deliver(to receiver: LinkReceiver) { self.receiver = receiver }
+
   package func send(_ bytes: [UInt8]) {
     guard isOpen, let peer, !bytes.isEmpty else { return }
-    loop.next { if peer.isOpen { peer.onBytes(bytes[...]) } }
+    loop.next { if peer.isOpen { peer.receiver.bytes(bytes[...]) } }
   }
 
   package func close() {
     guard isOpen else { return }
-    isOpen = false
-    letGo()
+    (isOpen, receiver) = (false, LinkReceiver())
     guard let peer else { return }
     loop.next {
       guard peer.isOpen else { return }
-      peer.isOpen = false
-      let notify = peer.onEnd
-      peer.letGo()
-      notify(.closed)
+      let receiver = peer.receiver
+      (peer.isOpen, peer.receiver) = (false, LinkReceiver())
+      receiver.end(.closed)
     }
   }
-
-  private func letGo() { (onBytes, onEnd) = ({ _ in }, { _ in }) }
 }

@@ -96,13 +96,15 @@ final class StreamSoundModule {
       new = ScriptTap("a function", tap)
       place.tap = new
     }
-    new.tap.onEvent = { [weak self, weak object, new] event in
+    let unsubscribe = new.tap.onEvent { [weak self, weak object, new] event in
       guard let self, let object else { return }
       emit(event, of: new, object)
     }
     let forget = script.root { new.remove() }
     let number = object.taps.add(new)
     new.onRemove = { [weak object] in
+      // The events refer to the tap.
+      unsubscribe()
       forget()
       held.release()
       object?.taps.remove(number)
@@ -180,8 +182,6 @@ final class ScriptTap {
 
   func remove() {
     tap.remove()
-    // Its events refer to this.
-    tap.onEvent = { _ in }
     onRemove()
     onRemove = {}
   }

@@ -22,7 +22,7 @@ enum BoardCommand {
     let board = try Board(options, loop: loop) { log(.info, $0) }
     // As after a loss of power: no cleanup.
     if board.isDead { exit(lossOfPower) }
-    board.onDeath = { _exit(lossOfPower) }
+    board.onDeath { _exit(lossOfPower) }
     let listener = try BoardListener(board, at: address)
     let wearer = try Wearer(board, loop)
     defer {

@@ -31,7 +31,7 @@ final class FrameTee: Sendable {
     fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
     /// `true` if titles that come with the sound apply; `false` while a metadata feed supplies them.
     fileprivate var acceptsTitles = true
-    fileprivate var onDiskRoom: (@Sendable () -> Void)?
+    fileprivate var diskRoomListener: (@Sendable () -> Void)?
     /// The headers of Ogg for the frames that come now; nil for frames without.
     fileprivate var headers: (frame: StreamFrame, bytes: [UInt8])?
   }
@@ -103,7 +103,9 @@ final class FrameTee: Sendable {
   }
 
   /// Sets the callback for a disk that has drained a queue; called on any thread.
-  func onDiskRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = notify } }
+  func onDiskRoom(_ notify: @escaping @Sendable () -> Void) {
+    state.withLock { $0.diskRoomListener = notify }
+  }
 
   /// The title of the frames that come now.
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
@@ -180,7 +182,7 @@ final class FrameTee: Sendable {
     return state.withLock(body)
   }
 
-  private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
+  private func diskHasRoom() { state.withLock { $0.diskRoomListener }?() }
 }
 
 extension FrameTee.Outlets {

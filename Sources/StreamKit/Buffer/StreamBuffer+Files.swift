@@ -38,7 +38,7 @@ extension StreamBuffer {
     var high: StreamTime?
     var low = StreamTime.zero
     var intake = Intake.open
-    var onRoom: (@Sendable () -> Void)?
+    var roomListener: (@Sendable () -> Void)?
   }
 
   /// Fills the buffer from a file: nothing unheard is evicted, and more than `limit` ahead of the player is
@@ -52,7 +52,7 @@ extension StreamBuffer {
       state.file.high = limit
       // A step, so that reception does not pause for every frame.
       let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
-      (state.file.low, state.file.onRoom) = (max(limit - step, StreamTime(ticks: 1)), room)
+      (state.file.low, state.file.roomListener) = (max(limit - step, StreamTime(ticks: 1)), room)
     }
   }
 

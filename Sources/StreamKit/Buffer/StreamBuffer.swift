@@ -13,7 +13,7 @@ final class StreamBuffer: Sendable {
     var isEnough = false
     /// The time of the stream at which the frame begins.
     var start = StreamTime.zero
-    /// `true` if nothing more may be appended until `onRoom` is called.
+    /// `true` if nothing more may be appended until `roomListener` is called.
     var isHeldBack = false
   }
 
@@ -51,7 +51,7 @@ final class StreamBuffer: Sendable {
     var reader = Reader()
     var rate = MeasuredRate()
     /// The callback for a player that has read everything.
-    var onReadOut: (@Sendable () -> Void)?
+    var readOutListener: (@Sendable () -> Void)?
     var file = FileState()
     var earlier = EarlierState()
     /// The reception that rests; nil while frames are appended as they come.
@@ -112,7 +112,7 @@ final class StreamBuffer: Sendable {
       }
       guard ahead < file.low else { return nil }
       file.intake = .open
-      return file.onRoom
+      return file.roomListener
     }
   }
 
@@ -212,7 +212,7 @@ final class StreamBuffer: Sendable {
       }
       if state.supply.isComplete, !state.isFollowed { return (.end, nil) }
       state.reader.isWaiting = true
-      return (.waiting, state.supply.readAll() ? state.onReadOut : nil)
+      return (.waiting, state.supply.readAll() ? state.readOutListener : nil)
     }
     notify?()
     return reading
@@ -231,7 +231,7 @@ final class StreamBuffer: Sendable {
   func forgetReader() { state.withLock { $0.reader.wake = nil } }
 
   /// Sets the callback for a player that has read everything, on the thread that reads.
-  func onReadOut(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = notify } }
+  func onReadOut(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.readOutListener = notify } }
 
   /// The number of blocks for a burst, which a new connection sends faster than it is heard: the most that is
   /// received before it is joined.

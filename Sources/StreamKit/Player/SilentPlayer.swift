@@ -126,7 +126,7 @@ extension Stream {
       guard let error else { return wasHeard() }
       leaveSilently()
       sound.isBroken = true
-      onEvent(.failed(error as? StreamError ?? StreamError(.content, "its sound can't be decoded: \(error)")))
+      emit(.failed(error as? StreamError ?? StreamError(.content, "its sound can't be decoded: \(error)")))
       run()
     }
     reference.player = player

@@ -62,7 +62,7 @@ extension Stream {
     let (before, wanted) = (position, position + StreamTime(seconds: seconds))
     let new = if file != nil { try moveInFile(to: wanted) } else { moveLive(to: wanted) }
     let moved = (new - before).seconds
-    onChange(.position(by: moved))
+    emit(.position(by: moved))
     return moved
   }
 
@@ -87,7 +87,7 @@ extension Stream {
     guard let buffer else { return }
     if feed == nil { for (title, time) in new { titles.insert(StreamTitle(title), from: time) } }
     guard buffer.awaited == time else { return }
-    if let error { onEvent(.failed(error)) }
+    if let error { emit(.failed(error)) }
     _ = move(to: max(time, buffer.range.start))
   }
 

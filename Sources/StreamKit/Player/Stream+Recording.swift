@@ -48,7 +48,7 @@ extension Stream {
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void
   ) async throws -> Recording {
     let other = Stream(target, loop: loop, source: source)
-    other.onEvent = { [weak self] event in if case .failed = event { self?.onEvent(event) } }
+    other.onEvent { [weak self] event in if case .failed = event { self?.emit(event) } }
     return try await other.record(options, by: recorder, made: made)
   }
 

@@ -12,7 +12,7 @@ extension Stream {
 
   /// Receives a title, for the sound from `time` on.
   func receive(_ title: StreamTitle, from time: StreamTime) {
-    onEvent(.metadata(title, isRealtime: true))
+    emit(.metadata(title, isRealtime: true))
     guard buffer != nil else { return }
     titles.add(title, from: time)
     followTitles()
@@ -24,7 +24,7 @@ extension Stream {
     guard machine.hasPosition else { return }
     let now = position
     if let title = titles.advance(to: now, from: buffer?.range.start) {
-      onEvent(.metadata(title, isRealtime: false))
+      emit(.metadata(title, isRealtime: false))
     }
     guard machine.isPlaying, let next = titles.next(after: now) else { return }
     let wait = max(0.02, (next - now).seconds)

@@ -20,10 +20,8 @@ public final class Stream {
       beginFeed()
     }
   }
-  /// Called on the loop with each event, after it has happened.
-  public var onEvent: (StreamEvent) -> Void = { _ in }
-  /// Receives each change of the sound, when it has been made.
-  public var onChange: (StreamChange) -> Void = { _ in }
+  private var listeners = Listeners<(StreamEvent) -> Void>()
+  private var changeListeners = Listeners<(StreamChange) -> Void>()
 
   /// The address and the options that are in effect.
   var target: StreamTarget
@@ -104,8 +102,18 @@ public final class Stream {
   init(_ target: StreamTarget, loop: EventLoop, source: StreamSource) {
     (self.target, self.loop, self.source) = (target, loop, source)
     sound = SoundControls(loop)
-    sound.onUse = { [unowned self] in soundIsUsed() }
+    sound.onUse { [unowned self] in soundIsUsed() }
   }
+
+  /// Calls `listener` with each event, on the loop, after it has happened.
+  public func onEvent(_ listener: @escaping (StreamEvent) -> Void) { _ = listeners.add(listener) }
+
+  /// Calls `listener` with each change of the sound, when it has been made.
+  public func onChange(_ listener: @escaping (StreamChange) -> Void) { _ = changeListeners.add(listener) }
+
+  func emit(_ event: StreamEvent) { for listener in listeners.all { listener(event) } }
+
+  func emit(_ change: StreamChange) { for listener in changeListeners.all { listener(change) } }
 
   deinit {
     connection?.receiver.stop()
@@ -270,8 +278,8 @@ public final class Stream {
       case .adoptNext: adoptNext()
       case .finishRecordings: endRecordings { $0.finish() }
       case .failRecordings(let error): endRecordings { $0.fail(error) }
-      case .emit(let event): onEvent(event)
-      case .announce(let status): if status == self.status { onEvent(StreamEvent(status)) }
+      case .emit(let event): emit(event)
+      case .announce(let status): if status == self.status { emit(StreamEvent(status)) }
       case .endStarts(let error): end(machine.takeWaiters(), error)
       case .fail(let waiters, let error): end(waiters, error)
       }

@@ -4,17 +4,16 @@ internal import EventLoop
 /// The gain, the taps and the meter of a stream, as set on the loop. Kept while the stream is stopped.
 final class SoundControls {
   let chain: SoundChain
-  /// Called when `isUsed` may have changed.
-  var onUse: () -> Void = {}
   private(set) var gain = 0.0
   /// The taps, which are removed by the numbers that they have in their stream.
   private var taps = Listeners<StreamTap>()
-  var isMetered = false { didSet { if isMetered != oldValue { onUse() } } }
+  var isMetered = false { didSet { if isMetered != oldValue { useChanged() } } }
   /// `true` if the sound can't be decoded: no new attempt is made before the next start.
   var isBroken = false
 
   private let loop: EventLoop
   private var isOpen = false
+  private var useListeners = Listeners<() -> Void>()
 
   init(_ loop: EventLoop) {
     self.loop = loop
@@ -23,6 +22,11 @@ final class SoundControls {
 
   /// `true` if the sound is needed even without a player.
   var isUsed: Bool { !isBroken && (isMetered || taps.count > 0) }
+
+  /// Calls `listener` when `isUsed` may have changed.
+  func onUse(_ listener: @escaping () -> Void) { _ = useListeners.add(listener) }
+
+  private func useChanged() { for listener in useListeners.all { listener() } }
 
   func setGain(_ decibels: Double) {
     gain = decibels
@@ -35,7 +39,7 @@ final class SoundControls {
     _ = taps.add(tap)
     let entry = tap.entry
     chain.change { _ = $0.taps.add(entry) }
-    onUse()
+    useChanged()
     return tap
   }
 
@@ -43,7 +47,7 @@ final class SoundControls {
     let number = tap.number
     taps.remove(number)
     chain.change { $0.taps.remove(number) }
-    onUse()
+    useChanged()
   }
 
   /// Opens the taps, as the stream plays.
@@ -73,7 +77,7 @@ extension Stream {
     precondition(
       Decibels.gainRange.contains(decibels), "a gain of \(decibels) dB is not in \(Decibels.gainRangeText)")
     sound.setGain(decibels)
-    onChange(.gain(decibels))
+    emit(.gain(decibels))
   }
 
   /// `true` if its levels are measured even without a player.

@@ -29,12 +29,11 @@ public final class StreamTap {
   public private(set) var overruns = 0
   /// `true` until it is removed.
   public private(set) var isActive = true
-  /// Receives each event, on the loop.
-  public var onEvent: (TapEvent) -> Void = { _ in }
   /// `true` while its stream plays; an earlier decoder may still send reports afterwards.
   var isOpen = false
 
   private var kind: Kind
+  private var listeners = Listeners<(TapEvent) -> Void>()
   private let loop: EventLoop
   private let onRemove: (StreamTap) -> Void
   /// The length of the overruns that are not reported yet.
@@ -47,6 +46,16 @@ public final class StreamTap {
     self.loop = loop
     self.onRemove = onRemove
   }
+
+  /// Calls `listener` with each event, on the loop.
+  /// - Returns: a function that ends that.
+  @discardableResult
+  public func onEvent(_ listener: @escaping (TapEvent) -> Void) -> () -> Void {
+    let number = listeners.add(listener)
+    return { [weak self] in self?.listeners.remove(number) }
+  }
+
+  private func emit(_ event: TapEvent) { for listener in listeners.all { listener(event) } }
 
   /// Removes the tap: the sound continues without it. Does nothing the second time.
   public func remove() {
@@ -85,14 +94,14 @@ public final class StreamTap {
     guard isActive, isOpen, format != new else { return }
     end()
     format = new
-    onEvent(.begins(new))
+    emit(.begins(new))
   }
 
   /// Ends the sound for the tap, for now or for ever.
   func end() {
     guard let format else { return }
     self.format = nil
-    onEvent(.ended(format))
+    emit(.ended(format))
   }
 
   /// Adds an overrun, reported at once, then once a second at most.
@@ -107,7 +116,7 @@ public final class StreamTap {
     guard missed > .zero else { return }
     let time = missed
     missed = .zero
-    onEvent(.overran(time))
+    emit(.overran(time))
     timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.reportOverrun() }
   }
 }

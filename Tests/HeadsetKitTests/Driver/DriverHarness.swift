@@ -29,8 +29,9 @@ final class DriverHarness {
       middle.rule = rule
       return middle.stand(before: board.connect())
     }
-    driver.onEvent = { [unowned self] in driverEvents.append($0) }
-    driver.onLost = { [unowned self] in losses.append($0) }
+    driver.onEvent { [unowned self] in
+      if case .lost(let error) = $0 { losses.append(error) } else { driverEvents.append($0) }
+    }
   }
 
   /// Runs a test on the loop.
@@ -87,10 +88,11 @@ final class Middle {
   /// - Returns: the end for the driver.
   func stand(before board: any LinkChannel) -> any LinkChannel {
     self.board = board
-    host.onBytes = { [unowned self] in pass($0, .toBoard) }
-    board.onBytes = { [unowned self] in pass($0, .toHost) }
-    host.onEnd = { _ in board.close() }
-    board.onEnd = { [unowned self] _ in host.close() }
+    host.deliver(
+      to: LinkReceiver(bytes: { [unowned self] in pass($0, .toBoard) }, end: { _ in board.close() }))
+    board.deliver(
+      to: LinkReceiver(
+        bytes: { [unowned self] in pass($0, .toHost) }, end: { [unowned self] _ in host.close() }))
     return driver
   }
 

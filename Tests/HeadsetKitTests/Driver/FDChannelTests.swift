@@ -14,8 +14,7 @@ import Testing
 
   private func hear(_ channel: any LinkChannel) -> Heard {
     let heard = Heard()
-    channel.onBytes = { heard.bytes += $0 }
-    channel.onEnd = { heard.ends.append($0.words) }
+    channel.deliver(to: LinkReceiver(bytes: { heard.bytes += $0 }, end: { heard.ends.append($0.words) }))
     return heard
   }
 
@@ -167,7 +166,7 @@ import Testing
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let (one, other) = MemoryChannel.pair(loop: loop)
     let heard = Heard()
-    other.onBytes = { heard.bytes += $0 }
+    other.deliver(to: LinkReceiver(bytes: { heard.bytes += $0 }))
     try loop.finish {
       one.send([1, 2])
       one.send([])
@@ -182,9 +181,9 @@ import Testing
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let (one, other) = MemoryChannel.pair(loop: loop)
     let (mine, theirs) = (Heard(), Heard())
-    one.onEnd = { mine.ends.append($0.words) }
-    other.onBytes = { theirs.bytes += $0 }
-    other.onEnd = { theirs.ends.append($0.words) }
+    one.deliver(to: LinkReceiver(end: { mine.ends.append($0.words) }))
+    other.deliver(
+      to: LinkReceiver(bytes: { theirs.bytes += $0 }, end: { theirs.ends.append($0.words) }))
     try loop.finish {
       one.send([1])
       one.close()

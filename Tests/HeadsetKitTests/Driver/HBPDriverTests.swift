@@ -93,7 +93,7 @@ import Testing
     let harness = try DriverHarness()
     try harness.runConnected {
       var answer: PendingAnswer<LinkReply<Bool>>?
-      harness.driver.onEvent = { [unowned harness] _ in answer = harness.driver.begin(GetNoiseCancelling()) }
+      harness.driver.onEvent { [unowned harness] _ in answer = harness.driver.begin(GetNoiseCancelling()) }
       let changes = [true, false].map { harness.driver.begin(SetNoiseCancelling($0)) }
       for change in changes { _ = try await change.value() }
       try await harness.settle()

@@ -22,7 +22,7 @@ import Testing
       // A host that has sent a half frame and gone.
       let gone = try await address.connect(loop)
       gone.send([1, 2, 3, 4])
-      board.attach(line, isLine: true)
+      board.attach(line) {}
       for _ in 0..<2 {
         let driver = HBPDriver(address: address, key: .development, loop: loop)
         #expect(try await driver.connect().model == "RT-1")

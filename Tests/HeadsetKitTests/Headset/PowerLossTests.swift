@@ -37,7 +37,7 @@ import Testing
       options.faults.death.step = step
       let board = try Board(options, store: store, loop: loop)
       self.board = board
-      board.onDeath = { [unowned self] in
+      board.onDeath { [unowned self] in
         losses += 1
         loop.after(.seconds(1)) { [unowned self] in
           self.board?.close()

@@ -55,8 +55,8 @@ import Testing
     try loop.finish {
       if isConnected { _ = try await board.connect() }
       let update = FirmwareUpdate(
-        file ?? self.file, over: board, trusting: .development, isForced: isForced, loop: loop)
-      update.onProgress = { [log] in log.progress.append($0) }
+        file ?? self.file, over: board, trusting: .development, isForced: isForced, loop: loop,
+        progress: { [log] in log.progress.append($0) })
       let over = PendingAnswer<Void>()
       let task = loop.start {
         do { journey.outcome = try await update.run() } catch let error as HeadsetError {

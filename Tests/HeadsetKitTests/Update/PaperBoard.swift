@@ -24,8 +24,7 @@ final class PaperBoard: HeadsetDriver {
   }
 
   let name = "paper:board"
-  var onEvent: (DriverEvent) -> Void = { _ in }
-  var onLost: (HeadsetError) -> Void = { _ in }
+  private var listeners = Listeners<(DriverEvent) -> Void>()
   private(set) var isConnected = false
 
   /// The description, as HELLO has it.
@@ -121,8 +120,10 @@ final class PaperBoard: HeadsetDriver {
   private func lose() {
     guard isConnected else { return }
     drop()
-    onLost(notConnected)
+    for listener in listeners.all { listener(.lost(notConnected)) }
   }
+
+  func onEvent(_ listener: @escaping (DriverEvent) -> Void) { _ = listeners.add(listener) }
 
   private func notice(_ operation: LinkOperation) {
     if operation == .beginTransfer {

@@ -100,12 +100,13 @@ final class UpdateHarness {
         throw HeadsetError(.connectionFailed, "\(error)")
       }
     }
-    let update = FirmwareUpdate(file, over: driver, trusting: trusted, isForced: isForced, loop: loop)
     let over = PendingAnswer<End>()
     var task: Task<Void, Never>?
     (progress, estimates) = ([], [])
-    update.onEstimate = { [unowned self] in estimates.append((loop.now, $0)) }
-    update.onProgress = { [unowned self] in
+    let update = FirmwareUpdate(
+      file, over: driver, trusting: trusted, isForced: isForced, loop: loop,
+      estimate: { [unowned self] in estimates.append((loop.now, $0)) }
+    ) { [unowned self] in
       progress.append($0)
       if let cancelAt, $0 >= cancelAt { task?.cancel() }
     }

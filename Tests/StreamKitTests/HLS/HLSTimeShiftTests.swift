@@ -19,7 +19,7 @@ import Testing
     _ station: HLSStation, _ body: @escaping (RecordingHarness) async throws -> Void
   ) throws {
     try RecordingHarness.run(station.station, at: "/live/index.m3u8") { harness in
-      harness.stream.onEvent = { [unowned harness] event in harness.report(event) }
+      harness.stream.onEvent { [unowned harness] event in harness.report(event) }
       try await body(harness)
     }
   }

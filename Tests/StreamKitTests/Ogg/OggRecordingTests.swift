@@ -94,7 +94,7 @@ import Testing
     let station = try Station()
     station.answer("/live", with: .live(live, type: "application/ogg"))
     try RecordingHarness.run(station) { harness in
-      harness.stream.onEvent = { [unowned harness] in harness.report($0) }
+      harness.stream.onEvent { [unowned harness] in harness.report($0) }
       let recording = try await harness.record("a.{ext}")
       try await harness.wait { !recording.gaps.isEmpty }
       let gap = try #require(recording.gaps.first)

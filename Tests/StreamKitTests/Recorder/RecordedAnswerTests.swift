@@ -77,7 +77,7 @@ struct RecordedAnswerTests {
     station.answer("/mp3", with: try self.station())
     for isPlayed in [false, true] {
       try RecordingHarness.run(station) { harness in
-        harness.stream.onEvent = { [unowned harness] in harness.report($0) }
+        harness.stream.onEvent { [unowned harness] in harness.report($0) }
         if isPlayed {
           try await harness.stream.start()
         } else {

@@ -100,7 +100,7 @@ struct RecordedFileTests {
     station.answer("/one", with: .file(one, type: "audio/mpeg"))
     station.answer("/three", with: .file(three, type: "audio/mpeg"))
     try RecordingHarness.run(station) { harness in
-      harness.stream.onEvent = { [unowned harness] in harness.report($0) }
+      harness.stream.onEvent { [unowned harness] in harness.report($0) }
       let recording = try await harness.record("show.{ext}")
       try await harness.wait { recording.state == .failed }
       #expect(

@@ -32,13 +32,15 @@ final class RecordingHarness {
   let recorder: Recorder
   let network: LateLoop
   private(set) var reported: [String] = []
-  private(set) var log: [String] = []
+  private final class Lines { var list: [String] = [] }
+  private let lines = Lines()
+  var log: [String] { lines.list }
 
   private init(_ url: String, _ network: NetworkThread, _ settings: RecorderSettings) throws {
     folder = try TemporaryFolder()
     var settings = settings
     settings.catalogue = folder.file("catalogue.sqlite")
-    recorder = Recorder(loop: loop, settings: settings)
+    recorder = Recorder(loop: loop, settings: settings, log: { [lines] in lines.list.append($0) })
     var options = StreamOptions()
     options.bufferWait = .milliseconds(300)
     // The clock runs sixty times as fast: half a second stands for half a minute.
@@ -49,7 +51,6 @@ final class RecordingHarness {
     self.network = late
     stream = StreamKit.Stream(
       at: try StreamAddress(url), options: options, loop: loop, network: { late.thread() })
-    recorder.onLog = { [unowned self] in log.append($0) }
   }
 
   /// Runs `body`; returns when all recordings are on disk.
@@ -92,7 +93,7 @@ final class RecordingHarness {
     var options = RecordingOptions(template: folder.file(template))
     change(&options)
     return try await stream.record(options, by: recorder) { recording in
-      recording.onEvent = { [unowned self] event in
+      recording.onEvent { [unowned self] event in
         switch event {
         case .track(let path, let title):
           reported.append("track \(path.split(separator: "/").last ?? "") \(title ?? "-")")

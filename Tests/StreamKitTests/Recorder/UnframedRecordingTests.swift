@@ -51,7 +51,7 @@ struct UnframedRecordingTests {
       staysFLAC ? .live(live, type: "audio/flac") : .live(other))
     try RecordingHarness.run(station) { harness in
       var reported: [(gap: Double, stitched: Bool)] = []
-      harness.stream.onEvent = { event in
+      harness.stream.onEvent { event in
         if case .reconnected(let gap, let stitched, _) = event { reported.append((gap, stitched)) }
       }
       let recording = try await harness.record("a.{ext}")

@@ -27,9 +27,8 @@ public struct RecorderSettings: Sendable {
 public final class Recorder {
   /// The defaults of all recordings.
   public let settings: RecorderSettings
-  /// Receives each message about the disk that the user should see, on the loop.
-  public var onLog: (String) -> Void = { _ in }
 
+  private let log: (String) -> Void
   private let loop: EventLoop
   private let localTime: @Sendable (WallTime) -> LocalTime
   private typealias Worker = (core: RecorderCore, thread: LoopThread?)
@@ -44,13 +43,15 @@ public final class Recorder {
   public var recordings: [Recording] { active.sorted { $0.key < $1.key }.map(\.value) }
 
   /// Creates a recorder; its threads start with the first work for them.
-  /// - Parameter localTime: returns the local time of the house, for names of files; called on the disk
-  ///   thread.
+  /// - Parameters:
+  ///   - localTime: returns the local time of the house, for names of files; called on the disk thread.
+  ///   - log: receives each message about the disk that the user should see, on the loop.
   public init(
     loop: EventLoop, settings: RecorderSettings = RecorderSettings(),
-    localTime: @escaping @Sendable (WallTime) -> LocalTime = { LocalTime($0) }
+    localTime: @escaping @Sendable (WallTime) -> LocalTime = { LocalTime($0) },
+    log: @escaping (String) -> Void = { _ in }
   ) {
-    (self.loop, self.settings, self.localTime) = (loop, settings, localTime)
+    (self.loop, self.settings, self.localTime, self.log) = (loop, settings, localTime, log)
   }
 
   deinit { close() }
@@ -151,7 +152,7 @@ public final class Recorder {
     loop.start { [weak self, loop] in
       let answer = try? await loop.callFiles { access(mount.folder, F_OK) }
       guard answer == nil else { return }
-      self?.onLog("\(FileDeadline.silence(of: mount.folder).cause): recordings there wait in memory")
+      self?.log("\(FileDeadline.silence(of: mount.folder).cause): recordings there wait in memory")
     }
   }
 
@@ -168,7 +169,7 @@ public final class Recorder {
   private func core(on name: String, _ mount: String? = nil) throws -> Worker {
     let thread = loop.isVirtual ? nil : try LoopThread(name: name)
     let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
-      loop.post { this.object?.onLog(line) }
+      loop.post { this.object?.log(line) }
     }
     let core = RecorderCore(
       loop: thread?.loop ?? loop, settings: settings, mount: mount, localTime: localTime, log: log)
@@ -195,7 +196,7 @@ public final class Recorder {
       let left = FileDeadline.limit - start.duration(to: .now)
       let answer: Void? = try? end.wait(atMost: max(left, .milliseconds(1)))
       if answer == nil {
-        onLog("\(FileDeadline.silence(of: mount).cause): the last sound of recordings there is not written")
+        log("\(FileDeadline.silence(of: mount).cause): the last sound of recordings there is not written")
       }
     }
   }

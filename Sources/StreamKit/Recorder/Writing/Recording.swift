@@ -32,8 +32,6 @@ public final class Recording {
   /// The paths of all files, in order: a new one begins when the format changes, and with each title when it
   /// is split.
   public private(set) var paths: [String] = []
-  /// Receives each event, on the loop, after the fact.
-  public var onEvent: (RecordingEvent) -> Void = { _ in }
   /// The recorded stream.
   public let stream: Stream
 
@@ -41,6 +39,7 @@ public final class Recording {
   private let progress: RecordingProgress
   private let loop: EventLoop
   private var machine = RecordingMachine()
+  private var listeners = Listeners<(RecordingEvent) -> Void>()
   /// Calls that wait for the first frame on disk.
   private let beginning = PendingCalls<Void>()
   /// Calls that wait for the end.
@@ -95,6 +94,11 @@ public final class Recording {
   /// - Throws: `CancellationError`, or the failure that ended it.
   public func ended() async throws { try await waitForEnd() }
 
+  /// Calls `listener` with each event, on the loop, after the fact.
+  public func onEvent(_ listener: @escaping (RecordingEvent) -> Void) { _ = listeners.add(listener) }
+
+  private func emit(_ event: RecordingEvent) { for listener in listeners.all { listener(event) } }
+
   private func waitForEnd(onCancel: ((PendingCall<Void?>) -> Void)? = nil) async throws {
     if let result = machine.result { return try result.get() }
     try await ending.wait(on: loop, onCancel: onCancel)
@@ -116,12 +120,12 @@ public final class Recording {
     case .track(let path, let title):
       follow(path)
       machine.continued()
-      onEvent(.track(path: path, title: title))
+      emit(.track(path: path, title: title))
     case .continued(let path, let gap, let overlap):
-      onEvent(.continued(path: path, gap: gap, overlap: overlap))
+      emit(.continued(path: path, gap: gap, overlap: overlap))
     case .stopped(let error, resumes: true):
       machine.paused()
-      onEvent(.stopped(error))
+      emit(.stopped(error))
     case .stopped(let error, resumes: false): perform(machine.stopped(error))
     case .finished(let path):
       if let path { self.path = path }
@@ -140,8 +144,8 @@ public final class Recording {
         awaitMount()
       case .leaveStream: stream.left(self)
       case .reportStopped(let error):
-        onEvent(.stopped(error as? any CodedError ?? RecordError(.write, "\(error)")))
-      case .reportFinished: onEvent(.finished(path: path, seconds: seconds, bytes: bytes))
+        emit(.stopped(error as? any CodedError ?? RecordError(.write, "\(error)")))
+      case .reportFinished: emit(.finished(path: path, seconds: seconds, bytes: bytes))
       case .endBeginning(let result): beginning.settle(result)
       case .endEnding(let result):
         hold = nil

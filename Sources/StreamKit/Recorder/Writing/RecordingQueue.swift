@@ -93,12 +93,12 @@ final class RecordingQueue: Sendable {
     var beginning = StreamTime.zero
     /// `true` from the moment that the queue exceeds `behindLimit` until it is drained.
     var isBehind = false
-    var onRoom: (@Sendable () -> Void)?
+    var roomListener: (@Sendable () -> Void)?
 
     /// Returns the callback that is due when an overfull queue was drained or closed; nil when none is.
     mutating func makeRoom() -> (@Sendable () -> Void)? {
       defer { isBehind = false }
-      return isBehind ? onRoom : nil
+      return isBehind ? roomListener : nil
     }
 
     /// `true` if it accepts more batches.
@@ -166,7 +166,7 @@ final class RecordingQueue: Sendable {
   var isBehind: Bool { state.withLock { $0.isBehind } }
 
   /// Sets the callback for an overfull queue that was drained or closed, on the thread that did it.
-  func onRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = notify } }
+  func onRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.roomListener = notify } }
 
   /// Refuses further batches; those in the queue stay.
   func close() {
