@@ -24,8 +24,6 @@ public final class StreamService {
   private var thread: NetworkThread?
   /// The journal of the streams that are followed; nil for none.
   public var journal: Journal?
-  /// The stream of `play`.
-  private var playing: HouseStream?
 
   /// Creates a service; its thread begins with the first stream.
   /// - Parameters:
@@ -119,18 +117,13 @@ public final class StreamService {
 
   // MARK: Playing
 
-  /// Plays a station on a session, for a command. Returns when it is heard; it ends with the session and with the house.
-  /// - Parameters:
-  ///   - given: a URL, or the name of a station.
-  ///   - onEvent: receives its events, on the loop. The failure of the first connection is thrown instead, unless it is
-  ///     that of an entry of a list behind which another one plays.
-  /// - Returns: the stream, which knows what was left out of a list.
+  /// Plays a stream on a session, for a person. Returns when it is heard; it ends with the session.
+  /// - Parameter onEvent: receives its events, on the loop. The failure of the first connection is thrown instead, unless
+  ///   it is that of an entry of a list after which another one plays.
   /// - Throws: `StreamError`, `SpeakerError`, `CancellationError`.
-  @discardableResult
   public func play(
-    _ given: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
-  ) async throws -> StreamKit.Stream {
-    let stream = try stream(given, options: try await named.options(for: given, on: loop))
+    _ stream: HouseStream, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
+  ) async throws {
     // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
     var (hasBegun, early) = (false, [StreamError]())
     stream.listen { event in
@@ -143,17 +136,13 @@ public final class StreamService {
       }
     }
     try session.requireMembers()
-    playing = stream
     try await stream.play(on: session, of: house, endsWithSession: true)
     hasBegun = true
     for error in early { onEvent(.failed(error)) }
-    return stream.stream
   }
 
   /// Ends the thread, and with it all that is received.
   public func close() {
-    playing?.stream.stop()
-    playing = nil
     thread?.close()
     thread = nil
   }

@@ -39,7 +39,9 @@ enum Command {
       } catch let error as ScriptTextError {
         Terminal.failure(error.message)
         return UsageError.exitStatus
-      } catch let error as StreamError where error.kind == .auth {
+      } catch let error as LocalHouse.Interrupted {
+        return error.status
+      } catch let error as any CodedError where error.code == StreamErrorKind.auth.rawValue {
         // The error's own hint addresses scripts.
         Terminal.failure("\(error.message) (\(error.code)); give --user NAME and --password-file FILE")
         return 1
@@ -63,16 +65,14 @@ enum Command {
     case .simulate: try simulate(arguments)
     case .check: try CheckCommand.run(arguments)
     case .test: try TestCommand.run(arguments)
-    case .play: try play(arguments)
+    case .play: try PlayCommand.run(arguments)
     case .record: try RecordCommand.run(arguments)
     case .recordings: try RecordingsCommand.run(arguments)
     case .headset: try HeadsetCommand.run(arguments)
     case .cron: try CronCommand.run(arguments)
     case .board: try BoardCommand.run(arguments)
     case .firmware: try FirmwareCommand.run(arguments)
-    case .devices: try LookCommand.devices(listing(arguments))
-    case .groups: try LookCommand.groups(listing(arguments))
-    case .status: try LookCommand.status(listing(arguments))
+    case .devices, .groups, .status: try LookCommand.run(arguments)
     case .doctor: try DoctorCommand.run(arguments)
     case .snapserverConfig: try SnapserverConfigCommand.run(arguments)
     case .completion: try CompletionCommand.run(arguments)
@@ -138,20 +138,6 @@ enum Command {
       ReplCommand.Options(
         text: try script(arguments), house: try OwnHouse(arguments, of: "repl"),
         attachment: try Attachment(arguments, of: "repl"), scriptName: arguments.text(.ofScript)))
-  }
-
-  private static func play(_ arguments: ParsedArguments) throws -> Int32 {
-    return try PlayCommand.run(
-      PlayCommand.Options(
-        files: arguments.operands, shuffles: arguments.has(.shuffle), loops: arguments.has(.loop),
-        places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
-        house: try OwnHouse(arguments, of: "play"),
-        source: try StationSettings(arguments, of: "play"), charset: arguments.text(.charset),
-        attachment: try Attachment(arguments, of: "play")))
-  }
-
-  private static func listing(_ arguments: ParsedArguments) -> LookCommand.Options {
-    LookCommand.Options(json: arguments.has(.jsonList), configuration: arguments.text(.config))
   }
 
   private static func script(_ arguments: ParsedArguments) throws -> ScriptText? {

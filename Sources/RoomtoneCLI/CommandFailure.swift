@@ -39,6 +39,4 @@ enum CommandFailureKind: String, FailureKind {
   case socket = "ctl.socket"
   /// The unit of the service can't be written.
   case unit = "serve.unit"
-  /// A source was not played to its end.
-  case playback = "speaker.ended"
 }

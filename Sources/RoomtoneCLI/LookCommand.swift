@@ -4,79 +4,23 @@ internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house in its saved state, inspected without
-/// changes.
+/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house as the process reports it that has it, or, without
+/// one, in its saved state. Nothing is changed.
 ///
-/// While another process drives the house, only that process knows which speakers play: it is asked at its control socket.
+/// Only the process that drives a house knows which speakers play; one that can't be asked has published some of it.
 enum LookCommand {
-  struct Options {
-    var json: Bool
-    var configuration: String?
-  }
-
-  /// The inspected house.
-  struct View {
-    let house: House
-    /// Process that drives the house, nil for none.
-    let owner: HouseOwner?
-  }
-
-  static func devices(_ options: Options) throws -> Int32 {
-    try list("devices", options, deviceTable) { view in
-      view.house.devices.map { HouseReport.device($0, knowsUse: view.owner == nil) }
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let (name, isJSON) = (arguments.command.name, arguments.has(.jsonList))
+    let house = try HouseConnection.open(arguments.text(.config), .look, command: name)
+    let result = try house.call(name)
+    if name == "status" {
+      let status = Status(result, file: arguments.text(.config))
+      HouseCommand.show(status.json, isJSON: isJSON) { _ in status.table.lines }
+    } else {
+      let table = name == "groups" ? groupTable : deviceTable
+      HouseCommand.show(result, isJSON: isJSON) { table($0.elements ?? []).lines }
     }
-  }
-
-  static func groups(_ options: Options) throws -> Int32 {
-    try list("groups", options, groupTable) { view in
-      view.house.groups.map { HouseReport.group($0, knowsUse: view.owner == nil) }
-    }
-  }
-
-  /// Lists a part of the house as the process knows it that has it, or, without one, as it was saved.
-  private static func list(
-    _ method: String, _ options: Options, _ table: @escaping ([JSON]) -> TextTable,
-    _ read: @escaping (View) -> [JSON]
-  ) throws -> Int32 {
-    if let client = try ControlClient.connect(toHouseOf: options.configuration) {
-      let elements = try client.call(method).elements ?? []
-      show(options, .array(elements), table(elements))
-      return 0
-    }
-    return try look(options) { view, _ in
-      let elements = read(view)
-      show(options, .array(elements), table(elements))
-    }
-  }
-
-  static func status(_ options: Options) throws -> Int32 {
-    if let client = try ControlClient.connect(toHouseOf: options.configuration) {
-      let status = Status(ofProcess: try client.call("status"))
-      show(options, status.json, status.table)
-      return 0
-    }
-    return try look(options) { view, configuration in
-      let status = Status(view, configuration: configuration, file: options.configuration)
-      show(options, status.json, status.table)
-    }
-  }
-
-  private static func look(_ options: Options, _ body: @escaping (View, Configuration) -> Void) throws
-    -> Int32
-  {
-    var engineOptions = EngineOptions()
-    let configuration = try EngineSetup.configuration(file: options.configuration)
-    engineOptions.configuration = configuration
-    engineOptions.access = .look
-    engineOptions.stateFolder = UserFolders.state
-    let owner = try UserFolders.state.flatMap { try HouseDriver.owner(ofStateFolder: $0) }
-    return try EngineSetup.engine(engineOptions).perform { house in
-      body(View(house: house, owner: owner), configuration)
-    }.status
-  }
-
-  private static func show(_ options: Options, _ json: JSON, _ table: TextTable) {
-    if options.json { Terminal.print(json.lines) } else { table.lines.forEach(Terminal.print) }
+    return 0
   }
 
   // MARK: Speakers
@@ -142,41 +86,31 @@ extension LookCommand {
     /// Path of the configuration in use; nil for none.
     let configuration: String?
 
-    init(_ view: View, configuration: Configuration, file: String?) {
-      driver = view.house.driverName
-      output = view.owner?.output ?? configuration.driver.outputText
-      owner = view.owner
-      let devices = view.house.devices
-      (speakers, available, groups) = (
-        devices.count, devices.count { $0.isAvailable }, view.house.groups.count
-      )
-      isInvented = view.house.isInvented
-      loss = view.house.loss
-      playing = view.owner.map(\.playing) ?? []
-      stateFolder = UserFolders.state
-      self.configuration = file ?? EngineSetup.userFile()
-    }
-
-    /// The status of the house as the process reports it that has it.
-    init(ofProcess status: JSON) {
+    /// The status of a house, as its method reports it.
+    /// - Parameter file: the configuration that the command line names.
+    init(_ status: JSON, file: String?) {
       driver = status["driver"]?.text ?? "closed"
       output = status["output"]?.text ?? ""
-      owner = HouseOwner(
-        processID: (status["process"]?.int).map { Int32(clamping: $0) },
-        name: status["name"]?.text ?? Engine.serviceName,
-        output: output)
+      let house = status["house"]?.text
+      let isSaved = house == "saved" || house == "elsewhere"
+      // A daemon says no name.
+      let name = status["name"]?.text ?? (isSaved ? nil : Engine.serviceName)
+      let process = (status["process"]?.int).map { Int32(clamping: $0) }
+      owner = house == "saved" ? nil : HouseOwner(processID: process, name: name)
       (speakers, available, groups) = (
         status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
       )
       isInvented = status["invented"]?.bool == true
       loss = status["loss"]?.text
-      playing = (status["playing"]?.elements ?? []).map { playing in
-        let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
-        return
-          "\(playing["title"]?.text ?? "") in \(rooms.isEmpty ? "no room" : rooms.joined(separator: ", "))"
-      }
+      playing = status["playing"]?.elements?.map { $0.text ?? Self.line($0) }
       stateFolder = UserFolders.state
-      configuration = status["configuration"]?.text
+      configuration = (isSaved ? file : nil) ?? status["configuration"]?.text
+    }
+
+    /// Returns the line of a session that plays or is paused.
+    private static func line(_ playing: JSON) -> String {
+      let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
+      return "\(playing["title"]?.text ?? "") in \(rooms.isEmpty ? "no room" : rooms.joined(separator: ", "))"
     }
 
     var json: JSON {

@@ -23,7 +23,8 @@ import Testing
     var events: [String] = []
     try StationHarness.run(station) { harness in
       let session = harness.house.session
-      try await harness.streams.play("live", on: session, of: harness.house) { events.append(Self.words($0)) }
+      let stream = try harness.streams.stream("live")
+      try await harness.streams.play(stream, on: session, of: harness.house) { events.append(Self.words($0)) }
       #expect(session.state == .playing && session.source?.path == StationHarness.url)
       try await harness.sleep(300)
       session.stop()
@@ -86,7 +87,8 @@ import Testing
     try StationHarness.run(station) { harness in
       var count = 0
       let error = await harness.failure {
-        try await harness.streams.play("live", on: harness.house.session, of: harness.house) { _ in
+        let stream = try harness.streams.stream("live")
+        try await harness.streams.play(stream, on: harness.house.session, of: harness.house) { _ in
           count += 1
         }
       }

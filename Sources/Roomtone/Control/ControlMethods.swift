@@ -27,9 +27,8 @@ final class ControlMethods {
         try daemon.attach($0)
         return nil
       },
-      "play": play,
     ]
-    return house.methods.merging(own) { _, own in own }
+    return house.methods.merging(house.ofPlayback) { $1 }.merging(own) { _, own in own }
   }
 
   /// Performs a request, and has it answered at once or later.
@@ -237,15 +236,5 @@ final class ControlMethods {
     }
     let entries = daemon.log.kept.filter { name == nil || $0.script == name }
     return .array(entries.map(DaemonReport.entry))
-  }
-
-  // MARK: Playback
-
-  private func play(_ request: ControlRequest) throws -> JSON? {
-    let playback = try AttachedPlayback(request, engine: daemon.engine)
-    request.answer(on: daemon.engine.loop) { [house] in
-      try await playback.run(in: try await house.openHouse().house)
-    }
-    return nil
   }
 }

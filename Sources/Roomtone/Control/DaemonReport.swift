@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Glibc
-public import Home
-public import JSONText
+internal import Home
+internal import JSONText
 internal import LuaModules
 internal import LuaRuntime
 internal import Scheduling
@@ -94,10 +94,10 @@ struct DaemonReport {
   }
 }
 
-/// The results of actions on rooms as JSON, for the control socket and for the command line.
-public enum RoomReport {
+/// The results of actions on rooms as JSON.
+enum RoomReport {
   /// The level of a speaker.
-  public static func level(_ level: RoomActions.Level) -> JSON {
+  static func level(_ level: RoomActions.Level) -> JSON {
     .object([
       ("speaker", .string(level.speaker)), ("room", .optional(level.room)), ("volume", .number(level.volume)),
       ("muted", .bool(level.isMuted)),
@@ -105,7 +105,7 @@ public enum RoomReport {
   }
 
   /// A session with a source.
-  public static func playing(_ playing: RoomActions.Playing) -> JSON {
+  static func playing(_ playing: RoomActions.Playing) -> JSON {
     .object([
       ("session", .string(playing.session)), ("state", .string(playing.state.rawValue)),
       ("title", .string(playing.title)), ("source", .string(playing.source)),

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-public import JSONText
+internal import JSONText
 internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
@@ -14,6 +14,9 @@ final class HouseMethods {
   private unowned let engine: Engine
   private let isDaemon: Bool
   private let began: WallTime
+  /// The playbacks that have not ended, by their numbers.
+  private var playbacks: [Int: RequestedPlayback] = [:]
+  private var lastPlayback = 0
 
   /// The methods on the house of `engine`.
   /// - Parameter isDaemon: `true` for a daemon, which opens its house for a request; others answer while it is open.
@@ -26,8 +29,12 @@ final class HouseMethods {
   var methods: [String: Method] {
     [
       "process": process, "status": status, "why": answerWhy, "history": history,
-      "devices": listing { $0.devices.map { HouseReport.device($0) } },
-      "groups": listing { $0.groups.map { HouseReport.group($0) } },
+      "devices": listing { house, knowsUse in
+        house.devices.map { HouseReport.device($0, knowsUse: knowsUse) }
+      },
+      "groups": listing { house, knowsUse in
+        house.groups.map { HouseReport.group($0, knowsUse: knowsUse) }
+      },
       "volume": volume, "mute": { [self] in try mute($0, true) },
       "unmute": { [self] in try mute($0, false) },
       "now": house { actions, room in try actions.playing(in: room) },
@@ -38,6 +45,9 @@ final class HouseMethods {
       "stop": house { actions, room in try await actions.stop(room) },
     ]
   }
+
+  /// The methods by which a client has a process play: a daemon, or the client's own.
+  var ofPlayback: [String: Method] { ["play": play, "playback": control] }
 
   /// Performs a request by one of `methods` for a person, and has it answered at once or later.
   /// - Parameters:
@@ -69,11 +79,21 @@ final class HouseMethods {
 
   private func status(_ request: ControlRequest) throws -> JSON? {
     _ = try ControlParameters(request)
+    let (owner, isLooking) = (try otherOwner(), engine.options.access == .look)
+    let id = isLooking ? owner?.processID : getpid()
     return .object(
       [
-        ("process", .number(Int(getpid()))), ("name", .string(engine.options.processName)),
-        ("version", .string(Product.version)), ("started", .decimal(began.inSeconds)),
-      ] + HouseReport.status(of: engine))
+        ("process", id.map { .number(Int($0)) } ?? .null),
+        ("name", .optional(isLooking ? owner?.name : engine.options.processName)),
+        ("version", .string(Product.version)), ("started", isLooking ? .null : .decimal(began.inSeconds)),
+      ] + HouseReport.status(of: engine, owner: owner))
+  }
+
+  /// Returns the process that drives the house, when this one only looks at it; nil when none does.
+  /// - Throws: `speaker.lost`.
+  private func otherOwner() throws(SpeakerError) -> HouseOwner? {
+    guard engine.options.access == .look, let folder = engine.options.stateFolder else { return nil }
+    return try HouseDriver.owner(ofStateFolder: folder)
   }
 
   // MARK: Causes
@@ -165,11 +185,14 @@ final class HouseMethods {
     }
   }
 
-  /// Returns a method without parameters that lists a part of the house.
-  private func listing(_ body: @escaping (House) -> [JSON]) -> Method {
+  /// Returns a method without parameters that lists a part of the house. `knowsUse` is `false` if another process drives
+  /// the house, and it alone knows which speakers play.
+  private func listing(_ body: @escaping (House, _ knowsUse: Bool) -> [JSON]) -> Method {
     { [self] request in
       _ = try ControlParameters(request)
-      request.answer(on: engine.loop) { [self] in .array(body(try await openHouse().house)) }
+      request.answer(on: engine.loop) { [self] in
+        .array(body(try await openHouse().house, try otherOwner() == nil))
+      }
       return nil
     }
   }
@@ -194,6 +217,32 @@ final class HouseMethods {
     }
     return nil
   }
+
+  // MARK: Playback
+
+  private func play(_ request: ControlRequest) throws -> JSON? {
+    lastPlayback += 1
+    let number = lastPlayback
+    let playback = try RequestedPlayback(request, number: number, engine: engine, isShared: isDaemon)
+    playbacks[number] = playback
+    request.answer(on: engine.loop) { [self] in
+      defer { playbacks[number] = nil }
+      try await playback.run(in: try await openHouse().house)
+      return .object([])
+    }
+    return nil
+  }
+
+  private func control(_ request: ControlRequest) throws -> JSON? {
+    let parameters = try ControlParameters(request, "playback", "action", "by")
+    let action = try parameters.requiredText("action")
+    guard let number = try parameters.int("playback"), let playback = playbacks[number] else {
+      throw RPCError(
+        .invalidParameters, "playback: the parameter \"playback\" is the number of one that lasts")
+    }
+    try playback.perform(action, by: try parameters.int("by") ?? 0)
+    return .object([])
+  }
 }
 
 extension ControlRequest {
@@ -203,33 +252,5 @@ extension ControlRequest {
       do { answer(.success(try await work())) } catch { answer(.failure(error)) }
     }
     onCancel = { task.cancel() }
-  }
-}
-
-extension Engine {
-  /// Performs a method of the control protocol on the house, which is opened for it and closed behind it. Blocks the
-  /// calling thread.
-  /// - Parameters:
-  ///   - parameters: the parameters by name.
-  ///   - place: the place of the person who asks, for the causes of changes.
-  /// - Throws: the error that the method answers; `CancellationError` after a signal.
-  public func perform(
-    method: String, _ parameters: [(name: String, value: JSON)], at place: String
-  ) throws -> JSON {
-    let house = HouseMethods(of: self, isDaemon: false)
-    var result = JSON.null
-    let run = try perform(wait: .zero) { _ in
-      result = try await withCheckedThrowingContinuation { continuation in
-        let request = ControlRequest(
-          RPCRequest(id: nil, method: method, parameters: .object(parameters)),
-          origin: .person(process: getpid()), respond: { continuation.resume(with: $0) },
-          push: { _, _ in false })
-        house.perform(request, by: house.methods, at: place) {
-          RPCError(.unknownMethod, "no method is called \"\(method)\"")
-        }
-      }
-    }
-    if run.status != 0 { throw CancellationError() }
-    return result
   }
 }

@@ -1,14 +1,13 @@
 internal import AudioCore
 internal import Home
-public import JSONText
-public import SpeakerKit
+internal import JSONText
+internal import SpeakerKit
 
-/// The speakers and groups of a house as JSON, under the names that scripts use: for the control socket and for the
-/// command line.
-public enum HouseReport {
+/// The speakers and groups of a house as JSON, under the names that scripts use.
+enum HouseReport {
   /// A speaker.
   /// - Parameter knowsUse: `false` if another process drives the house, and it alone knows which speakers play.
-  public static func device(_ device: Device, knowsUse: Bool = true) -> JSON {
+  static func device(_ device: Device, knowsUse: Bool = true) -> JSON {
     .object([
       ("id", .string(device.id)), ("name", .string(device.name)), ("group_id", .string(device.groupID)),
       ("group_name", .string(device.groupName)), ("model", .string(device.model)),
@@ -25,24 +24,34 @@ public enum HouseReport {
     ])
   }
 
-  /// The house of an engine, as members of the status of its process.
-  static func status(of engine: Engine) -> [(name: String, value: JSON)] {
+  /// The house of an engine, as members of the status of its process. An engine that only looks shows a house that is
+  /// `saved`, in which nothing plays, or `elsewhere`, with the lines of `playing` that its process has published.
+  /// - Parameter owner: the other process that drives the house; nil for none.
+  static func status(of engine: Engine, owner: HouseOwner? = nil) -> [(name: String, value: JSON)] {
     let house = engine.house.open
-    let playing = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
+    let state =
+      if house == nil { "closed" } else if engine.options.access != .look { "open" } else {
+        owner == nil ? "saved" : "elsewhere"
+      }
+    let sessions = house.flatMap { try? RoomActions($0).playing(in: nil) } ?? []
+    let playing: JSON =
+      if let owner { owner.playing.map { .array($0.map { .string($0) }) } ?? .null } else {
+        .array(sessions.map(RoomReport.playing))
+      }
     return [
-      ("house", .string(house == nil ? "closed" : "open")), ("driver", .optional(house?.driverName)),
-      ("loss", .optional(house?.loss)), ("output", .string(engine.options.configuration.driver.outputText)),
+      ("house", .string(state)), ("driver", .optional(house?.driverName)), ("loss", .optional(house?.loss)),
+      ("output", .string(owner?.output ?? engine.options.configuration.driver.outputText)),
       ("configuration", .optional(engine.options.configuration.path)),
       ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
       ("groups", .number(house?.groups.count ?? 0)),
-      ("playing", .array(playing.map(RoomReport.playing))),
+      ("playing", playing),
     ]
   }
 
   /// A group.
   /// - Parameter knowsUse: as of `device`.
-  public static func group(_ group: Group, knowsUse: Bool = true) -> JSON {
+  static func group(_ group: Group, knowsUse: Bool = true) -> JSON {
     .object([
       ("id", .string(group.id)), ("name", .string(group.name)),
       ("active", knowsUse ? .bool(group.isActive) : .null),

@@ -55,21 +55,14 @@ enum CompletionCommand {
   /// Returns the rooms, then the speakers that are not called as one: those of the process that has the house, else of
   /// the house of the configuration.
   private static func rooms(_ file: String?) throws -> [String] {
+    let house = try HouseConnection.open(
+      file, .look, command: "completion", timeout: timeout, isSilent: true)
+    let devices = try house.call("devices").elements ?? []
     var names: [String] = []
-    func add(_ name: String) { if !names.contains(name) { names.append(name) } }
-    if let client = try ControlClient.connect(toHouseOf: file, timeout: timeout) {
-      for method in ["groups", "devices"] {
-        for element in try client.call(method).elements ?? [] { element["name"]?.text.map(add) }
-      }
-      return names
+    for name in devices.compactMap({ $0["group_name"]?.text }) where name != Group.ungrouped {
+      if !names.contains(name) { names.append(name) }
     }
-    var options = EngineOptions()
-    options.configuration = try EngineSetup.configuration(file: file)
-    options.access = .look
-    options.stateFolder = UserFolders.state
-    _ = try Engine(options).perform { house in
-      for name in house.groups.map(\.name) + house.devices.map(\.name) { add(name) }
-    }
+    for name in devices.compactMap({ $0["name"]?.text }) where !names.contains(name) { names.append(name) }
     return names
   }
 

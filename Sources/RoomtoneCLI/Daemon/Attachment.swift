@@ -81,39 +81,3 @@ enum AttachedRun {
     Terminal.writeError("roomtone: \(lines.joined(separator: "\n"))\n")
   }
 }
-
-/// `roomtone play` through the daemon.
-enum AttachedPlay {
-  /// Has the daemon play files, or a station, to the end.
-  static func run(_ options: PlayCommand.Options, _ station: String?, _ client: ControlClient) throws -> Int32
-  {
-    var parameters: [(name: String, value: JSON)] = [
-      ("rooms", .array(options.places.map { .string($0) })), ("shuffle", .bool(options.shuffles)),
-      ("loop", .bool(options.loops)),
-    ]
-    if let volume = options.volume { parameters.append(("volume", .number(volume))) }
-    if let station {
-      let source = options.source
-      var file: String?
-      if case .file(let path)? = source.password { file = UserFolders.absolute(path) }
-      let settings = [
-        ("station", station), ("charset", options.charset), ("user_agent", source.userAgent),
-        ("user", source.user), ("password_file", file),
-        ("certificate_file", source.certificateFile.map(UserFolders.absolute)),
-      ]
-      parameters += settings.compactMap { name, text in text.map { (name, .string($0)) } }
-    } else {
-      parameters.append(("files", .array(options.files.map { .string(UserFolders.absolute($0)) })))
-    }
-    let line = ProgressLine(isShown: Terminal.showsProgress)
-    defer { line.end() }
-    _ = try client.call("play", parameters, isLasting: true) { method, parameters in
-      switch method {
-      case "playing": line.show(parameters)
-      case "warning": Terminal.log(.warn, parameters["message"]?.text ?? "", [])
-      default: break
-      }
-    }
-    return 0
-  }
-}

@@ -15,7 +15,7 @@ enum ControlCommand {
       _ shown: (JSON) -> [String]
     ) throws -> Int32 {
       let result = try client.call(method, parameters, isLasting: isLasting)
-      (isJSON ? [result.lines] : shown(result)).forEach(Terminal.print)
+      HouseCommand.show(result, isJSON: isJSON, shown)
       return 0
     }
     /// Prints a list, page by page.
@@ -26,11 +26,8 @@ enum ControlCommand {
         items += page["items"]?.elements ?? []
         next = page["next"]?.int
       }
-      (isJSON ? [JSON.array(items).lines] : shown(.array(items))).forEach(Terminal.print)
+      HouseCommand.show(.array(items), isJSON: isJSON, shown)
       return 0
-    }
-    func room(_ index: Int) -> [(name: String, value: JSON)] {
-      words.indices.contains(index) ? [("room", .string(words[index]))] : []
     }
     switch arguments.action?.name {
     case "scripts": return try list("scripts") { ControlText.scripts($0).lines }
@@ -77,11 +74,9 @@ enum ControlCommand {
         return texts("printed") + (texts("results").isEmpty ? [] : [texts("results").joined(separator: "\t")])
       }
     case "log": return try log(client, arguments)
-    case "volume", "stop":
-      let name = arguments.action?.name ?? ""
-      var parameters = room(0)
-      if words.count > 1 { parameters.append(("volume", .string(words[1]))) }
-      return try perform(name, parameters) { ControlText.rooms($0, name).lines }
+    case let verb? where ["volume", "stop"].contains(verb):
+      let parameters = try HouseCommand.parameters(words)
+      return try HouseCommand.perform(verb, parameters, on: HouseConnection(client), isJSON: isJSON)
     default: return try perform("status") { ControlText.status($0) }
     }
   }

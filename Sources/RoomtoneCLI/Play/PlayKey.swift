@@ -6,6 +6,21 @@ enum PlayKey: Equatable, Sendable {
 
   /// The keys and their effects, in one line.
   static let help = "space pause · n next · p previous · ←/→ 10 s · ↑/↓ volume · q quit"
+
+  /// The action of the method `playback`, and its step: 10 s, or 2 levels. Nil for what concerns this process alone.
+  var request: (action: String, by: Int)? {
+    switch self {
+    case .pause: ("pause", 0)
+    case .next: ("next", 0)
+    case .previous: ("previous", 0)
+    case .back: ("seek", -10)
+    case .forward: ("seek", 10)
+    case .louder: ("volume", 2)
+    case .quieter: ("volume", -2)
+    case .quit: ("stop", 0)
+    case .suspend: nil
+    }
+  }
 }
 
 /// Parses the bytes that a terminal sends for keys; sequences may arrive in parts. Unknown keys are left out.

@@ -11,6 +11,7 @@ final class DaemonHarness {
   let folder: TemporaryFolder
   let daemon: Daemon
   private let base: EngineHarness
+  private lazy var methods = ControlMethods(daemon: daemon)
 
   /// - Parameters:
   ///   - stations: the text of the stations file.
@@ -78,14 +79,35 @@ final class DaemonHarness {
   var states: [String] { daemon.scripts.map { "\($0.name) \($0.machine.name)" } }
 
   /// Performs a method of the control socket without one.
-  func call(_ method: String, _ parameters: [(name: String, value: JSON)] = []) throws -> JSON {
+  func call(
+    _ method: String, _ parameters: [(name: String, value: JSON)] = [],
+    onNotification: @escaping (_ method: String, _ parameters: JSON) -> Void = { _, _ in }
+  ) throws -> JSON {
     var result: Result<JSON, RPCError>?
-    let request = ControlRequest(
-      RPCRequest(id: 1, method: method, parameters: .object(parameters)), origin: .person(process: getpid()),
-      respond: { result = $0 }, push: { _, _ in true })
-    let methods = ControlMethods(daemon: daemon)
-    methods.perform(request)
+    begin(method, parameters, onNotification) { result = $0 }
     run { result != nil }
     return try result?.get() ?? .null
+  }
+
+  /// Performs a method that answers at once, while the loop runs.
+  func start(_ method: String, _ parameters: [(name: String, value: JSON)]) throws -> JSON? {
+    var result: Result<JSON, RPCError>?
+    begin(method, parameters, { _, _ in }) { result = $0 }
+    return try result?.get()
+  }
+
+  private func begin(
+    _ method: String, _ parameters: [(name: String, value: JSON)],
+    _ onNotification: @escaping (String, JSON) -> Void,
+    _ respond: @escaping (Result<JSON, RPCError>) -> Void
+  ) {
+    methods.perform(
+      ControlRequest(
+        RPCRequest(id: 1, method: method, parameters: .object(parameters)),
+        origin: .person(process: getpid()), respond: respond,
+        push: { method, parameters in
+          onNotification(method, parameters)
+          return true
+        }))
   }
 }

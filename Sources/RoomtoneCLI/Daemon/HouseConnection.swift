@@ -1,0 +1,135 @@
+internal import EventLoop
+internal import Home
+internal import JSONText
+internal import Roomtone
+internal import SpeakerKit
+
+/// The house that a command acts on, by the methods of the control protocol: the house of the process that has it, at its
+/// socket, or, without one, the house of the configuration in this process.
+final class HouseConnection {
+  typealias Parameters = [(name: String, value: JSON)]
+
+  private enum Way {
+    case process(ControlClient)
+    case own(Engine, LocalHouse)
+  }
+
+  private let way: Way
+
+  // MARK: Opening
+
+  /// The house of a process.
+  init(_ client: ControlClient) { way = .process(client) }
+
+  /// The house of a configuration in this process. It is opened for one call.
+  /// - Parameters:
+  ///   - command: the name of the command, for others that wait for the house.
+  ///   - isSilent: `true` if nothing is logged.
+  init(
+    _ configuration: Configuration, _ access: HouseAccess, command: String, isSilent: Bool = false
+  ) throws {
+    var options = EngineSetup.ownHouse(configuration, command: command, script: nil)
+    options.access = access
+    if access != .drive { options.controlSocket = nil }
+    // Looking writes no file.
+    if access == .look { (options.store, options.history) = (nil, nil) }
+    let engine = isSilent ? try Engine(options) : try EngineSetup.engine(options)
+    engine.onForcedExit = KeyTerminal.restore
+    way = .own(engine, LocalHouse(engine, at: "the shell"))
+  }
+
+  /// Connects to the process that has the house of a configuration; without one, the house is in this process.
+  /// - Parameters:
+  ///   - file: the configuration that the command line names; nil for the user's own.
+  ///   - access: the access of this process.
+  /// - Throws: `ctl.socket`; the errors of the configuration.
+  static func open(
+    _ file: String?, _ access: HouseAccess, command: String, timeout: Duration = ControlClient.usualTimeout,
+    isSilent: Bool = false
+  ) throws -> HouseConnection {
+    if let client = try ControlClient.connect(toHouseOf: file, timeout: timeout) {
+      return HouseConnection(client)
+    }
+    return try HouseConnection(
+      try EngineSetup.configuration(file: file), access, command: command, isSilent: isSilent)
+  }
+
+  /// The line of verbs that find nothing that plays. A server may play for others, of which an own house knows nothing.
+  var silence: String {
+    if case .own(let engine, _) = way, engine.options.configuration.driverName != "house" {
+      return "nothing that roomtone has started plays"
+    }
+    return "nothing plays"
+  }
+
+  /// Returns a path as the process that acts finds it: another one has another working directory.
+  func path(_ path: String) -> String {
+    if case .process = way { UserFolders.absolute(path) } else { path }
+  }
+
+  // MARK: Calls
+
+  /// Performs a method, and returns its result.
+  /// - Parameters:
+  ///   - isChange: `true` if the method sets levels, which are to last. Where they would end with this process, it is
+  ///     refused.
+  ///   - isLasting: `true` for a method whose answer comes when what it does has ended.
+  ///   - onNotification: receives the notifications before the result.
+  /// - Throws: the error of the method, `ctl.socket`, `ctl.none`, `speaker.busy`; `LocalHouse.Interrupted`.
+  func call(
+    _ method: String, _ parameters: Parameters = [], isChange: Bool = false, isLasting: Bool = false,
+    onNotification: @escaping (_ method: String, _ parameters: JSON) -> Void = { _, _ in }
+  ) throws -> JSON {
+    switch way {
+    case .process(let client):
+      return try client.call(method, parameters, isLasting: isLasting, onNotification: onNotification)
+    case .own(let engine, let house):
+      let configuration = engine.options.configuration
+      if isChange { try Self.checkThatItLasts(method, configuration) }
+      let result: JSON
+      do { result = try house.call(method, parameters, onNotification: onNotification) } catch let error
+        as SpeakerError where error.kind == .busy && engine.options.access == .adjust
+      {
+        throw SpeakerError(
+          .busy, error.message, hint: "end it; a daemon has a house for all: roomtone serve",
+          facts: error.facts)
+      }
+      if isChange, configuration.driverName == "house" {
+        let speakers = configuration.house.speakers == nil ? "the speakers are invented, and " : ""
+        engine.onLog(.info, "\(speakers)no daemon has the house: the level is kept for what plays next", [])
+      }
+      return result
+    }
+  }
+
+  private static func checkThatItLasts(_ method: String, _ configuration: Configuration) throws {
+    let kind = type(of: configuration.driver)
+    switch kind.memory {
+    case .stateFolder where UserFolders.state == nil:
+      throw CommandFailure(
+        .noDaemon, "no daemon runs, and without a home folder no level is kept",
+        hint: "start one: roomtone serve")
+    case .serverWithoutMute where method != "volume":
+      throw CommandFailure(
+        .noDaemon,
+        "no daemon runs, and a \(kind.server ?? kind.name) knows no mute: the level to return to would end with this command",
+        hint: "start one: roomtone serve; or set a level: roomtone volume ROOM N")
+    case .stateFolder, .server, .serverWithoutMute: break
+    }
+  }
+
+  /// Begins a method while a call lasts, in a house of this process; its failure is logged.
+  func start(_ method: String, _ parameters: Parameters) {
+    guard case .own(let engine, let house) = way else { return }
+    house.start(method, parameters) { result in
+      if case .failure(let error) = result { engine.onLog(.warn, error.description, []) }
+    }
+  }
+
+  /// Calls `body` when a descriptor can be read while a call lasts.
+  /// - Returns: nil for the house of another process, whose calls wait for its answer alone, and without a watch.
+  func watch(_ descriptor: Int32, _ body: @escaping () -> Void) -> FDWatch? {
+    guard case .own(let engine, _) = way else { return nil }
+    return try? engine.loop.watch(descriptor, for: .readable) { _ in body() }
+  }
+}
