@@ -9,6 +9,22 @@ internal import StreamKit
 enum Command {
   static let version = ProgramSpec.roomtone.version
 
+  /// The commands, in the order of the help: each with its options, operands and texts, and the function that performs
+  /// it and returns the exit status.
+  static let all: [(spec: CommandSpec, run: @Sendable (ParsedArguments) throws -> Int32)] = [
+    (.run, run), (.simulate, simulate), (.check, CheckCommand.run), (.test, TestCommand.run),
+    (.repl, prompt), (.serve, ServeCommand.run), (.ctl, ControlCommand.run),
+    (.volume, HouseCommand.run), (.mute, HouseCommand.run), (.unmute, HouseCommand.run),
+    (.pause, HouseCommand.run), (.resume, HouseCommand.run), (.stop, HouseCommand.run),
+    (.next, HouseCommand.run), (.previous, HouseCommand.run), (.now, HouseCommand.run),
+    (.play, PlayCommand.run), (.record, RecordCommand.run), (.recordings, RecordingsCommand.run),
+    (.headset, HeadsetCommand.run), (.firmware, FirmwareCommand.run), (.board, BoardCommand.run),
+    (.cron, CronCommand.run),
+    (.devices, LookCommand.run), (.groups, LookCommand.run), (.status, LookCommand.run),
+    (.doctor, DoctorCommand.run), (.snapserverConfig, SnapserverConfigCommand.run),
+    (.completion, CompletionCommand.run), (.man, ManCommand.run), (.meta, MetaCommand.run),
+  ]
+
   /// Runs the command of a command line.
   /// - Returns: the exit status: 0 for success, 1 for a failure, 2 for wrong usage, 130 and 143 after
   ///   signals.
@@ -56,30 +72,10 @@ enum Command {
   }
 
   private static func perform(_ arguments: ParsedArguments) throws -> Int32 {
-    switch arguments.command {
-    case .run: try run(arguments)
-    case .serve: try ServeCommand.run(arguments)
-    case .ctl: try ControlCommand.run(arguments)
-    case .volume, .mute, .unmute, .pause, .resume, .stop, .next, .previous, .now:
-      try HouseCommand.run(arguments)
-    case .simulate: try simulate(arguments)
-    case .check: try CheckCommand.run(arguments)
-    case .test: try TestCommand.run(arguments)
-    case .play: try PlayCommand.run(arguments)
-    case .record: try RecordCommand.run(arguments)
-    case .recordings: try RecordingsCommand.run(arguments)
-    case .headset: try HeadsetCommand.run(arguments)
-    case .cron: try CronCommand.run(arguments)
-    case .board: try BoardCommand.run(arguments)
-    case .firmware: try FirmwareCommand.run(arguments)
-    case .devices, .groups, .status: try LookCommand.run(arguments)
-    case .doctor: try DoctorCommand.run(arguments)
-    case .snapserverConfig: try SnapserverConfigCommand.run(arguments)
-    case .completion: try CompletionCommand.run(arguments)
-    case .man: try ManCommand.run(arguments)
-    case .meta: try MetaCommand.run(arguments)
-    default: try prompt(arguments)
+    guard let command = all.first(where: { $0.spec.name == arguments.command.name }) else {
+      preconditionFailure("\(arguments.command.name) is not in the table of commands")
     }
+    return try command.run(arguments)
   }
 
   private static func run(_ arguments: ParsedArguments) throws -> Int32 {

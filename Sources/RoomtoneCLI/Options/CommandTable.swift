@@ -3,7 +3,7 @@ internal import Home
 internal import Roomtone
 internal import SpeakerKit
 
-// The one table of commands and options, read by the parser and the help text.
+// The program, and the commands that run scripts or look at the house.
 
 extension ProgramSpec {
   /// Specification of `roomtone`.
@@ -11,12 +11,7 @@ extension ProgramSpec {
     name: "roomtone",
     version: Product.version,
     summary: "Roomtone runs a home's audio from Lua scripts.",
-    commands: [
-      .run, .simulate, .check, .test, .repl, .serve, .ctl,
-      .volume, .mute, .unmute, .pause, .resume, .stop, .next, .previous, .now,
-      .play, .record, .recordings, .headset, .firmware, .board, .cron,
-      .devices, .groups, .status, .doctor, .snapserverConfig, .completion, .man, .meta,
-    ],
+    commands: Command.all.map(\.spec),
     options: [.help, .version],
     notes: [
       """
