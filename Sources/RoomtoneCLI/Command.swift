@@ -12,8 +12,8 @@ enum Command {
   /// The commands, in the order of the help: each with its options, operands and texts, and the function that performs
   /// it and returns the exit status.
   static let all: [(spec: CommandSpec, run: @Sendable (ParsedArguments) throws -> Int32)] = [
-    (.run, run), (.simulate, simulate), (.check, CheckCommand.run), (.test, TestCommand.run),
-    (.repl, prompt), (.serve, ServeCommand.run), (.ctl, ControlCommand.run),
+    (.run, RunCommand.run), (.simulate, simulate), (.check, CheckCommand.run), (.test, TestCommand.run),
+    (.repl, ReplCommand.run), (.serve, ServeCommand.run), (.ctl, ControlCommand.run),
     (.volume, HouseCommand.run), (.mute, HouseCommand.run), (.unmute, HouseCommand.run),
     (.pause, HouseCommand.run), (.resume, HouseCommand.run), (.stop, HouseCommand.run),
     (.next, HouseCommand.run), (.previous, HouseCommand.run), (.now, HouseCommand.run),
@@ -78,17 +78,8 @@ enum Command {
     return try command.run(arguments)
   }
 
-  private static func run(_ arguments: ParsedArguments) throws -> Int32 {
-    try RunCommand.run(
-      RunCommand.Options(
-        text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
-        arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
-        house: try OwnHouse(arguments, of: "run"), verbose: arguments.has(.verbose),
-        attachment: try Attachment(arguments, of: "run")))
-  }
-
   private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
-    guard let text = try script(arguments) else { return UsageError.exitStatus }
+    guard let text = try arguments.scriptText else { return UsageError.exitStatus }
     let zone: any LocalZone
     do {
       zone = try arguments.text(.timezone).map { try ZoneFile(meaning: $0) } ?? ProcessZone()
@@ -128,15 +119,9 @@ enum Command {
         .value, "--html would replace \(file.onOneLine), which is read", help: "roomtone simulate")
     }
   }
+}
 
-  private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {
-    try ReplCommand.run(
-      ReplCommand.Options(
-        text: try script(arguments), house: try OwnHouse(arguments, of: "repl"),
-        attachment: try Attachment(arguments, of: "repl"), scriptName: arguments.text(.ofScript)))
-  }
-
-  private static func script(_ arguments: ParsedArguments) throws -> ScriptText? {
-    try arguments.script.map { try ScriptText(path: $0) }
-  }
+extension ParsedArguments {
+  /// The text of the script; nil for none.
+  var scriptText: ScriptText? { get throws { try script.map { try ScriptText(path: $0) } } }
 }

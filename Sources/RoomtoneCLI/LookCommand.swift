@@ -13,12 +13,12 @@ enum LookCommand {
     let (name, isJSON) = (arguments.command.name, arguments.has(.jsonList))
     let house = try HouseConnection.open(arguments.text(.config), .look, command: name)
     let result = try house.call(name)
-    if name == "status" {
-      let status = Status(result, file: arguments.text(.config))
-      HouseCommand.show(status.json, isJSON: isJSON) { _ in status.table.lines }
-    } else {
-      let table = name == "groups" ? groupTable : deviceTable
-      HouseCommand.show(result, isJSON: isJSON) { table($0.elements ?? []).lines }
+    switch name {
+    case "devices": HouseCommand.show(result, isJSON: isJSON) { deviceTable($0.elements ?? []).lines }
+    case "groups": HouseCommand.show(result, isJSON: isJSON) { groupTable($0.elements ?? []).lines }
+    default:
+      let status = status(result, file: arguments.text(.config))
+      HouseCommand.show(status, isJSON: isJSON) { statusTable($0).lines }
     }
     return 0
   }
@@ -67,82 +67,53 @@ enum LookCommand {
     }
     return table
   }
-}
 
-extension LookCommand {
-  /// The report of `status`.
-  struct Status {
-    let driver: String
-    let output: String
-    let owner: HouseOwner?
-    let (speakers, available, groups): (Int, Int, Int)
-    /// `true` for the speakers of the demonstration house.
-    let isInvented: Bool
-    /// The loss of the connection to the speakers in words; nil while it stands.
-    let loss: String?
-    /// Sources that play or are paused, a line for each session; nil when only another process knows them.
-    let playing: [String]?
-    let stateFolder: String?
-    /// Path of the configuration in use; nil for none.
-    let configuration: String?
+  // MARK: Status
 
-    /// The status of a house, as its method reports it.
-    /// - Parameter file: the configuration that the command line names.
-    init(_ status: JSON, file: String?) {
-      driver = status["driver"]?.text ?? "closed"
-      output = status["output"]?.text ?? ""
-      let house = status["house"]?.text
-      let isSaved = house == "saved" || house == "elsewhere"
-      // A daemon says no name.
-      let name = status["name"]?.text ?? (isSaved ? nil : Engine.serviceName)
-      let process = (status["process"]?.int).map { Int32(clamping: $0) }
-      owner = house == "saved" ? nil : HouseOwner(processID: process, name: name)
-      (speakers, available, groups) = (
-        status["speakers"]?.int ?? 0, status["available"]?.int ?? 0, status["groups"]?.int ?? 0
-      )
-      isInvented = status["invented"]?.bool == true
-      loss = status["loss"]?.text
-      playing = status["playing"]?.elements?.map { $0.text ?? Self.line($0) }
-      stateFolder = UserFolders.state
-      configuration = (isSaved ? file : nil) ?? status["configuration"]?.text
+  /// Returns the report of `status` for what the method of the house answers.
+  /// - Parameter file: the configuration that the command line names.
+  private static func status(_ answer: JSON, file: String?) -> JSON {
+    let house = answer["house"]?.text
+    let isSaved = house == "saved" || house == "elsewhere"
+    // A daemon says no name.
+    let name = answer["name"]?.text ?? (isSaved ? nil : Engine.serviceName)
+    let process = JSON.object([("id", answer["process"] ?? .null), ("name", .optional(name))])
+    let playing = answer["playing"]?.elements.map { elements in
+      JSON.array(elements.map { .string($0.text ?? ControlText.source(of: $0)) })
     }
+    func member(_ name: String) -> (name: String, value: JSON) { (name, answer[name] ?? .null) }
+    return .object([
+      ("driver", .string(answer["driver"]?.text ?? "closed")), member("output"),
+      ("process", house == "saved" ? .null : process), member("speakers"), member("available"),
+      member("groups"), ("playing", playing ?? .null), ("state_folder", .optional(UserFolders.state)),
+      ("configuration", .optional((isSaved ? file : nil) ?? answer["configuration"]?.text)),
+      member("invented"), member("loss"),
+    ])
+  }
 
-    /// Returns the line of a session that plays or is paused.
-    private static func line(_ playing: JSON) -> String {
-      let rooms = (playing["rooms"]?.elements ?? []).compactMap(\.text)
-      return "\(playing["title"]?.text ?? "") in \(rooms.isEmpty ? "no room" : rooms.joined(separator: ", "))"
+  private static func statusTable(_ status: JSON) -> TextTable {
+    let text = { (name: String) in status[name]?.text }
+    let number = { (name: String) in status[name]?.int ?? 0 }
+    var owner: HouseOwner?
+    if case .object? = status["process"] {
+      let id = status["process"]?["id"]?.int
+      owner = HouseOwner(processID: id.map { Int32(clamping: $0) }, name: status["process"]?["name"]?.text)
     }
-
-    var json: JSON {
-      let process = owner.map { owner in
-        JSON.object([
-          ("id", owner.processID.map { .number(Int($0)) } ?? .null), ("name", .optional(owner.name)),
-        ])
-      }
-      return .object([
-        ("driver", .string(driver)), ("output", .string(output)), ("process", process ?? .null),
-        ("speakers", .number(speakers)), ("available", .number(available)), ("groups", .number(groups)),
-        ("playing", playing.map { .array($0.map { .string($0) }) } ?? .null),
-        ("state_folder", .optional(stateFolder)), ("configuration", .optional(configuration)),
-        ("invented", .bool(isInvented)), ("loss", .optional(loss)),
-      ])
-    }
-
-    var table: TextTable {
-      var table = TextTable()
-      table.add(["House", driver])
-      table.add(["Output", output])
-      table.add(["Used by", owner?.description ?? "nobody"])
-      let rooms = groups == 1 ? "1 group" : "\(groups) groups"
-      let invented = isInvented ? "; invented, `roomtone help configuration` says how to name your own" : ""
-      table.add(["Speakers", "\(speakers) in \(rooms), \(available) available\(invented)"])
-      if let loss { table.add(["", loss]) }
-      table.add([
-        "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
-      ])
-      table.add(["State", stateFolder ?? "not kept: there is no home folder"])
-      table.add(["Configuration", configuration ?? "none"])
-      return table
-    }
+    var table = TextTable()
+    table.add(["House", text("driver") ?? ""])
+    table.add(["Output", text("output") ?? ""])
+    table.add(["Used by", owner?.description ?? "nobody"])
+    let rooms = number("groups") == 1 ? "1 group" : "\(number("groups")) groups"
+    let isInvented = status["invented"]?.bool == true
+    let invented = isInvented ? "; invented, `roomtone help configuration` says how to name your own" : ""
+    table.add(["Speakers", "\(number("speakers")) in \(rooms), \(number("available")) available\(invented)"])
+    if let loss = text("loss") { table.add(["", loss]) }
+    let playing = status["playing"]?.elements?.compactMap(\.text)
+    table.add([
+      "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
+    ])
+    table.add(["State", text("state_folder") ?? "not kept: there is no home folder"])
+    table.add(["Configuration", text("configuration") ?? "none"])
+    return table
   }
 }

@@ -4,26 +4,19 @@ internal import SpeakerKit
 
 /// Command `roomtone run`.
 enum RunCommand {
-  struct Options {
-    var text: ScriptText
-    var arguments: [String]
-    var limit: Duration?
-    var house: OwnHouse
-    var verbose: Bool
-    var attachment = Attachment.automatic
-  }
-
-  static func run(_ options: Options) throws -> Int32 {
-    if let client = try options.attachment.client(hasOwnHouse: options.house.isNamed) {
-      return try AttachedRun.run(options, client)
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let text = try arguments.scriptText ?? ScriptText(code: arguments.text(.execute) ?? "")
+    let (house, attachment) = (try OwnHouse(arguments, of: "run"), try Attachment(arguments, of: "run"))
+    if let client = try attachment.client(hasOwnHouse: house.isNamed) {
+      return try AttachedRun.run(text, arguments, client)
     }
-    let configuration = try options.house.configuration()
-    let engineOptions = EngineSetup.ownHouse(configuration, command: "run", script: options.text.name)
-    let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
-    let script = try engine.load(options.text, arguments: options.arguments)
-    let warnings = ScriptWarnings(about: options.text, configuration)
+    let configuration = try house.configuration()
+    let options = EngineSetup.ownHouse(configuration, command: "run", script: text.name)
+    let engine = try EngineSetup.engine(options, verbose: arguments.has(.verbose))
+    let script = try engine.load(text, arguments: arguments.scriptArguments)
+    let warnings = ScriptWarnings(about: text, configuration)
     defer { warnings.finish() }
     warnings.appear(during: engine)
-    return engine.run(script, limit: options.limit, handlesSignals: true).status
+    return engine.run(script, limit: arguments.duration(.longest), handlesSignals: true).status
   }
 }

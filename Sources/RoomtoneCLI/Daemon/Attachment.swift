@@ -44,20 +44,19 @@ enum Attachment {
 enum AttachedRun {
   /// Hands a script to the daemon, and shows its output until it has ended.
   /// - Returns: the exit status of the script.
-  static func run(_ options: RunCommand.Options, _ client: ControlClient) throws -> Int32 {
-    let text = options.text
+  static func run(_ text: ScriptText, _ arguments: ParsedArguments, _ client: ControlClient) throws -> Int32 {
     guard let code = String(validating: text.bytes, as: UTF8.self) else {
       throw CommandFailure(.socket, "\(text.name) is not UTF-8, and can't be handed to the daemon")
     }
     let configuration = try EngineSetup.configuration(file: nil)
     CheckCommand.warn(about: text, configuration)
-    let least = options.verbose ? LogLevel.debug : configuration.logLevel
+    let least = arguments.has(.verbose) ? LogLevel.debug : configuration.logLevel
     var parameters: [(name: String, value: JSON)] = [
       ("name", .string(text.isFile ? UserFolders.absolute(text.name) : text.name)), ("code", .string(code)),
       ("is_file", .bool(text.isFile)), ("folder", .string(UserFolders.absolute("."))),
-      ("arguments", .array(options.arguments.map { .string($0) })),
+      ("arguments", .array(arguments.scriptArguments.map { .string($0) })),
     ]
-    if let limit = options.limit { parameters.append(("seconds", .exact(limit.inSeconds))) }
+    if let limit = arguments.duration(.longest) { parameters.append(("seconds", .exact(limit.inSeconds))) }
     let result = try client.call("run", parameters, isLasting: true) { method, parameters in
       switch method {
       case "print": Terminal.print(parameters["text"]?.text ?? "")

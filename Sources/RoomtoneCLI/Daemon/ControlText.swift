@@ -25,8 +25,7 @@ enum ControlText {
     ])
     if let loss = status["loss"]?.text { table.add(["", loss]) }
     let playing = (status["playing"]?.elements ?? []).map { playing in
-      "\(playing["title"]?.text ?? "") in \(rooms(of: playing))"
-        + (playing["state"]?.text == "paused" ? " (paused)" : "")
+      source(of: playing) + (playing["state"]?.text == "paused" ? " (paused)" : "")
     }
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
     if let jobs = status["jobs"]?.int { table.add(["Jobs", "\(jobs)"]) }
@@ -124,6 +123,11 @@ enum ControlText {
   static func time(_ json: JSON?) -> String {
     guard let seconds = json?.seconds else { return noTime }
     return "\(ProcessZone().local(WallTime(inSeconds: seconds)))"
+  }
+
+  /// Returns the title of a session that plays or is paused, and its rooms.
+  static func source(of playing: JSON) -> String {
+    "\(playing["title"]?.text ?? "") in \(rooms(of: playing))"
   }
 
   private static func rooms(of playing: JSON) -> String {

@@ -8,27 +8,21 @@ internal import SpeakerKit
 
 /// Command `roomtone repl`.
 enum ReplCommand {
-  struct Options {
-    /// Script to run before the first line is read; nil for none.
-    var text: ScriptText?
-    var house: OwnHouse
-    var attachment = Attachment.automatic
-    /// The script of the daemon whose state the lines run in; nil for one of their own.
-    var scriptName: String?
-  }
-
-  static func run(_ options: Options) throws -> Int32 {
-    let client = try options.attachment.client(hasOwnHouse: options.house.isNamed)
-    if client == nil, options.scriptName != nil { _ = try ControlClient.required() }
-    let configuration = try options.house.configuration()
-    let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: options.text?.name)
-    if let text = options.text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let text = try arguments.scriptText
+    let (house, attachment) = (try OwnHouse(arguments, of: "repl"), try Attachment(arguments, of: "repl"))
+    let script = arguments.text(.ofScript)
+    let client = try attachment.client(hasOwnHouse: house.isNamed)
+    if client == nil, script != nil { _ = try ControlClient.required() }
+    let configuration = try house.configuration()
+    let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: text?.name)
+    if let text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
     let engine = try EngineSetup.engine(engineOptions)
     let isInteractive = Terminal.isInteractive
     let prompt = try Prompt(
-      engine: engine, after: client == nil ? options.text : nil, isInteractive: isInteractive)
+      engine: engine, after: client == nil ? text : nil, isInteractive: isInteractive)
     let daemon = try client.map { client in
-      try DaemonPrompt(client, of: prompt, engine, script: options.scriptName, after: options.text)
+      try DaemonPrompt(client, of: prompt, engine, script: script, after: text)
     }
     defer { daemon?.close() }
     prompt.show = Terminal.write
