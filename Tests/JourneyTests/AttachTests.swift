@@ -86,6 +86,11 @@ import Testing
     let gone = try home.run("play", "gone.wav")
     #expect(gone.status == 1 && gone.errors.contains("gone.wav: no such file"), "\(gone)")
     #expect(try home.run("play", "tune.wav", "--on", "atic").errors.contains("speaker.unknown"))
+    let secret = try home.run("play", "http://127.0.0.1:1/a", "--user", "me", "--password-file", "none")
+    #expect(secret.status == 1 && secret.errors.contains("give --user NAME and"), "\(secret)")
+    try home.script("no music", as: "text.wav")
+    let part = try home.run("play", "text.wav", "tune.wav", "--on", "kitchen")
+    #expect(part.status == 0 && part.errorLines.count == 1 && part.errors.hasPrefix("warn: "), "\(part)")
 
     let long = try home.start(["play", "long.mp3", "--on", "bedroom"])
     try ServeTests.wait("it plays") { try home.run("now").output.contains("long.mp3") }

@@ -119,6 +119,22 @@ import Testing
     #expect(outcome.status == 128 + signal && outcome.errors == "")
   }
 
+  @Test(
+    "ends a command that waits for its speakers, with the status of the signal and without a word",
+    arguments: [["volume", "kitchen", "3"], ["mute"], ["status"], ["play", "tune.wav"]])
+  func house(words: [String]) throws {
+    let home = try Home()
+    try home.tune(frames: 480)
+    let server = try HostileSnapserver(.silence)
+    mkdir(home.path("config/roomtone"), 0o700)
+    try home.script(
+      "house { driver = \"snapcast\", port = \(server.port) }", as: "config/roomtone/config.lua")
+    let command = try home.start(words)
+    try ServeTests.wait("it is connected") { !server.requests.isEmpty }
+    command.send(SIGTERM)
+    #expect(try command.finish() == Outcome(status: 143, output: "", errors: ""))
+  }
+
   @Test("ends a script that floods itself, or comes too late for that; its memory stays bounded")
   func flood() throws {
     let home = try Home()

@@ -104,18 +104,18 @@ import Testing
     #expect(levels.elements?.map { $0["volume"]?.int } == [30])
   }
 
-  @Test("a file of several that can't be read is a warning, in a daemon as in a house of this process")
+  @Test("each file of several that can't be read is a warning, in a daemon as in a house of this process")
   func unreadable() throws {
     let harness = try DaemonHarness([("a.lua", "")])
     try harness.begin()
     let file = try harness.folder.write(EngineHarness.silence(seconds: 3), to: "tone.wav")
     let text = try harness.folder.write(Array("no music".utf8), to: "text.wav")
     let (client, other) = (Client(), Client())
-    let parameters = Self.parameters(text, file)
+    let parameters = Self.parameters(text, file, text)
     _ = try harness.call("play", parameters, onNotification: client.receive)
     let own = LocalHouse(try EngineHarness().engine(), at: "the test")
     _ = try own.call("play", parameters, onNotification: other.receive)
-    #expect(client.warnings.count == 1 && client.warnings[0].contains("text.wav"), "\(client.warnings)")
+    #expect(client.warnings.count == 2 && client.warnings[0].contains("text.wav"), "\(client.warnings)")
     #expect(client.warnings == other.warnings && client.playing == other.playing)
   }
 
