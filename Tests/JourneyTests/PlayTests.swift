@@ -223,6 +223,7 @@ import Testing
     let house = ["--config=config.lua", "--output=null"]
     let first = try home.start(["play", "long.mp3"] + house, input: .terminal)
     try first.expect("▶ ")
+    #expect(try home.run("ctl", "why", "kitchen").output.contains("person at the shell"))
     let waiting = try home.start(["play", "tune.wav"] + house)
     let patient = try home.start(["play", "tune.wav"] + house)
     for command in [waiting, patient] { try command.expectError("waiting for it\n") }

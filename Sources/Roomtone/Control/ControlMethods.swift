@@ -34,7 +34,7 @@ final class ControlMethods {
   /// Performs a request, and has it answered at once or later.
   func perform(_ request: ControlRequest) {
     let methods = methods
-    house.perform(request, by: methods, at: "ctl") {
+    house.perform(request, by: methods) {
       let meant = nearest(request.method, among: methods.keys.sorted()).map { "did you mean \"\($0)\"?" }
       return RPCError(
         .unknownMethod, "no method is called \"\(request.method.prefix(60).description.onOneLine)\"",

@@ -2,17 +2,12 @@ internal import EventLoop
 internal import Glibc
 internal import JSONText
 
-/// The person or program that a request comes from.
-enum RequestOrigin: Sendable, Equatable {
-  /// A process of this user at the control socket: for causes, a person.
-  case person(process: Int32)
-}
-
-/// A request at the control socket, to be answered once. Confined to the loop.
+/// A request by the control protocol, to be answered once. Confined to the loop.
 final class ControlRequest {
   let method: String
   let parameters: JSON
-  let origin: RequestOrigin
+  /// The place of the person who asks, for the causes of changes.
+  let place: String
   /// Called when nobody waits for the answer any more, and when the client of an answered request that it follows has
   /// gone.
   var onCancel: () -> Void = {}
@@ -24,10 +19,10 @@ final class ControlRequest {
   private let push: (String, JSON) -> Bool
 
   init(
-    _ request: RPCRequest, origin: RequestOrigin, respond: @escaping (Result<JSON, RPCError>) -> Void,
+    _ request: RPCRequest, at place: String, respond: @escaping (Result<JSON, RPCError>) -> Void,
     push: @escaping (String, JSON) -> Bool, backlog: @escaping () -> Int = { 0 }
   ) {
-    (method, parameters, self.origin) = (request.method, request.parameters, origin)
+    (method, parameters, self.place) = (request.method, request.parameters, place)
     self.backlog = backlog
     (self.respond, self.push) = (respond, push)
   }
@@ -130,7 +125,7 @@ final class ControlServer {
     guard clients.count < Self.mostClients else {
       return refuse(fd, "\(Self.mostClients) clients are connected, and there is no room for more")
     }
-    let client = Client(fd, loop, .person(process: peer.process), perform) { [unowned self] in
+    let client = Client(fd, loop, perform) { [unowned self] in
       clients[$0] = nil
     }
     clients[ObjectIdentifier(client)] = client
@@ -148,7 +143,6 @@ final class ControlServer {
 private final class Client {
   private let fd: Int32
   private let loop: EventLoop
-  private let origin: RequestOrigin
   private let perform: (ControlRequest) -> Void
   private let onEnd: (ObjectIdentifier) -> Void
   private var session = ControlSession()
@@ -160,10 +154,10 @@ private final class Client {
   private var isOpen = true
 
   init(
-    _ fd: Int32, _ loop: EventLoop, _ origin: RequestOrigin, _ perform: @escaping (ControlRequest) -> Void,
+    _ fd: Int32, _ loop: EventLoop, _ perform: @escaping (ControlRequest) -> Void,
     onEnd: @escaping (ObjectIdentifier) -> Void
   ) {
-    (self.fd, self.loop, self.origin, self.perform, self.onEnd) = (fd, loop, origin, perform, onEnd)
+    (self.fd, self.loop, self.perform, self.onEnd) = (fd, loop, perform, onEnd)
   }
 
   func begin() {
@@ -213,7 +207,7 @@ private final class Client {
 
   private func start(_ number: ControlSession.CallNumber, _ request: RPCRequest) {
     let new = ControlRequest(
-      request, origin: origin,
+      request, at: "ctl",
       respond: { [weak self] result in
         guard let self, let request = requests.removeValue(forKey: number) else { return }
         if request.isFollowed { followed.append(request) }

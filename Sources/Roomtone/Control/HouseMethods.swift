@@ -50,16 +50,13 @@ final class HouseMethods {
   var ofPlayback: [String: Method] { ["play": play, "playback": control] }
 
   /// Performs a request by one of `methods` for a person, and has it answered at once or later.
-  /// - Parameters:
-  ///   - place: the place of the person, for the causes of changes.
-  ///   - unknown: returns the error for a method that is not among them.
+  /// - Parameter unknown: returns the error for a method that is not among them.
   func perform(
-    _ request: ControlRequest, by methods: [String: Method], at place: String,
-    unknown: () -> any Error
+    _ request: ControlRequest, by methods: [String: Method], unknown: () -> any Error
   ) {
     do {
       guard let method = methods[request.method] else { throw unknown() }
-      let result = try engine.journal.asPerson(at: place) { try method(request) }
+      let result = try engine.journal.asPerson(at: request.place) { try method(request) }
       if let result { request.answer(.success(result)) }
     } catch { request.answer(.failure(error)) }
   }

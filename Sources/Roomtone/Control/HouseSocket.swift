@@ -29,7 +29,7 @@ final class HouseSocket {
   }
 
   private func perform(_ request: ControlRequest) {
-    methods.perform(request, by: methods.methods, at: "ctl") {
+    methods.perform(request, by: methods.methods) {
       DaemonError(
         .none, "no daemon runs: \(engine.options.processName) (process \(getpid())) has the house",
         hint: "end it, and start one: roomtone serve")

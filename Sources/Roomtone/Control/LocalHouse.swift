@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import Glibc
 internal import Home
 public import JSONText
 internal import SpeakerKit
@@ -57,13 +56,12 @@ public final class LocalHouse {
     _ onNotification: @escaping (String, JSON) -> Void, _ onAnswer: @escaping (Result<JSON, RPCError>) -> Void
   ) -> ControlRequest {
     let request = ControlRequest(
-      RPCRequest(id: nil, method: method, parameters: .object(parameters)),
-      origin: .person(process: getpid()), respond: onAnswer,
+      RPCRequest(id: nil, method: method, parameters: .object(parameters)), at: place, respond: onAnswer,
       push: { method, parameters in
         onNotification(method, parameters)
         return true
       })
-    house.perform(request, by: house.methods.merging(house.ofPlayback) { $1 }, at: place) {
+    house.perform(request, by: house.methods.merging(house.ofPlayback) { $1 }) {
       RPCError(.unknownMethod, "no method is called \"\(method)\"")
     }
     return request

@@ -103,8 +103,7 @@ final class DaemonHarness {
   ) {
     methods.perform(
       ControlRequest(
-        RPCRequest(id: 1, method: method, parameters: .object(parameters)),
-        origin: .person(process: getpid()), respond: respond,
+        RPCRequest(id: 1, method: method, parameters: .object(parameters)), at: "ctl", respond: respond,
         push: { method, parameters in
           onNotification(method, parameters)
           return true
