@@ -15,10 +15,10 @@ struct BlockPacking {
     return PacketBuffer.blocks(of: length)
   }
 
-  /// Moves past frames of a station, as appending them to a buffer of so many blocks does.
+  /// Moves past frames of a station, as appending them to a buffer of `blocks` blocks does.
   mutating func pass(_ numbers: Range<Int>, of sound: StationSound, blocks: Int) {
     var (moved, next) = (0, numbers.lowerBound)
-    // The same file again and again fills blocks in a few ways only.
+    // A file that repeats fills blocks in a few ways only.
     var rounds: [Fill: (moved: Int, fill: Fill)] = [:]
     while next < numbers.upperBound {
       let round = min(sound.frameCount - next % sound.frameCount, numbers.upperBound - next)

@@ -19,30 +19,30 @@ final class FrameTee: Sendable {
     fileprivate var queues: [RecordingQueue] = []
     /// The frames that the recordings have not received yet.
     fileprivate var incoming = RecordingQueue.Batch()
-    /// The memory in bytes and frames that a batch reserves: that of the previous read, and some more.
+    /// The memory in bytes and frames that a batch reserves: slightly more than the previous read needed.
     fileprivate var usual = (bytes: 0, frames: 0)
-    /// The length of the sound that has come.
+    /// The length of the sound received so far.
     fileprivate var time = StreamTime.zero
-    /// The length that the buffer refused since it accepted a frame, gaps included.
+    /// The length refused by the buffer since it last accepted a frame, gaps included.
     fileprivate var missed = StreamTime.zero
     /// The length of the refused sound alone.
     fileprivate var missedSound = StreamTime.zero
     /// The current title and those of the sound in the buffer, each with the time at which it began.
     fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
-    /// `true` if titles that come with the sound apply; `false` while a metadata feed supplies them.
+    /// `true` if titles from the sound apply; `false` while a metadata feed supplies them.
     fileprivate var acceptsTitles = true
     fileprivate var diskRoomListener: (@Sendable () -> Void)?
     /// The headers of Ogg for the frames that come now; nil for frames without.
     fileprivate var headers: (frame: StreamFrame, bytes: [UInt8])?
   }
 
-  /// The part of the player in a frame that comes for all.
+  /// The player's share in a frame that is distributed to all.
   enum PlayerPart {
-    /// The player gets it as the others do.
+    /// The player receives it like the others.
     case same
-    /// The player skips it, or has it already.
+    /// The player skips it, or already has it.
     case none
-    /// The player gets it, behind another discontinuity.
+    /// The player receives it, after a discontinuity of its own.
     case behind(PacketBuffer.Discontinuity)
   }
 
@@ -50,7 +50,7 @@ final class FrameTee: Sendable {
 
   // MARK: The receiving thread
 
-  /// Passes the outlets to `body`, which appends the frames that have come, and distributes them. `body` must
+  /// Passes the outlets to `body`, which appends the received frames, and then distributes them. `body` must
   /// not call the tee, which is locked.
   func receive<Result>(_ body: (inout Outlets) -> Result) -> Result {
     withFrames { outlets in
@@ -69,33 +69,34 @@ final class FrameTee: Sendable {
   /// Sets a title that does not come with the sound for the frames that follow.
   func mark(_ title: StreamTitle) { receive { $0.note(title) } }
 
-  /// Enables or disables titles that come with the sound.
+  /// Enables or disables titles from the sound.
   func acceptTitles(_ accepts: Bool) { state.withLock { $0.acceptsTitles = accepts } }
 
-  /// The buffer that is played; nil for none.
+  /// The buffer that is played; nil without one.
   var buffer: StreamBuffer? { state.withLock { $0.buffer } }
 
   /// `true` if a player has heard everything in the buffer, and waits for more.
   var isDry: Bool { buffer?.isDry ?? false }
 
-  /// `true` if something is recorded.
+  /// `true` if there is a recording.
   var isRecorded: Bool { state.withLock { !$0.queues.isEmpty } }
 
   /// `true` if there is one recording, and it accepts a file byte for byte.
   var takesFile: Bool { state.withLock { $0.queues.count == 1 && $0.queues.allSatisfy(\.takesFile) } }
 
-  /// `true` if a recording ends after a certain length of sound: of a file, it receives frames.
+  /// `true` if a recording ends after a certain length of sound: it then receives the frames of a file, not
+  /// its bytes.
   var endsWithin: Bool { state.withLock { $0.queues.contains(where: \.hasLength) } }
 
-  /// Announces to the recordings that the bytes of the file that has begun are no sound.
+  /// Announces to the recordings that the bytes of the current file are not sound.
   func discardFile() { receive { $0.discardFile() } }
 
   /// Announces to the recordings that a file begins: its bytes, whose name has the given extension, or its frames for
   /// nil.
   func beginFile(end: String?) { receive { $0.beginFile(end: end) } }
 
-  /// `true` if all that receives the sound waits for disks: nothing more is to be read meanwhile. A player, or a recording
-  /// on another disk, is not stopped by one that has stopped answering.
+  /// `true` if all receivers of the sound wait for disks, so that no more may be read meanwhile. A disk that
+  /// stopped answering does not stop a player, nor a recording on another disk.
   var isDiskBehind: Bool {
     state.withLock { state in
       state.buffer == nil && !state.queues.isEmpty && state.queues.allSatisfy(\.isBehind)
@@ -107,15 +108,15 @@ final class FrameTee: Sendable {
     state.withLock { $0.diskRoomListener = notify }
   }
 
-  /// The title of the frames that come now.
+  /// The title of the current frames.
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
 
-  /// The position of the next frame in the buffer that is played; without one, in all sound that came.
+  /// The position of the next frame in the buffer that is played; without one, in all sound received.
   var end: StreamTime { withFrames { $0.buffer?.range.end ?? $0.time } }
 
-  /// Sends the frames that follow to `buffer`; nil for none.
+  /// Sends the frames that follow to `buffer`; nil for no buffer.
   func play(_ buffer: StreamBuffer?) {
-    // Of a buffer that nobody needs any more, nothing that a rest left out is needed either.
+    // An unused buffer need not catch up on frames skipped while it rested.
     if buffer == nil, !isRecorded { self.buffer?.rest(nil) }
     withFrames { state in
       (state.buffer, state.missed, state.missedSound) = (buffer, .zero, .zero)
@@ -143,7 +144,7 @@ final class FrameTee: Sendable {
       }) ?? state.headers {
         bytes.withUnsafeBytes { beginning.append(frame, $0) }
       }
-      // Titles are timed by all sound that came; the time of the buffer excludes what it refused.
+      // Titles are timed by all sound received; the time of the buffer excludes the sound it refused.
       var time = state.time - state.missedSound - length
       var titles = state.titles[...]
       while titles.count > 1, let following = titles.dropFirst().first, following.time <= time {
@@ -170,13 +171,13 @@ final class FrameTee: Sendable {
     }
   }
 
-  /// Removes a recording that is over.
+  /// Removes a recording that has ended.
   func remove(_ queue: RecordingQueue) {
     state.withLock { $0.queues.removeAll { $0 === queue } }
     diskHasRoom()
   }
 
-  /// Calls `body` with the outlets, once the buffer has the frames of a reception that rests.
+  /// Calls `body` with the outlets, once the buffer holds the frames of a resting reception.
   private func withFrames<Result>(_ body: (inout sending Outlets) -> sending Result) -> sending Result {
     buffer?.catchUp()
     return state.withLock(body)
@@ -188,7 +189,7 @@ final class FrameTee: Sendable {
 extension FrameTee.Outlets {
   private static let titleLimit = 256
 
-  /// The buffer that is played; nil for none.
+  /// The buffer that is played; nil without one.
   var player: StreamBuffer? { buffer }
 
   /// Appends a frame for the player alone.
@@ -201,7 +202,7 @@ extension FrameTee.Outlets {
   /// Appends a frame; a new `title` begins with it.
   /// - Parameters:
   ///   - generation: in a file, the seek generation of the frame.
-  ///   - player: the part of the player in it.
+  ///   - player: the player's share in it.
   mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
     title: StreamTitle? = nil, generation: Int? = nil, player: FrameTee.PlayerPart = .same
@@ -234,8 +235,8 @@ extension FrameTee.Outlets {
     return arrival
   }
 
-  /// Appends the frames of a run, up to the first that is refused.
-  /// - Returns: the number of frames that were accepted; `isEnough` of any of them.
+  /// Appends the frames of a run, up to the first refused one.
+  /// - Returns: the number of accepted frames, and `isEnough` of any of them.
   mutating func append(
     _ run: FrameRun, _ discontinuity: PacketBuffer.Discontinuity?
   ) -> (count: Int, isEnough: Bool) {
@@ -287,7 +288,7 @@ extension FrameTee.Outlets {
     incoming.append(frame, bytes)
   }
 
-  /// Distributes the frames that have come to the recordings.
+  /// Distributes the pending frames to the recordings.
   fileprivate mutating func handOver() {
     guard !incoming.isEmpty else { return }
     for queue in queues { queue.append(incoming) }

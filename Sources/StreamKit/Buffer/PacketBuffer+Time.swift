@@ -3,8 +3,7 @@ extension PacketBuffer {
   /// The audio in the buffer.
   public var duration: StreamTime { endTime - startTime }
 
-  /// The audio in the buffer if all blocks were used, at the bit rate of the frames in it: 0 while it is
-  /// empty.
+  /// The audio in the buffer if all blocks were used, at the bit rate of its frames: 0 while it is empty.
   public var capacity: StreamTime {
     guard count > 0, bytes > 0 else { return .zero }
     // Frames are not divided, so a block ends with a gap.
@@ -43,8 +42,8 @@ extension PacketBuffer {
     return (time(at: cursor) - from).seconds
   }
 
-  /// Returns the position in front of the frame at `time` of the stream: the oldest frame's when that is
-  /// later, behind the newest when `time` is not there yet.
+  /// Returns the position before the frame at `time` of the stream: the start of the oldest frame if that is
+  /// later, the end of the newest if `time` has not been received yet.
   public func cursor(at time: StreamTime) -> Cursor {
     var (low, high) = (firstFrame, firstFrame + count)
     while low < high {

@@ -1,31 +1,29 @@
 /// The last sound of a station, in blocks of 5 KiB that hold whole frames: the range of time-shift.
 ///
 /// Readers have cursors of their own. A frame that does not fit in the rest of a block goes into the next
-/// one; one that is longer than a block spans as many as it needs. When all blocks are used the oldest frames
-/// are evicted, unless a cursor that may not be overtaken is at them: then new ones are refused.
+/// one; a frame longer than a block spans several. When all blocks are used, the oldest frames are evicted,
+/// unless they are at a cursor that may not be overtaken: then new frames are refused.
 ///
-/// Memory: blocks are allocated when they are reached for the first time, 16 at once, at most `blocks` × 5
-/// KiB, and 48 bytes a frame, of which a block holds 64 at most. Not locked: an owner that shares it between
-/// threads has a lock.
+/// Memory: blocks are allocated when first reached, 16 at once, at most `blocks` × 5 KiB, plus 48 bytes a
+/// frame, at most 64 frames a block. Not locked: an owner that shares the buffer between threads has a lock.
 public struct PacketBuffer: Sendable {
   /// The size of a block in bytes.
   public static let blockSize = 5120
   private static let blocksPerSlab = 16
-  /// The frames that a block holds at most, however short they are; bounds the memory of the index.
+  /// The limit of frames in a block, however short they are; bounds the memory of the index.
   public static let framesPerBlock = 64
 
-  /// The reason for which a frame does not continue the one before it.
+  /// The reason why a frame does not continue the one before it.
   public enum Discontinuity: Sendable, Equatable {
-    /// A join of two connections without an overlap; about so many seconds are missing, and the format may
-    /// differ.
+    /// Two connections join without an overlap: about `seconds` are missing, and the format may differ.
     case gap(seconds: Double)
     /// Codec, rate or channels differ.
     case format
   }
 
-  /// A position in the buffer, in front of a frame. Valid for ever; its frame may be evicted.
+  /// A position in the buffer, before a frame. Valid for ever; its frame may be evicted.
   public struct Cursor: Sendable, Hashable, Comparable {
-    /// The number of the frame, counted from the first that was ever appended.
+    /// The number of the frame, counted from the first one ever appended.
     public internal(set) var frame: Int
 
     /// Returns `true` if the left cursor is earlier.
@@ -42,10 +40,9 @@ public struct PacketBuffer: Sendable {
     public let start: StreamTime
     /// The duration of the frame.
     public let duration: StreamTime
-    /// The discontinuity between the frame and the one before; nil for none.
+    /// The discontinuity between the frame and the one before; nil if they are continuous.
     public let discontinuity: Discontinuity?
-    /// The number of frames evicted before the cursor reached them: audio that is missing in front of this
-    /// frame.
+    /// The number of frames evicted before the cursor reached them: audio missing before this frame.
     public let missed: Int
   }
 
@@ -65,8 +62,8 @@ public struct PacketBuffer: Sendable {
   /// The limit in blocks.
   public let size: Int
 
-  /// The memory of the blocks, 16 in one piece: allocated one by one they cost more than all other work for a
-  /// frame.
+  /// The memory of the blocks, 16 in one piece: allocating them one by one costs more than all other work for
+  /// a frame.
   private var slabs: [[UInt8]] = []
   /// The frames in order, a ring.
   private var entries: [Entry?] = []
@@ -83,9 +80,10 @@ public struct PacketBuffer: Sendable {
   var bytes = 0
   /// The time of the stream at which the newest frame ends.
   var endTime = StreamTime.zero
-  /// The gaps in front of frames in the buffer, by the frames' numbers, in seconds.
+  /// The gaps before frames in the buffer, by the frames' numbers, in seconds.
   private var gaps: [(frame: Int, seconds: Double)] = []
-  /// The headers of Ogg for the frames in the buffer, by the frames' numbers: they may have been evicted themselves.
+  /// The Ogg headers for the frames in the buffer, by the frames' numbers: the headers may have been evicted
+  /// themselves.
   private var headers: [(frame: Int, header: StreamFrame, bytes: [UInt8])] = []
 
   /// Creates an empty buffer.
@@ -104,7 +102,7 @@ public struct PacketBuffer: Sendable {
   ///   - duration: its duration, where the frame itself has none.
   ///   - discontinuity: the discontinuity between it and the frame before.
   ///   - kept: a cursor whose frame may not be evicted, as it has not been heard.
-  ///   - reserve: the number of blocks that the frames behind `kept` leave to others.
+  ///   - reserve: the number of blocks that the frames from `kept` on leave free.
   /// - Returns: `true` if it was accepted; it is refused when `kept` prevents it, and when it does not fit at
   ///   all.
   public mutating func append(
@@ -135,11 +133,12 @@ public struct PacketBuffer: Sendable {
     return true
   }
 
-  /// Passes over the first frames of a run: those that its last ones evict, with all that are in the buffer. Blocks and
-  /// times are the same then as if each had been appended; bytes are copied of one frame only.
+  /// Passes over the first frames of a run, which its last ones evict together with all frames in the buffer.
+  /// The resulting blocks and times are those of appending each frame; the bytes of one frame only are
+  /// copied.
   /// - Returns: the number of frames passed; zero for a run that evicts nothing of itself.
   mutating func pass(_ run: FrameRun) -> Int {
-    // Two blocks more than there are: the first and the last may hold less than they could.
+    // Two blocks of margin: the first and the last may not be full.
     let first = run.last(bytes: (size + 2) * Self.blockSize).lowerBound
     guard used > 0, run.numbers.lowerBound < first else { return 0 }
     var packing = BlockPacking(block: tail.block, used: tail.used, frames: tail.frames)
@@ -148,7 +147,7 @@ public struct PacketBuffer: Sendable {
     firstFrame += first - run.numbers.lowerBound
     endTime = endTime + FrameRun(sound: run.sound, numbers: run.numbers.lowerBound..<first).duration
     tail = (packing.block, packing.used, packing.frames)
-    // The frame that is next may continue the last block: its first frames count as evicted.
+    // The next frame may continue the last block: the first frames of that block count as evicted.
     used = 1
     _ = run.sound.withFrame(first) { append($0, $1) }
     guard let entry = entry(firstFrame) else { return first - run.numbers.lowerBound }
@@ -156,8 +155,8 @@ public struct PacketBuffer: Sendable {
     return first + 1 - run.numbers.lowerBound
   }
 
-  /// Puts frames in front of the oldest one; what has no room of them is left out, the oldest first. Cursors and times of
-  /// the frames that are there stay the same.
+  /// Inserts frames before the oldest one; those that do not fit are left out, the oldest first. Cursors and
+  /// times of the frames in the buffer stay the same.
   mutating func prepend(_ frames: some Collection<(frame: StreamFrame, bytes: [UInt8])>) {
     let length = frames.reduce(StreamTime.zero) { $0 + $1.frame.duration }
     var whole = PacketBuffer(blocks: size)
@@ -193,12 +192,12 @@ public struct PacketBuffer: Sendable {
     return (tail.block - Int(entry.block) + size) % size + 1
   }
 
-  /// Removes all frames; cursors at them continue with the next that is appended.
+  /// Removes all frames; cursors to them continue with the next frame appended.
   public mutating func removeAll() {
     while count > 0 { removeOldest() }
   }
 
-  /// Removes all frames; the next that is appended begins at `time`.
+  /// Removes all frames; the next frame appended begins at `time`.
   public mutating func removeAll(thenAt time: StreamTime) {
     removeAll()
     endTime = time
@@ -210,7 +209,7 @@ public struct PacketBuffer: Sendable {
     return BlockPacking(block: tail.block, used: tail.used, frames: tail.frames).blocksNeeded(for: length)
   }
 
-  /// The number of blocks that a frame of `length` bytes spans at least.
+  /// The least number of blocks that a frame of `length` bytes spans.
   static func blocks(of length: Int) -> Int { max(1, (length + blockSize - 1) / blockSize) }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) {
@@ -279,20 +278,20 @@ public struct PacketBuffer: Sendable {
 
   // MARK: Reading
 
-  /// The position in front of the oldest frame.
+  /// The position before the oldest frame.
   public var start: Cursor { Cursor(frame: firstFrame) }
-  /// The position behind the newest frame: live.
+  /// The position after the newest frame: live.
   public var end: Cursor { Cursor(frame: firstFrame + count) }
 
-  /// Returns the frame at a cursor, or the oldest if that one was evicted, and moves the cursor behind it.
-  /// - Returns: nil when there is none yet.
+  /// Returns the frame at a cursor, or the oldest if that one was evicted, and moves the cursor past it.
+  /// - Returns: nil if no frame has come yet.
   public func next(_ cursor: inout Cursor) -> Packet? {
     guard let packet = packet(at: cursor) else { return nil }
     cursor.frame = packet.cursor.frame + 1
     return packet
   }
 
-  /// Returns the frame at a cursor, or the oldest if that one was evicted; nil when there is none yet.
+  /// Returns the frame at a cursor, or the oldest if that one was evicted; nil if no frame has come yet.
   public func packet(at cursor: Cursor) -> Packet? {
     let number = max(cursor.frame, firstFrame)
     guard let entry = entry(number) else { return nil }
@@ -308,12 +307,12 @@ public struct PacketBuffer: Sendable {
       duration: following - entry.start, discontinuity: discontinuity, missed: number - cursor.frame)
   }
 
-  /// Returns the headers of Ogg that decoders need for the frame at a cursor; nil where frames have none.
+  /// Returns the Ogg headers that decoders need for the frame at a cursor; nil for frames without headers.
   func headers(at cursor: Cursor) -> (cursor: Cursor, frame: StreamFrame, bytes: [UInt8])? {
     headers.last { $0.frame <= cursor.frame }.map { (Cursor(frame: $0.frame), $0.header, $0.bytes) }
   }
 
-  /// Calls `body` with the bytes of a frame, without a copy unless it spans blocks; returns nil when it was
+  /// Calls `body` with the bytes of a frame, without copying unless it spans blocks; returns nil if it was
   /// evicted.
   public func withBytes<Result>(
     of packet: Packet, _ body: (UnsafeRawBufferPointer) throws -> Result

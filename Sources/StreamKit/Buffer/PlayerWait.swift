@@ -1,7 +1,7 @@
-/// The sound that must be buffered before a player starts, or resumes after it ran dry.
+/// The sound that must be buffered before a player starts, or resumes after running dry.
 ///
-/// The length set by the user; otherwise 0.7 s, as a live player is stretched from then on until more is kept
-/// (`Stream.keepReserve`): that costs less silence than to wait for more.
+/// The length set by the user; otherwise 0.7 s: a live player is then stretched until more is kept
+/// (`Stream.keepReserve`), which costs less silence than waiting for more.
 struct PlayerWait: Sendable, Equatable {
   private static let usual = StreamTime(seconds: 0.7)
 

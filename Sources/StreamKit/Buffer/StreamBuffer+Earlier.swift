@@ -1,45 +1,46 @@
 internal import EventLoop
 
-/// Sound in front of the oldest frame, which the server of a live stream still has.
+/// Sound before the oldest frame, which the server of a live stream still has.
 extension StreamBuffer {
-  /// The sound in front of the oldest frame.
+  /// The sound before the oldest frame.
   struct EarlierState {
-    /// The sound that the server has in front of the oldest frame.
+    /// The length of the sound that the server has before the oldest frame.
     var reach = StreamTime.zero
-    /// The least distance of a player from the newest sound: what is heard while the next comes.
+    /// The least distance of a player from the newest sound: the sound to play while the next is fetched.
     var lead = StreamTime.zero
-    /// The time for which the player waits; nil while it plays what is there.
+    /// The time for which the player waits; nil while it plays buffered sound.
     var awaited: StreamTime?
   }
 
-  /// The part of the buffer that holds the newest sound: what comes while the player is at the oldest needs room.
+  /// The share of the buffer up to which earlier sound is fetched: new sound needs room, too.
   private static let share = 0.75
 
   /// The limit in blocks.
   var size: Int { state.withLock { $0.packets.size } }
 
-  /// Sets the sound that the server has in front of the oldest frame, and the distance from the newest at which it lets
-  /// players begin.
+  /// Sets the length of the sound that the server has before the oldest frame, and the distance from the
+  /// newest at which the server lets players begin.
   func setEarlier(_ reach: StreamTime, lead: StreamTime) {
     state.withLock { ($0.earlier.reach, $0.earlier.lead) = (reach, lead) }
   }
 
-  /// Seconds of sound that the player has not read; nil while it is paused, and uses up none.
+  /// The seconds of sound that the player has not read; nil while it is paused, and consumes nothing.
   var secondsAhead: Double? { withFrames { $0.keepsUnheard ? nil : $0.ahead.seconds } }
 
-  /// The time nearest to the newest sound at which a player is supplied until more comes.
+  /// The time nearest to the newest sound at which a player does not run dry before more comes.
   var live: StreamTime {
     withFrames { state in
       state.packets.time(at: state.packets.end) - max(state.wait.time, state.earlier.lead)
     }
   }
 
-  /// The least time to which the player can be moved: that of the oldest sound that the server has, as far as the buffer
-  /// has room for it, else that of the oldest frame.
+  /// The least time to which the player can be moved: that of the oldest sound on the server, as far as the
+  /// buffer has room for it, else that of the oldest frame.
   var earliest: StreamTime { withFrames { $0.earliest } }
 
-  /// Makes the player wait for sound in front of the oldest frame.
-  /// - Returns: the time of that sound, not below `earliest`; nil if the buffer has it, or nobody.
+  /// Makes the player wait for sound before the oldest frame.
+  /// - Returns: the time of that sound, not below `earliest`; nil if the buffer holds it, or the server has
+  ///   no earlier sound.
   func awaitEarlier(from time: StreamTime) -> StreamTime? {
     withFrames { state in
       let target = max(time, state.earliest)
@@ -50,7 +51,7 @@ extension StreamBuffer {
     }
   }
 
-  /// The time for which the player waits; nil while it plays what is there.
+  /// The time for which the player waits; nil while it plays buffered sound.
   var awaited: StreamTime? { state.withLock { $0.earlier.awaited } }
 
   /// Returns the hashes of the oldest frames.
@@ -61,8 +62,8 @@ extension StreamBuffer {
     }
   }
 
-  /// Puts frames in front of the oldest one, whose time is `start`.
-  /// - Returns: false if the oldest is another one by now: nothing is put there.
+  /// Inserts frames before the oldest one, whose time is `start`.
+  /// - Returns: `false` if the oldest frame is another one by now, and nothing was inserted.
   func prepend(_ frames: ArraySlice<HLSFrame>, before start: StreamTime) -> Bool {
     withFrames { state in
       guard state.packets.count > 0, state.packets.time(at: state.packets.start) == start else {

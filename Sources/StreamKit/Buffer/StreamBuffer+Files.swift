@@ -1,8 +1,9 @@
 internal import EventLoop
 
-/// Buffers that a file fills: frames are held back while enough is ahead of the player, and a seek begins anew.
+/// Buffers that a file fills: frames are held back while enough is ahead of the player, and a seek starts
+/// anew.
 extension StreamBuffer {
-  /// The audible range of a file: without the preroll of decoders, and the padding of the last frame.
+  /// The audible range of a file: without the preroll of decoders and the padding of the last frame.
   struct Heard: Equatable {
     var start: StreamTime
     var end: StreamTime?
@@ -13,10 +14,10 @@ extension StreamBuffer {
     case open
     /// Enough is ahead of the player: frames are held back until some of it has been read.
     case heldBack
-    /// The last frame found no room: there is some when the oldest has been heard, too.
+    /// The last frame did not fit: there is room once the oldest has been heard, too.
     case full
 
-    /// Applies the result of an appended frame; only room for more ends the state.
+    /// Applies the result of an appended frame; the state ends only when there is room for more.
     /// - Parameter isHigh: `true` if enough is ahead of the player.
     mutating func appended(isAccepted: Bool, isHigh: Bool) {
       if !isAccepted {
@@ -32,7 +33,7 @@ extension StreamBuffer {
     /// The seek generation whose frames are accepted.
     var seekGeneration = 0
     var heard: Heard?
-    /// The number of frames in front of a target that decoders need.
+    /// The number of frames before a target that decoders need.
     var preroll = 0
     /// The sound ahead of the player above which frames are held back; they are accepted again below `low`.
     var high: StreamTime?
@@ -41,22 +42,22 @@ extension StreamBuffer {
     var roomListener: (@Sendable () -> Void)?
   }
 
-  /// Fills the buffer from a file: nothing unheard is evicted, and more than `limit` ahead of the player is
-  /// held back.
+  /// Fills the buffer from a file: nothing unheard is evicted, and frames beyond `limit` ahead of the player
+  /// are held back.
   /// - Parameters:
   ///   - wanted: the sound that must be buffered before the player starts.
-  ///   - room: called on the thread that reads when frames that were held back may be appended.
+  ///   - room: called on the reading thread when frames that were held back may be appended.
   func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
     withFrames { state in
       (state.keepsUnheard, state.reserve, state.wait.requested) = (true, 0, wanted)
       state.file.high = limit
-      // A step, so that reception does not pause for every frame.
+      // A step keeps reception from pausing at every frame.
       let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
       (state.file.low, state.file.roomListener) = (max(limit - step, StreamTime(ticks: 1)), room)
     }
   }
 
-  /// Moves the player to `time`, which it has reached without reading.
+  /// Moves the player to `time`, which it reached without reading.
   func pass(to time: StreamTime) {
     let notify = withFrames { state in
       state.cursor = state.packets.cursor(at: time)
@@ -65,7 +66,7 @@ extension StreamBuffer {
     notify?()
   }
 
-  /// The sound ahead of the player below which frames that are held back come again; nil while none are.
+  /// The sound ahead of the player below which frames are accepted again; nil while none are held back.
   var heldBackUntil: StreamTime? { state.withLock { $0.file.intake == .open ? nil : $0.file.low } }
 
   /// Removes all frames; the player waits at `time` until `wanted` is buffered.
@@ -82,8 +83,8 @@ extension StreamBuffer {
     }
   }
 
-  /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
-  /// nothing when frames came, or for another seek generation.
+  /// Sets the time of the first frame, and the number of frames that decoders need before a target. Does
+  /// nothing once frames have come, or for another seek generation.
   func begin(at time: StreamTime, preroll: Int, generation: Int) {
     withFrames { state in
       guard generation == state.file.seekGeneration, state.packets.count == 0 else { return }
@@ -94,7 +95,7 @@ extension StreamBuffer {
     }
   }
 
-  /// The audible range; nil for all.
+  /// The audible range; nil for all sound.
   var heard: Heard? { state.withLock { $0.file.heard } }
 
   /// Sets the end of the audible range.

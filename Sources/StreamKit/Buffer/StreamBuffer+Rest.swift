@@ -1,23 +1,24 @@
 internal import EventLoop
 
-/// Receptions that rest: frames that nobody but a clock follows are appended when they are looked for.
+/// Resting receptions: frames that only a clock follows are appended when the buffer is next read.
 extension StreamBuffer {
-  /// A reception whose frames are appended when they are looked for: that of a simulated station that sends on and on.
+  /// A reception whose frames are appended when the buffer is next read: that of a simulated station that
+  /// sends steadily.
   struct Rest {
     /// The moment of the last frame that was appended.
     let since: Instant
-    /// The moment up to which it goes on.
+    /// The end of the rest.
     let until: Instant
-    /// The least end of the buffer at `since`, were every frame appended that has come by then.
+    /// The least end of the buffer at `since`, if every frame received by then were appended.
     let end: StreamTime
-    /// Appends the frames that have come, and ends the rest.
+    /// Appends the frames received so far, and ends the rest.
     let catchUp: @Sendable () -> Void
 
     /// The least end of the buffer at `now`.
     func end(at now: Instant) -> StreamTime { end + StreamTime(since.duration(to: now)) }
   }
 
-  /// `true` if nobody but a clock follows the frames that come: they may be appended later, all at once.
+  /// `true` if only a clock follows the frames: they may be appended later, all at once.
   var mayRest: Bool {
     state.withLock {
       !$0.supply.isFilling && !$0.supply.isComplete && !$0.keepsUnheard && $0.reader.wake == nil
@@ -28,9 +29,9 @@ extension StreamBuffer {
   /// Lets the reception rest, or ends its rest with nil.
   func rest(_ rest: Rest?) { state.withLock { $0.rest = rest } }
 
-  /// The reception that rests; nil while frames are appended as they come.
+  /// The resting reception; nil while frames are appended as they come.
   var rest: Rest? { state.withLock { $0.rest } }
 
-  /// Has a reception that rests append what has come.
+  /// Makes a resting reception append the frames received so far.
   func catchUp() { state.withLock { $0.rest }?.catchUp() }
 }

@@ -3,11 +3,11 @@ internal import EventLoop
 /// The packet buffer of a stream, between the thread that receives and those that play.
 ///
 /// The buffer holds the cursor of its one player, which waits until enough has come, and again after it ran
-/// dry. A live stream that is paused keeps what has not been heard and refuses what does not fit.
+/// dry. While a live stream is paused, unheard frames stay and new ones that do not fit are refused.
 final class StreamBuffer: Sendable {
   /// The effect of an appended frame.
   struct Arrival {
-    /// `false` if the buffer is full of sound that has not been heard.
+    /// `false` if the buffer is full of unheard sound.
     var isAccepted = true
     /// `true` if the player may resume now, and could not before.
     var isEnough = false
@@ -28,9 +28,9 @@ final class StreamBuffer: Sendable {
 
   /// The decoder that reads for the player.
   struct Reader {
-    /// The number of the decoder; earlier ones receive nothing any more.
+    /// The number of the decoder; earlier ones receive no further frames.
     var number = 0
-    /// The callback for frames that can be read.
+    /// The callback for readable frames.
     var wake: (@Sendable () -> Void)?
     /// `true` if the decoder found nothing, and is to be woken.
     var isWaiting = false
@@ -43,10 +43,10 @@ final class StreamBuffer: Sendable {
     var supply = Supply.filling
     /// The sound that must be buffered while `supply` is filling or dry.
     var wait: PlayerWait
-    /// `true` if another buffer follows this one when it is complete: the player waits for that.
+    /// `true` if another buffer follows this one when it is complete: the player waits for it.
     var isFollowed = false
     var keepsUnheard = false
-    /// The number of blocks that unheard sound leaves free while it is kept.
+    /// The number of blocks that kept unheard sound leaves free.
     var reserve = 0
     var reader = Reader()
     var rate = MeasuredRate()
@@ -54,19 +54,19 @@ final class StreamBuffer: Sendable {
     var readOutListener: (@Sendable () -> Void)?
     var file = FileState()
     var earlier = EarlierState()
-    /// The reception that rests; nil while frames are appended as they come.
+    /// The resting reception; nil while frames are appended as they come.
     var rest: Rest?
 
-    /// The sound between the cursor and the end. Behind a seek, the preroll of decoders does not count.
+    /// The sound between the cursor and the end. After a seek, the preroll of decoders does not count.
     var ahead: StreamTime {
       let held = packets.timeShift(at: cursor)
       guard let start = file.heard?.start else { return held }
       return min(held, max(.zero, packets.time(at: packets.end) - start))
     }
-    /// `true` if no frame fits before others were heard: a player can't wait for more.
+    /// `true` if no frame fits before others are heard: a player can't wait for more.
     var isFull: Bool { packets.used == packets.size && cursor <= packets.start }
 
-    /// Appends a frame that is not of another seek generation.
+    /// Appends a frame of the current seek generation.
     mutating func append(
       _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?
     ) -> Arrival {
@@ -87,23 +87,23 @@ final class StreamBuffer: Sendable {
       return arrival
     }
 
-    /// `true` if the player waits: for enough, or for sound in front of the oldest frame.
+    /// `true` if the player waits: for enough, or for sound before the oldest frame.
     var isWaiting: Bool { supply.isFilling || earlier.awaited != nil }
 
-    /// Returns the callback of a reader that has found nothing, once there is enough for it; nil when none is due.
+    /// Returns the callback of a waiting reader, once there is enough for it; nil if it need not be woken.
     mutating func takeWake() -> (@Sendable () -> Void)? {
       guard !isWaiting, reader.isWaiting else { return nil }
       reader.isWaiting = false
       return reader.wake
     }
 
-    /// Replaces the decoder that reads, as the player is elsewhere.
+    /// Replaces the reading decoder, as the player was moved.
     mutating func beginReader() {
       reader.number += 1
       supply.continueReading()
     }
 
-    /// Returns the callback that is due as the player has moved on; nil when none is.
+    /// Returns the callback for room that the player made; nil if it is not due.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
       switch file.intake {
       case .open: return nil
@@ -147,9 +147,9 @@ final class StreamBuffer: Sendable {
     return arrival
   }
 
-  /// Appends the frames of a run, as `append` does one after another, up to the first that is refused.
-  /// - Parameter discontinuity: the discontinuity in front of the first.
-  /// - Returns: the number of frames that were accepted; `isEnough` of any of them.
+  /// Appends the frames of a run, as `append` does one after another, up to the first refused one.
+  /// - Parameter discontinuity: the discontinuity before the first.
+  /// - Returns: the number of accepted frames, and `isEnough` of any of them.
   func append(
     _ run: FrameRun, _ discontinuity: PacketBuffer.Discontinuity?
   ) -> (count: Int, isEnough: Bool) {
@@ -170,7 +170,7 @@ final class StreamBuffer: Sendable {
     return (count, isEnough)
   }
 
-  /// Completes the buffer: no frame follows, and the player resumes with what is there.
+  /// Completes the buffer: no frame follows, and the player resumes with the buffered sound.
   /// - Parameter generation: in a file, the seek generation that is complete.
   /// - Returns: `true` if the player may resume now, and could not before.
   @discardableResult
@@ -183,7 +183,7 @@ final class StreamBuffer: Sendable {
     return isEnough
   }
 
-  /// Calls `body` with the state, once it has the frames of a reception that rests.
+  /// Calls `body` with the state, once it holds the frames of a resting reception.
   func withFrames<Result>(
     _ body: (inout sending State) -> sending Result
   ) -> sending Result {
@@ -193,10 +193,9 @@ final class StreamBuffer: Sendable {
 
   // MARK: The player
 
-  /// Returns the next frame for the player; calls `onReadOut` when there is none. The frames that were read
-  /// may still sound then: the player waits for enough from `runDry` on.
-  /// - Parameter reader: the number returned by `beginReading`; a decoder that another one has replaced waits
-  ///   for ever.
+  /// Returns the next frame for the player; calls `onReadOut` when no frame is left. The frames read may
+  /// still be sounding then: the player waits for enough only after `runDry`.
+  /// - Parameter reader: the number returned by `beginReading`; a replaced decoder waits for ever.
   func read(as reader: Int? = nil) -> Reading {
     let (reading, notify) = withFrames { state -> (Reading, (@Sendable () -> Void)?) in
       if let reader, reader != state.reader.number { return (.waiting, nil) }
@@ -218,13 +217,13 @@ final class StreamBuffer: Sendable {
     return reading
   }
 
-  /// `true` if another buffer follows when this one is complete and heard; its player then waits.
+  /// `true` if another buffer follows when this one is complete and heard; the player then waits.
   var isFollowed: Bool {
     get { state.withLock { $0.isFollowed } }
     set { state.withLock { $0.isFollowed = newValue } }
   }
 
-  /// Sets the callback for frames that can be read, on any thread.
+  /// Sets the callback for readable frames, on any thread.
   func onFrames(_ wake: @escaping @Sendable () -> Void) { withFrames { $0.reader.wake = wake } }
 
   /// Removes the callback for frames.
@@ -233,14 +232,15 @@ final class StreamBuffer: Sendable {
   /// Sets the callback for a player that has read everything, on the thread that reads.
   func onReadOut(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.readOutListener = notify } }
 
-  /// The number of blocks for a burst, which a new connection sends faster than it is heard: the most that is
+  /// The number of blocks for a burst, which a new connection sends faster than real time: the most that is
   /// received before it is joined.
   private static let burstBlocks =
     (Stitcher.searchBytes + PacketBuffer.blockSize - 1) / PacketBuffer.blockSize
 
-  /// Protects unheard frames from eviction, or permits it; those of a file are always protected.
-  /// - Parameter forBurst: `true` if the buffer counts as full a burst earlier, a quarter of it at most: the
-  ///   burst of the next connection then does not overwrite what was kept while the player was paused.
+  /// Protects unheard frames from eviction, or permits it; unheard frames of a file are always protected.
+  /// - Parameter forBurst: `true` if the buffer counts as full earlier, by a burst, a quarter of it at most:
+  ///   the burst of the next connection then does not overwrite sound that was kept while the player was
+  ///   paused.
   func keepUnheard(_ keeps: Bool, forBurst: Bool = false) {
     withFrames { state in
       let isFile = state.file.high != nil
@@ -249,8 +249,8 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Moves the player to a time of the stream, or as near as the buffer reaches.
-  /// - Returns: the time that the player is at.
+  /// Moves the player to a time of the stream, or as near to it as the buffer reaches.
+  /// - Returns: the new time of the player.
   func move(to time: StreamTime) -> StreamTime {
     let (position, notify) = withFrames { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.beginReader()
@@ -270,7 +270,7 @@ final class StreamBuffer: Sendable {
   /// Returns the number of the decoder that is to read from here on, until the player is moved.
   func beginReading() -> Int { withFrames { $0.reader.number } }
 
-  /// Returns the lead of a live server over real time, `most` at most, for which no kept sound is evicted.
+  /// Returns the lead of a live server over real time, at most `most`, for which no kept sound is evicted.
   func liveLead(_ most: StreamTime) -> StreamTime {
     withFrames { state in
       let share = StreamTime(seconds: state.packets.capacity.seconds * 0.75)
@@ -281,7 +281,7 @@ final class StreamBuffer: Sendable {
   /// The limit of the buffer in blocks.
   var blocks: Int { state.withLock { $0.packets.size } }
 
-  /// The average rate of the last sound in kbit/s; nil before some seconds have come.
+  /// The average rate of the last sound in kbit/s; nil during the first seconds.
   var bitRate: Int? { withFrames { $0.rate.kilobits } }
 
   /// The times of the stream at which the buffer begins and ends.
@@ -292,14 +292,14 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Returns the headers of Ogg that decoders need for a frame; nil where frames have none.
+  /// Returns the Ogg headers that decoders need for a frame; nil for frames without headers.
   func headers(
     of packet: PacketBuffer.Packet
   ) -> (cursor: PacketBuffer.Cursor, frame: StreamFrame, bytes: [UInt8])? {
     state.withLock { $0.packets.headers(at: packet.cursor) }
   }
 
-  /// Returns the newest frames, of `length` together; all when that is more.
+  /// Returns the newest frames, `length` in total; all if they are shorter.
   func last(_ length: StreamTime?) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
     withFrames { state in
       var cursor = state.packets.start

@@ -10,9 +10,9 @@ internal import EventLoop
 /// | complete | | | ended | | |
 /// | ended | | complete | | | |
 ///
-/// A seek leads from any to filling.
+/// A seek leads from any state to filling.
 enum Supply: Equatable {
-  /// The player waits until enough is buffered: before its first sound, and behind a seek.
+  /// The player waits until enough is buffered: before its first sound, and after a seek.
   case filling
   /// The player has nothing left, and waits until enough is buffered.
   case dry
@@ -31,7 +31,7 @@ enum Supply: Equatable {
   /// `true` if no frame follows.
   var isComplete: Bool { self == .complete || self == .ended }
 
-  /// Lets a player that waits read, as enough is buffered.
+  /// Lets a waiting player read, as enough is buffered.
   /// - Returns: `true` if the player waited.
   mutating func resume() -> Bool {
     guard isFilling else { return false }
@@ -62,7 +62,7 @@ enum Supply: Equatable {
   /// Makes the player wait, as it has heard everything, unless no frame follows.
   mutating func runDry() { if !isComplete { self = .dry } }
 
-  /// Notes that no frame follows: the player reads what is there.
+  /// Notes that no frame follows: the player reads the frames in the buffer.
   /// - Returns: `true` if the player waited.
   mutating func complete() -> Bool {
     let wasFilling = isFilling
@@ -85,7 +85,7 @@ extension StreamBuffer {
   /// `true` if everything was read, and more may follow.
   var isReadOut: Bool { withFrames { $0.supply == .readOut && $0.cursor >= $0.packets.end } }
 
-  /// Makes the player wait for enough, as everything that was read has been heard.
+  /// Makes the player wait for enough, as all frames read have been heard.
   /// - Returns: `false` if more has come meanwhile, or nothing follows.
   func runDry() -> Bool {
     withFrames { state in
@@ -109,7 +109,7 @@ extension StreamBuffer {
   }
 
   /// Makes the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that
-  /// a player never waits for what has come meanwhile, and never finds the same rest again.
+  /// a player never waits for sound that has come meanwhile, and never finds the same rest again.
   func drain(at time: StreamTime, rest: StreamTime) -> Drained {
     withFrames { state in
       let end = state.packets.time(at: state.packets.end)
@@ -127,11 +127,11 @@ extension StreamBuffer {
   var wanted: StreamTime { state.withLock { $0.wait.time } }
 
   /// Sets the sound that must be buffered when the player waits; nil for the rule of `PlayerWait`.
-  /// - Returns: `true` if the player waited, and so much is buffered.
+  /// - Returns: `true` if the player waited, and `wanted` is buffered now.
   func want(_ wanted: StreamTime?) -> Bool { want { $0.requested = wanted } }
 
-  /// Lets a player that waits read, if enough is buffered, as after a move.
-  /// - Returns: `true` if the player waited, and so much is buffered.
+  /// Lets a waiting player read if enough is buffered, as after a move.
+  /// - Returns: `true` if the player waited, and enough is buffered now.
   func resume() -> Bool { want { _ in } }
 
   private func want(_ change: (inout PlayerWait) -> Void) -> Bool {

@@ -1,10 +1,9 @@
 internal import EventLoop
 
-/// Reads the XML of an AudioVault system.
-///
-/// No public description of that XML is known. The default names are guesses by meaning, to be set to those
-/// of a station's feed; elements may be at any depth, and attributes serve as well. Times of day are those of
-/// the station's clock, in milliseconds or seconds since midnight or as `14:05:09`.
+/// Reads the XML of an AudioVault system.  No public description of that XML is known. The default names are
+/// guesses from their meaning, to be replaced by those of a station's feed; elements may be at any depth, and
+/// attributes serve as well. Times of day are those of the station's clock, in milliseconds or seconds since
+/// midnight or as `14:05:09`.
 public struct AudioVaultFeed: Sendable {
   /// The names of the elements, in any case of letters.
   public struct Elements: Sendable {
@@ -61,7 +60,7 @@ public struct AudioVaultFeed: Sendable {
         length: event.value(FeedText.name(elements.length)).flatMap { FeedTime($0, isLength: true) })
     }
     guard found.contains(where: { $0.start != nil }) else {
-      // An answer without times names what is played now.
+      // An answer without times names the current item.
       return FeedContent(entries: found.compactMap(\.title).prefix(1).map { FeedContent.Entry(title: $0) })
     }
     let inSeconds = unit == .seconds || unit == .auto && countsSeconds(found, at: now)

@@ -12,7 +12,7 @@ public final class Feed {
 
   /// An event of the feed itself.
   public enum Event: Sendable {
-    /// The feed can't be used, and could before, or for another reason; it is polled further.
+    /// The feed became unusable, or for another reason than before; polling continues.
     case failed(StreamError)
     /// The feed can be used again.
     case recovered
@@ -27,7 +27,7 @@ public final class Feed {
   private let loop: EventLoop
   private let onEvent: (Event) -> Void
   private var machine = FeedMachine()
-  /// The stream that uses the feed, while that is received.
+  /// The stream that uses the feed, while it is received.
   private var listener: (network: NetworkThread, userAgent: String, receive: (StreamTitle) -> Void)?
   private var timer: LoopTimer?
   private var task: Task<Void, Never>?
@@ -58,7 +58,7 @@ public final class Feed {
     perform(machine.start())
   }
 
-  /// Ends polling: the stream is received no longer.
+  /// Ends polling: the stream is no longer received.
   func end() {
     generation += 1
     timer?.cancel()
@@ -141,8 +141,8 @@ public final class Feed {
     } catch { return machine.failed(flaw(error), at: now) }
   }
 
-  /// Returns `true` if a server's value may be sent back to it: short, and of characters that a header can
-  /// have.
+  /// Returns `true` if a server's value may be sent back to it: it is short, and all its characters are valid
+  /// in a header.
   private static func isSendable(_ value: String) -> Bool {
     !value.isEmpty && value.utf8.count <= 256 && value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }

@@ -22,7 +22,7 @@ struct FeedContent: Sendable, Equatable {
   /// Returns the item that is played at a moment; nil when that is unknown.
   func entry(at now: WallTime) -> Entry? {
     guard let entry = entries.last(where: { $0.start.map { $0 <= now } ?? true }) else { return nil }
-    // Systems are late with the next item; one that ended minutes ago is out of date.
+    // Systems are late with the next item; an item that ended minutes ago is out of date.
     if let end = entry.end, end.duration(to: now) > .seconds(300) { return nil }
     return entry
   }
@@ -34,7 +34,7 @@ struct FeedContent: Sendable, Equatable {
   var knownUntil: WallTime? { entries.last.flatMap { $0.end ?? $0.start } }
 }
 
-/// The reason for which an answer of a feed can't be used.
+/// The reason why an answer of a feed can't be used.
 struct FeedFlaw: Error, Equatable {
   let words: String
   var hint: String?
@@ -53,12 +53,12 @@ struct FeedFlaw: Error, Equatable {
     return FeedFlaw(words: "it has no <\(name)>; found \(found)", hint: hint)
   }
 
-  /// The flaw of an answer that is no XML.
+  /// The flaw of an answer that is not XML.
   static let notXML = FeedFlaw(words: "it is not XML that can be read", hint: "open it in a browser")
 }
 
 extension XMLDocument.Element {
-  /// Returns the text of the first element in it with that name, or of an attribute; nil when there is none,
+  /// Returns the text of the first element in it with that name, or of an attribute; nil if neither exists,
   /// or it is empty.
   func value(_ name: String) -> String? {
     for element in children.flatMap({ $0.elements(named: name) }) where !element.text.isEmpty {

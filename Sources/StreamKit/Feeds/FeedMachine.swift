@@ -3,11 +3,11 @@ internal import EventLoop
 /// Decides when a feed is polled, and which of its titles are reported. Uses no clock and no socket: its
 /// methods receive events with their times, and return actions.
 ///
-/// A feed is polled at the end of what it announced, 10 s after the last request at the soonest and 5 minutes
+/// A feed is polled when its announced entries end, 10 s after the last request at the soonest and 5 minutes
 /// at the latest; when it has nothing new by then, after 10, 20, 40 and then every 60 s. A feed that sets an
-/// interval is polled at that, 10 s to an hour. All requests are scattered by up to 5 s, as listeners share
-/// the end of a song. After failures the retry delay doubles from 10 s to 5 minutes, and is at least as long
-/// as the server asks for.
+/// interval is polled at that interval, 10 s to an hour. All requests are scattered by up to 5 s, as many
+/// listeners see the same song end. After failures the retry delay doubles from 10 s to 5 minutes, and is at
+/// least as long as the server asks for.
 struct FeedMachine: Sendable {
   /// An action for the owner to perform.
   enum Action: Sendable, Equatable {
@@ -15,7 +15,7 @@ struct FeedMachine: Sendable {
     case fetch
     /// Reports the title that is played now.
     case emit(StreamTitle)
-    /// Reports that the feed can't be used, and could before, or for another reason.
+    /// Reports that the feed became unusable, or for another reason than before.
     case warn(StreamError)
     /// Reports that the feed can be used again.
     case recovered
@@ -82,7 +82,7 @@ struct FeedMachine: Sendable {
   /// Returns the time until the next action; nil for never.
   func delay(at now: Moment) -> Duration? {
     let change = content?.nextStart(after: now.wall).map { max(Self.look, now.wall.duration(to: $0)) }
-    // The wall clock may be set: it is checked now and then.
+    // The wall clock may be set, so it is checked now and then.
     let fetch = nextFetch.map { max(.zero, now.steady.duration(to: $0)) }
     return [change, fetch].compactMap(\.self).min()
   }
@@ -108,7 +108,7 @@ struct FeedMachine: Sendable {
 }
 
 extension FeedContent {
-  /// Returns `true` if the entries are those of another answer.
+  /// Returns `true` if another answer has the same entries.
   fileprivate func says(the other: FeedContent?) -> Bool {
     guard let other else { return false }
     return entries == other.entries

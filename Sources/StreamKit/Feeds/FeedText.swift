@@ -77,7 +77,7 @@ enum FeedText {
     let bytes = given.map { $0 < 0x20 ? 0x20 : $0 }
     if let encoding = declaredEncoding(bytes).flatMap({ MetadataEncoding(name: $0) }) {
       let text = encoding.text(bytes[...])
-      // The declaration was read byte by byte: an encoding in which it can't be read is not the document's
+      // The declaration was read byte by byte: an encoding that makes it unreadable is not the document's
       // (UTF-16).
       if text.hasPrefix("<?xml") { return text }
     }

@@ -1,7 +1,7 @@
 internal import EventLoop
 
 /// Reads the answers of Live365: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and
-/// `Artist`, the first of which is played.
+/// `Artist`; the first entry is being played.
 enum Live365Feed {
   /// Parses an answer.
   static func content(_ bytes: [UInt8]) throws(FeedFlaw) -> FeedContent {

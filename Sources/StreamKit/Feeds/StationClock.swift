@@ -10,11 +10,11 @@ public struct StationClock: Sendable {
 
   private static let day = 86_400
 
-  /// Returns the moment nearest to `now` at which the clock shows so much time since midnight, yesterday,
-  /// today or tomorrow.
+  /// Returns the moment nearest to `now`, yesterday, today or tomorrow, at which `sinceMidnight` has passed
+  /// on the clock.
   ///
-  /// A time that comes twice, as the clock is set back, is the nearer one. A time that is skipped, as the
-  /// clock is set forward, counts as if it had not been set.
+  /// When the clock is set back a time comes twice, and the nearer one counts. When it is set forward a time
+  /// is skipped, and counts as if the clock had not been set.
   public func moment(_ sinceMidnight: Duration, near now: WallTime) -> WallTime {
     let seconds = Int(now.seconds)
     let today = (seconds + offset(seconds)).dividedDown(by: Self.day)

@@ -2,7 +2,7 @@ internal import Codecs
 
 /// Decides which frames can be played behind a join.
 ///
-/// A frame of layer III may begin in bytes of the frames before it, up to 511 of them. Behind a gap those
+/// A frame of layer III may begin in bytes of the frames before it, up to 511 of them. After a gap those
 /// bytes belong to another programme, and the frame would sound as garbage, so it is dropped until enough
 /// bytes have come: for 2 frames at 64 to 320 kbit/s, 7 at 32. Other codecs play from the first frame on.
 /// Source: ISO/IEC 11172-3 §2.4.1.7, main_data_begin.

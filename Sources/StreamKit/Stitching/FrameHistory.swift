@@ -3,9 +3,9 @@ internal import Codecs
 /// The hashes, lengths and reservoir reach of the frames that passed last, with which a new connection is
 /// compared.
 ///
-/// Memory: 8 bytes a frame, so 16 KiB at most, allocated as it fills. Half of a hash is enough: with 2,048 old frames and as
-/// many new ones, two that differ seem equal in one of a thousand connections, and a join needs a run of them that ends
-/// with the newest.
+/// Memory: 8 bytes a frame, so 16 KiB at most, allocated as it fills. Half of a hash is enough: with 2,048
+/// old frames and 2,048 new ones, two different frames seem equal in one of a thousand connections, and a
+/// join needs a run of them that ends with the newest.
 struct FrameHistory: Sendable {
   /// The limit in bytes of the audio in the history.
   static let byteLimit = 256 * 1024
@@ -29,7 +29,7 @@ struct FrameHistory: Sendable {
   /// The seconds of audio in a byte, at the rate of the last frames; 0 before there are any.
   var secondsPerByte: Double { recentBytes > 0 ? recentTime.seconds / Double(recentBytes) : 0 }
 
-  /// Adds a frame; a piece of a stream without frames can't be compared.
+  /// Adds a frame; pieces of a stream without frames are skipped, as they can't be compared.
   mutating func append(_ frame: StreamFrame) {
     guard frame.codec.hasFrames else { return }
     if recentBytes > 65_536 {
@@ -57,7 +57,8 @@ struct FrameHistory: Sendable {
 
   private mutating func grow() {
     straighten()
-    // The history fills once, and stays. Its first frames may be shorter than the rest: no more than four times as many.
+    // The history fills once, and stays full. Its first frames may be short: expect at most four times their
+    // number.
     let expected = Self.byteLimit * count / max(1, bytes) + 16
     let size = min(Self.frameLimit, max(64, min(expected, 4 * count)))
     func grown<Value: FixedWidthInteger>(_ values: [Value]) -> [Value] {
@@ -100,9 +101,9 @@ struct FrameHistory: Sendable {
     hashes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<count])) }
   }
 
-  /// Returns `true` if a frame, half of whose hash is that of an old one, is equal to it in all else.
+  /// Returns `true` if a frame, whose half hash equals that of an old one, is equal to it in all else.
   func isAlike(_ frame: StreamFrame, _ index: Int) -> Bool {
-    // Frames of FLAC with another number may have another length.
+    // FLAC frames that differ only in their number may differ in length.
     frame.codec == .oggflac
       || lengths[index] == UInt16(clamping: frame.length) && Int(begins[index]) == frame.mainDataBegin
   }

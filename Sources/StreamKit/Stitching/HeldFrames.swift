@@ -2,7 +2,7 @@
 struct HeldFrames: Sendable {
   private var frames: [StreamFrame] = []
   private var bytes: [UInt8] = []
-  /// The number of frames in front that were dropped.
+  /// The number of frames dropped from the front.
   private(set) var dropped = 0
   /// The duration of the dropped frames.
   private(set) var droppedTime = StreamTime.zero
@@ -18,16 +18,16 @@ struct HeldFrames: Sendable {
   private static let step = 16 * 1024
 
   mutating func append(_ frame: StreamFrame, _ source: UnsafeRawBufferPointer) {
-    // Reserved at once, because an array that grows needs three times its size for a moment; untouched pages
-    // cost nothing.
+    // Reserved at once, because a growing array needs three times its size for a moment; untouched pages cost
+    // nothing.
     if bytes.isEmpty { bytes.reserveCapacity(Self.limit) }
     if frames.count == frames.capacity { frames.reserveCapacity(frames.count + 256) }
     bytes.append(contentsOf: source)
     frames.append(frame)
   }
 
-  /// Drops the oldest frames until `space` more bytes are free, but only those that begin before `time` in
-  /// all that was ever held.
+  /// Drops the oldest frames until `space` more bytes are free, but only those that begin before `time`,
+  /// counted from the first frame ever held.
   mutating func dropOldest(_ space: Int, until time: StreamTime) {
     var (count, length) = (0, 0)
     // A larger step than needed, as the remaining frames are moved.
@@ -39,7 +39,7 @@ struct HeldFrames: Sendable {
       count += 1
     }
     guard count > 0 else { return }
-    // What follows is of no use without its headers.
+    // The remaining frames are useless without their headers.
     var headers: (frame: StreamFrame, bytes: [UInt8])?
     var start = 0
     for frame in frames[..<count] {

@@ -2,9 +2,9 @@ internal import Codecs
 
 /// Finds the position in a new connection's frames at which the old connection's frames end.
 ///
-/// For every old frame it keeps how many frames up to it are the last new frames, in the same order: a run. A
-/// run that reaches the newest old frame is an overlap, verified whole; the frames behind it are new. It may
-/// begin with the first new frame or behind others, a pre-roll. Old frames that equal no other are
+/// For every old frame it counts how many frames up to it equal the last new frames, in the same order: a
+/// run. A run that reaches the newest old frame is an overlap, verified whole; the frames after it are new.
+/// It may begin with the first new frame or after others, a pre-roll. Old frames that equal no other are
 /// *landmarks*: an overlap with three of them is certain, one with fewer (digital silence, a loop) needs the
 /// time to confirm it.
 ///
@@ -13,21 +13,22 @@ internal import Codecs
 struct OverlapSearch: Sendable {
   /// An overlap of the two connections.
   struct Overlap: Sendable, Equatable {
-    /// The number of new frames up to its end: what follows is new.
+    /// The number of new frames up to its end: all later frames are new.
     let end: Int
     /// The number of frames that both connections sent.
     let length: Int
     /// The duration of the new frames up to its end.
     let time: StreamTime
-    /// `true` if no new frames are in front of it.
+    /// `true` if no new frames come before it.
     var startsAtFront: Bool { length == end }
   }
 
   /// The number of landmarks that makes an overlap certain.
   private static let enoughLandmarks = 3
-  /// The landmarks that make the current overlap certain: of pages of Ogg, which are numbered, one.
+  /// The landmarks that make the current overlap certain: one for Ogg pages, which are numbered.
   private var enough = OverlapSearch.enoughLandmarks
-  /// The limit of uncertain overlaps, the last ones: in a stream of silence the right one is near live.
+  /// The limit of uncertain overlaps; the last ones are kept: in a stream of silence the right one is near
+  /// live.
   private static let mostUncertain = 512
 
   private let isUnique: [Bool]
@@ -74,10 +75,10 @@ struct OverlapSearch: Sendable {
     return nil
   }
 
-  /// `true` if no old frame is the last new one: nothing of what came last has come before.
+  /// `true` if no old frame equals the last new one: the newest sound has not come before.
   var isApart: Bool { runs.allSatisfy { $0 == 0 } }
 
-  /// `true` if the new frames are within the old ones for certain, and have not come to their end.
+  /// `true` if the new frames are certainly among the old ones, and have not reached their end.
   var isWithin: Bool {
     // The landmarks up to each old frame, so that a long run costs no more than a short one.
     var landmarks: [UInt16] = [0]
@@ -90,7 +91,7 @@ struct OverlapSearch: Sendable {
     return false
   }
 
-  /// Returns the number of landmarks in the run that ends with an old frame, up to `enoughLandmarks`.
+  /// Returns the number of landmarks in the run that ends with an old frame, up to `enough`.
   private func landmarks(upTo last: Int) -> Int {
     var found = 0
     var index = last

@@ -1,29 +1,29 @@
 internal import HTTP
 
-/// Tests whether a second connection's sound continues that of a stalled one, on copies of the state of the
-/// stalled one: that may still resume.
+/// Tests whether a second connection's sound continues that of a stalled one. It works on copies of the
+/// stalled one's state, as that connection may still resume.
 struct OverlapTrial: Sendable {
   /// The state of the second connection.
   enum Finding: Equatable {
     /// Waiting for the first sound.
     case none
-    /// Sound comes, and is not known to join.
+    /// Sound comes, but is not known to join.
     case sound
-    /// The sound continues where the other connection's ended.
+    /// The sound continues where that of the other connection ended.
     case joins
     /// The connection sends something other than audio: `found` names it, in words.
     case notAudio(found: String)
   }
 
   private var sound: ReceivedSound
-  /// The stitcher of the trial; nil when no join can be found any more.
+  /// The stitcher of the trial; nil once no join can be found.
   private var stitcher: Stitcher?
   private(set) var finding = Finding.none
 
   /// Creates a trial beside a stalled connection.
   /// - Parameters:
   ///   - sound: the parser of the stalled connection.
-  ///   - stitcher: the stitcher of the stalled connection; while it joins there is no trial.
+  ///   - stitcher: the stitcher of the stalled connection; there is no trial while it joins.
   ///   - lossTime: the time of the stalled connection's last byte.
   init(_ sound: ReceivedSound, _ stitcher: Stitcher, lossTime: Double) {
     self.sound = sound

@@ -12,10 +12,10 @@ internal import Codecs
 /// }
 /// ```
 /// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the
-/// old ones is found among them (Icecast sends the last 64 KiB again, perhaps behind a pre-roll), and join
+/// old ones is found among them (Icecast sends the last 64 KiB again, perhaps after a pre-roll), and join
 /// there: as if nothing had happened. If it is not found they join at a frame border, and the gap is
-/// reported. So are pages of Ogg that are missing within a connection. Times are seconds of any steady clock.
-/// Streams without frames pass, and every new connection of theirs, or behind them, is a gap at once.
+/// reported. Missing Ogg pages within a connection are reported, too. Times are seconds of any steady clock.
+/// Streams without frames pass; every new connection of such a stream, or after one, is a gap at once.
 ///
 /// Memory: 16 KiB of hashes; while it joins 128 KiB more.
 public struct Stitcher: Sendable {
@@ -25,12 +25,12 @@ public struct Stitcher: Sendable {
     case pass
     /// The frame is held until more is known.
     case hold
-    /// The new connection continues exactly where the old one ended; `release` what is held.
-    /// - `overlap`: the number of frames that came again and are left out.
-    /// - `preRoll`: the number of frames in front of those, which are left out too.
+    /// The new connection continues exactly where the old one ended; `release` the held frames.
+    /// - `overlap`: the number of repeated frames, which are left out.
+    /// - `preRoll`: the number of frames before those, which are left out too.
     case joined(overlap: Int, preRoll: Int)
-    /// The old connection's end is not in the new one; `release` what is held, behind a gap of about so many
-    /// seconds.
+    /// The old connection's end is not in the new one; `release` the held frames, after a gap of about
+    /// `seconds`.
     case gap(seconds: Double)
   }
 
@@ -38,7 +38,7 @@ public struct Stitcher: Sendable {
   public static let searchBytes = 256 * 1024
   /// The limit in seconds of the search; longer only while the frames are known to be old ones.
   public static let searchSeconds = 4.0
-  /// The limit in seconds when a player has nothing left to play: time for a burst to come.
+  /// The limit in seconds when a player has run out of sound: time for a burst to come.
   public static let urgentSeconds = 1.0
   /// The tolerance in seconds between the time and an overlap that the frames alone do not prove.
   public static let timeTolerance = 1.0
@@ -49,9 +49,10 @@ public struct Stitcher: Sendable {
   public var searchSeconds = Stitcher.searchSeconds
 
   private var history = FrameHistory()
-  /// The last page of a stream of Ogg, and the hash of its headers.
+  /// The last page of an Ogg stream, and the hash of its headers.
   private var lastPage: OggPosition?
-  /// The last page that states a position, and the one of them behind which pages are missing whose length is not known yet.
+  /// The last page that states a position, and the one of these after which pages are missing, of a length
+  /// not known yet.
   private var (lastTimed, missingBehind) = (OggPosition?.none, OggPosition?.none)
   private var lastHeaders: UInt64?
   /// `true` if a piece of a stream without frames has passed.
@@ -60,22 +61,22 @@ public struct Stitcher: Sendable {
   private var held = HeldFrames()
   /// The first of the held frames that `release` delivers, after a decision; nil while nothing is decided.
   private var releaseFrom: Int?
-  /// A loss that was reported while frames are still to be released.
+  /// A loss reported while frames are still to be released.
   private var afterLoss: (time: Double, pending: Double)?
 
   /// The state of the search in a new connection.
   private struct Join {
     /// The time at which the last byte of the frames that passed came.
     let lossTime: Double
-    /// The length in seconds of what the old connection sent and no frame was found in.
+    /// The length in seconds of the old connection's bytes in which no frame was found.
     let pendingAtLoss: Double
     var search: OverlapSearch
     var bytes = 0
-    /// The headers of Ogg that came last, and `true` if sound has come behind the first of them.
+    /// The last Ogg headers, and `true` if sound has come after the first of them.
     var headers: UInt64?
     var hasPages = false
     var firstFrameTime: Double?
-    /// The maximum lead of the audio over the time that passed, in seconds.
+    /// The maximum lead of the audio over the elapsed time, in seconds.
     var lead = -Double.infinity
 
     /// The overlap with the old connection that the time implies, a pre-roll included; below 0 it is a gap.
@@ -86,10 +87,10 @@ public struct Stitcher: Sendable {
   /// Creates a stitcher for a new stream, whose first connection's frames all pass.
   public init() {}
 
-  /// Creates a stitcher for a connection that may continue sound which is known otherwise, such as that of a file.
+  /// Creates a stitcher for a connection that may continue known sound of another source, such as a file.
   /// - Parameters:
-  ///   - frames: the end of that sound; without any frame all pass.
-  ///   - lossTime: the time at which the last of it came.
+  ///   - frames: the end of that sound; without any, all frames pass.
+  ///   - lossTime: the time at which its last frame came.
   public init(continuing frames: [StreamFrame], lostAt lossTime: Double) {
     for frame in frames { history.append(frame) }
     if history.count > 0 { begin(lossTime: lossTime, pendingAtLoss: 0) }
@@ -103,12 +104,12 @@ public struct Stitcher: Sendable {
   /// `true` if frames are held.
   public var isJoining: Bool { join != nil }
 
-  /// Ends the connection, which is gone or was given up; frames that follow belong to a new one.
+  /// Ends the connection, which closed or was given up; later frames belong to a new one.
   /// - Parameters:
   ///   - time: the time at which the last byte came.
-  ///   - pending: the number of bytes that came behind the last frame.
-  /// - Returns: the action for the frames of a connection that ended before its join was found; nil when
-  ///   there are none.
+  ///   - pending: the number of bytes that came after the last frame.
+  /// - Returns: the action for the frames of a connection that ended before its join was found; nil if there
+  ///   are no such frames.
   public mutating func lost(at time: Double, pending: Int = 0) -> Action? {
     var action: Action?
     if let join {
@@ -139,7 +140,7 @@ public struct Stitcher: Sendable {
   /// Receives the next frame of the connection, whose bytes are copied if it is held.
   /// - Parameters:
   ///   - time: the current time.
-  ///   - pending: the number of bytes that have come behind it.
+  ///   - pending: the number of bytes that came after it.
   public mutating func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double = 0, pending: Int = 0
   ) -> Action {
@@ -178,7 +179,7 @@ public struct Stitcher: Sendable {
   }
 
   /// Ends the search, as no frame follows.
-  /// - Returns: nil where nothing is held, and where what is held is known to be old.
+  /// - Returns: nil if no frame is held, or all held frames are known to be old.
   mutating func end() -> Action? {
     guard let join, join.search.count > 0, !join.search.isWithin else { return nil }
     return resolve(join)
@@ -188,9 +189,9 @@ public struct Stitcher: Sendable {
   /// first of them.
   public var searchEnd: Double? { join?.firstFrameTime.map { $0 + searchSeconds } }
 
-  /// Delivers the frames that a `joined` or `gap` releases, in order; to be called once, at once.
-  /// - Parameter body: returns `true` if it accepts the frame; it receives none behind one that it refuses,
-  ///   and refused frames count as never received.
+  /// Delivers the frames that `joined` or `gap` releases, in order; to be called once, at once.
+  /// - Parameter body: returns `true` if it accepts the frame; it receives no frame after one that it
+  ///   refuses, and refused frames count as never received.
   public mutating func release(_ body: (StreamFrame, UnsafeRawBufferPointer) -> Bool) {
     guard let first = releaseFrom else { return }
     var isAccepted = true
@@ -204,7 +205,7 @@ public struct Stitcher: Sendable {
     beginAfterLoss()
   }
 
-  /// Adds a frame that passed to those with which a new connection is compared.
+  /// Adds a frame that passed to the history, with which a new connection is compared.
   private mutating func note(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     history.append(frame)
     if frame.isHeaders { lastHeaders = frame.hash }
@@ -213,8 +214,8 @@ public struct Stitcher: Sendable {
     if let lastPage, lastPage.isTimed { lastTimed = lastPage }
   }
 
-  /// Returns the seconds of sound that are missing in front of a page: of pages that were lost, or damaged, on the way to
-  /// the station's server; nil for none, and while their length is not known.
+  /// Returns the seconds of sound missing before a page, as pages were lost or damaged on the way to the
+  /// station's server; nil if none are missing, and while their length is not known.
   private mutating func missing(before frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) -> Double? {
     guard let new = OggPosition(frame, bytes) else { return nil }
     if missingBehind == nil, let lastPage, new.isBehindGap(after: lastPage) { missingBehind = lastTimed }
@@ -226,9 +227,9 @@ public struct Stitcher: Sendable {
   /// The tolerance in seconds between the time and a gap that the positions of pages state.
   private static let positionTolerance = 15.0
 
-  /// Decides by the number of the first page of a connection with the headers of the old one: it may be the very next
-  /// page, or a later one by so many seconds.
-  /// - Returns: nil for an old page, and where the numbers decide nothing.
+  /// Decides by the number of the first page of a connection with the headers of the old one: it may be the
+  /// very next page, or a page some seconds later.
+  /// - Returns: nil for an old page, and if the numbers decide nothing.
   private mutating func continuation(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ join: inout Join, at time: Double
   ) -> Action? {
@@ -239,14 +240,14 @@ public struct Stitcher: Sendable {
     let isNext = new.follows(last)
     let gap = isNext ? 0 : new.gap(behind: last)
     guard let gap, gap <= max(0, time - join.lossTime) + Self.positionTolerance else { return nil }
-    // The headers that came again are left out.
+    // The repeated headers are left out.
     releaseFrom = join.search.count
     held.append(frame, bytes)
     return isNext ? .joined(overlap: 0, preRoll: join.search.count) : .gap(seconds: gap)
   }
 
-  /// Passes a piece without frames, or a frame behind such pieces: without a comparison a new connection is a
-  /// gap.
+  /// Passes a piece without frames, or a frame after such pieces: as they can't be compared, a new connection
+  /// is a gap.
   private mutating func pass(
     _ piece: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double
   ) -> Action {
@@ -259,8 +260,8 @@ public struct Stitcher: Sendable {
 
   // MARK: Decisions
 
-  /// Returns `true` if so much came of a lost connection that old frames would have been recognized.
-  /// Otherwise the connection is ignored: the next one sends its frames again.
+  /// Returns `true` if enough of a lost connection was received to recognize old frames. Otherwise the
+  /// connection is ignored: the next one sends its frames again.
   private func isNew(_ join: Join) -> Bool {
     guard join.search.time.seconds >= Self.timeTolerance, !join.search.isWithin else { return false }
     return bestUncertain(join) != nil || join.expectedOverlap <= 0
@@ -270,17 +271,18 @@ public struct Stitcher: Sendable {
     let hasWaited = time - (join.firstFrameTime ?? time) >= searchSeconds
     let isLong = join.bytes >= Self.searchBytes || join.search.count >= Self.searchFrames
     guard hasWaited || isLong else { return false }
-    // The search in old frames can't last longer than there are of them.
+    // The search among old frames can't last longer than the history.
     return !join.search.isWithin || join.bytes >= Self.searchBytes + FrameHistory.byteLimit
   }
 
-  /// Returns `true` if the oldest held frames may be dropped: they are old ones, or the time implies that
-  /// what is new begins well behind them.
+  /// Returns `true` if the oldest held frames may be dropped: they are old ones, or the time implies that the
+  /// new ones begin well after them.
   private func mayDrop(_ join: Join) -> Bool {
     held.droppedTime < oldTime(join) || join.search.isWithin
   }
 
-  /// Returns the length of the audio in front of the new connection that is old by the time, or a pre-roll.
+  /// Returns the length of the audio at the start of the new connection that is old by the time, or a
+  /// pre-roll.
   private func oldTime(_ join: Join) -> StreamTime {
     StreamTime(seconds: join.expectedOverlap - Self.timeTolerance)
   }
@@ -305,8 +307,8 @@ public struct Stitcher: Sendable {
     return .joined(overlap: overlap.length, preRoll: overlap.end - overlap.length)
   }
 
-  /// Returns the overlap that is nearest to what the time implies, one without a pre-roll before others; nil
-  /// when none is near.
+  /// Returns the overlap nearest to the one that the time implies, preferring those without a pre-roll; nil
+  /// if none is near.
   private func bestUncertain(_ join: Join) -> OverlapSearch.Overlap? {
     func distance(_ overlap: OverlapSearch.Overlap) -> Double {
       (overlap.time.seconds - join.expectedOverlap).magnitude
