@@ -10,10 +10,10 @@ protocol ConnectionOwner: AnyObject {
   func disconnected()
   /// Reports that sound comes again.
   func resumed()
-  /// The moment of the next look at the connection; nil for none.
-  /// - Parameter deadline: the machine's own.
+  /// The moment of the next look at the connection; nil if no look is due.
+  /// - Parameter deadline: the machine's own deadline.
   func wakeTime(_ deadline: Instant?) -> Instant?
-  /// Handles all that is due now.
+  /// Handles everything that is due now.
   func timePassed()
   /// Ends the receiver for good.
   func end()
@@ -26,30 +26,30 @@ extension ConnectionOwner {
   func disconnected() {}
   func resumed() { driver.reportJoin() }
   func timePassed() { driver.deadlinePassed() }
-  // A file comes at no pace, so that it never stalls.
+  // A file has no pace, so it never stalls.
   func connectStandby(_ address: StreamAddress) {}
   func disconnectStandby() {}
   func adoptStandby() {}
 }
 
-/// The connection of one receiver: performs the actions of its `ConnectionMachine`, and holds the transfer and the
-/// timer; what comes of a transfer is the receiver's own. Confined to the loop.
+/// The connection of one receiver: performs the actions of its `ConnectionMachine`, and holds the transfer
+/// and the timer; the bytes of a transfer go to the receiver. Confined to the loop.
 final class ConnectionDriver {
   let loop: EventLoop
   /// Reports the events of the stream.
   let report: @Sendable (ReceiverEvent) -> Void
   var machine: ConnectionMachine
-  /// The transfer that is open.
+  /// The open transfer.
   var transfer: HTTPTransfer?
-  /// The receiver. It sets this itself, as soon as it is made.
+  /// The receiver. It sets this itself, as soon as it is created.
   weak var owner: (any ConnectionOwner)?
-  /// The interval at which the transfer is read; nil while it is read as its bytes come.
+  /// The interval at which the transfer is read; nil while bytes are read as they come.
   var pace: Duration?
-  /// The time at which the bytes under way came, while that is not now.
+  /// The arrival time of the bytes being received, if they did not arrive now.
   var moment: Instant?
-  /// True once the receiver has ended; `restart` resets it.
+  /// `true` once the receiver has ended; `restart` resets it.
   private(set) var isStopped = false
-  /// True if a connection has failed since the last `reportJoin`.
+  /// `true` if a connection has failed since the last `reportJoin`.
   private(set) var isReconnecting = false
   private let clock: ReceiverClock
   private let mayWakeEarly: Bool
@@ -58,8 +58,8 @@ final class ConnectionDriver {
 
   /// - Parameters:
   ///   - clock: the time of the machine.
-  ///   - mayWakeEarly: true if a wake-up before its time does no harm: a deadline that moves on with every read needs
-  ///     no new timer then.
+  ///   - mayWakeEarly: `true` if waking early does no harm: a deadline that moves with every read then needs
+  ///     no new timer.
   ///   - report: called on the loop.
   init(
     _ machine: ConnectionMachine, loop: EventLoop, clock: ReceiverClock = .loop, mayWakeEarly: Bool = false,
@@ -96,7 +96,7 @@ final class ConnectionDriver {
     perform(machine.restart(at: now))
   }
 
-  /// Closes the transfer, and connects as `machine` says.
+  /// Closes the transfer, and connects as `machine` decides.
   func start(with machine: ConnectionMachine) {
     closeTransfer()
     self.machine = machine
@@ -139,7 +139,7 @@ final class ConnectionDriver {
     owner?.end()
   }
 
-  /// Reports a failure that no other connection repairs, and ends the receiver.
+  /// Reports a failure that no other connection can repair, and ends the receiver.
   func fail(_ error: StreamError) {
     report(.failed(error))
     giveUp(error)
@@ -155,8 +155,8 @@ final class ConnectionDriver {
 
   // MARK: The transfer
 
-  /// Opens a transfer. A request that can't be made fails as a connection does.
-  /// - Parameter start: makes the transfer of `address`.
+  /// Opens a transfer. A request that can't be made fails like a connection.
+  /// - Parameter start: opens the transfer of `address`.
   func open(_ address: StreamAddress, _ start: () throws(HTTPError) -> HTTPTransfer) {
     do throws(HTTPError) { transfer = try start() } catch {
       let failure = StreamError(error, at: address)
@@ -165,7 +165,7 @@ final class ConnectionDriver {
     }
   }
 
-  /// Adopts an open transfer of another receiver; all that follows comes to `receiver`.
+  /// Adopts an open transfer of another receiver; all further bytes go to `receiver`.
   func adopt(_ transfer: HTTPTransfer?, for receiver: any HTTPReceiver) {
     self.transfer = transfer
     transfer?.handOver(to: receiver)
@@ -180,7 +180,7 @@ final class ConnectionDriver {
     return .stop
   }
 
-  /// Reads again from a transfer that was paused: its silence was not the server's.
+  /// Reads again from a paused transfer: its silence was not the server's.
   func readAgain() {
     perform(machine.received(.zero, at: now))
     transfer?.resume()
@@ -196,7 +196,7 @@ final class ConnectionDriver {
   /// Sets the timer to the owner's next moment.
   func arm() {
     guard !isStopped, let due = owner?.wakeTime(machine.deadline) else { return disarm() }
-    // A timer that would fire before the next read is set anew by each, and never fires.
+    // A timer due before the next read would be set anew by each read, and never fire.
     if mayWakeEarly, let alarm, alarm.due <= due, alarm.due > now.advanced(by: pace ?? .zero) { return }
     disarm()
     guard let wait = clock.sleep(due, loop) else { return }
@@ -208,7 +208,7 @@ final class ConnectionDriver {
     alarm = nil
   }
 
-  /// Has the owner look at what is due.
+  /// Lets the owner handle everything that is due.
   func wake() {
     guard !isStopped else { return }
     disarm()
@@ -218,7 +218,7 @@ final class ConnectionDriver {
   /// Reports the time to the machine.
   func deadlinePassed() { perform(machine.deadlinePassed(at: now)) }
 
-  /// Applies the longest time in which nothing may come, also to the connection under way.
+  /// Applies the longest time without bytes, also to the current connection.
   func setDataTimeout(_ limit: Duration) {
     machine.setDataTimeout(limit)
     arm()

@@ -2,11 +2,11 @@ public import EventLoop
 
 /// The second connection of a stream, beside one that has stalled.
 extension ConnectionMachine {
-  /// The grace of a stalled connection beyond the time that its network was away: retransmissions come at intervals
-  /// that double, so the next one is due by then.
+  /// The grace of a stalled connection beyond the time for which its network was away: retransmission
+  /// intervals double, so the next retransmission is due by then.
   private static let retransmission = Duration.seconds(2)
 
-  /// The second connection brings sound; not yet known is whether it joins that of the stalled one.
+  /// The second connection brings sound; whether it joins that of the stalled one is not known yet.
   /// - Parameter isUrgent: `true` if the player cannot wait for the stalled one.
   public mutating func standbyReceived(isUrgent: Bool = false, at now: Instant) -> [Action] {
     guard case .stalled(.connecting(let connected)) = phase else { return [] }
@@ -21,9 +21,9 @@ extension ConnectionMachine {
     return adopt(connected: connected, at: now)
   }
 
-  /// The second connection has ended, or what came of it can't be used. A station that answers with an error, but for
-  /// one that nothing is there, has refused a second listener, and gets none any more. The failure is reported if
-  /// the stalled connection is lost too.
+  /// The second connection has ended, or its content can't be used. A station that answers with an error
+  /// other than `notFound` has refused a second listener, and is not asked for one again. The failure is
+  /// reported if the stalled connection is lost too.
   public mutating func standbyEnded(
     _ error: StreamError, retryAfter: Duration = .zero, at now: Instant
   ) {
@@ -55,7 +55,7 @@ extension ConnectionMachine {
     return refusesSecond ? [] : [.connectStandby(currentAddress)]
   }
 
-  /// The second connection is the only one now; the sound that it has brought is received anew.
+  /// The second connection is the only one now; the sound that it brought is received anew.
   mutating func adopt(connected: Instant, at now: Instant) -> [Action] {
     (lostAt, attemptEnds) = (now, nil)
     phase = .connecting
@@ -72,14 +72,14 @@ extension ConnectionMachine {
     return standby.connected == nil ? [] : [.disconnectStandby]
   }
 
-  /// The moment until which a stalled connection may come back.
+  /// The moment until which a stalled connection may resume.
   func end(of stall: StallTest, beside standby: Standby) -> Instant {
     guard case .holding(_, let since) = standby else { return stall.timeout }
     let away = stall.lastReceived.duration(to: since)
     return max(stall.timeout, since.advanced(by: away + Self.retransmission))
   }
 
-  /// Deadlines of a stalled connection and of the second one.
+  /// The deadlines of a stalled connection and of the second one.
   mutating func stalledDeadlinePassed(_ standby: Standby, _ stall: StallTest, at now: Instant)
     -> [Action]
   {
@@ -101,7 +101,7 @@ extension ConnectionMachine {
 }
 
 extension ConnectionMachine.Standby {
-  /// The moment at which its transfer was opened; nil while none is open.
+  /// The moment at which its transfer was opened; nil while no transfer is open.
   var connected: Instant? {
     switch self {
     case .refused, .waiting: nil

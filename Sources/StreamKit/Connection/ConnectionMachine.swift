@@ -1,88 +1,89 @@
 public import EventLoop
 
-/// An address, and how many lists led to it.
+/// An address, and the number of lists that led to it.
 struct ListedAddress: Sendable, Equatable {
   let address: StreamAddress
   let depth: Int
 }
 
-/// The rules of the connection of one stream: connects, follows playlists, notices silence, connects again. Knows no
-/// socket and no clock: each event comes with its time, and returns actions.
+/// The rules of the connection of one stream: connects, follows playlists, notices silence, connects again.
+/// Knows no socket and no clock: its methods receive each event with its time, and return actions.
 ///
-/// A connection that stalls is kept, as most continue without a byte missing, and closing it loses the bytes that the
-/// server has queued. A second one is opened beside it; the first that sends continues. Sound of the second that does
-/// not join that of the first is held, while the first may still come.
+/// A stalled connection is kept, as most continue without a byte missing, and closing it loses the bytes that
+/// the server has queued. A second one is opened beside it; the first that sends continues. Sound of the
+/// second that does not join that of the first is held as long as the first may still resume.
 ///
-/// The first connection must bring sound within the time limit, else the stream fails. Once sound has come, it connects
-/// again for ever, see `ReconnectDelay`. A list's entries are tried in their order; the one that gave sound is the
-/// one to which it connects again, and when that fails it begins anew with the stream's own address.
+/// The first connection must bring sound within the time limit, else the stream fails. Once sound has come,
+/// it reconnects for ever, see `ReconnectDelay`. The entries of a list are tried in their order; reconnecting
+/// uses the entry that gave sound, and after that fails starts again with the stream's own address.
 public struct ConnectionMachine: Sendable {
-  /// An action of the receiver; they are performed in the order given.
+  /// An action of the receiver; actions are performed in the given order.
   public enum Action: Sendable, Equatable {
     /// Open a transfer of this address.
     case connect(StreamAddress)
     /// End the transfer.
     case disconnect
-    /// A connection failed; the next one follows by itself, unless `giveUp` does.
+    /// A connection failed; the next attempt follows by itself, unless `giveUp` follows.
     case report(StreamError)
     /// The first connection failed: the stream stops.
     case giveUp(StreamError)
-    /// Sound comes again: a connection after the first one brings it.
+    /// Sound comes again, from a connection after the first one.
     case resumed
-    /// Open a second transfer, of this address, beside the one that has stalled.
+    /// Open a second transfer, of this address, beside the stalled one.
     case connectStandby(StreamAddress)
-    /// End the second transfer, with what it brought.
+    /// End the second transfer, and drop its bytes.
     case disconnectStandby
-    /// End the first transfer; the second one is the connection, and all that it brought is to be received now. Stands
-    /// last.
+    /// End the first transfer; the second one becomes the connection, and all its bytes are received now.
+    /// Always the last action.
     case adoptStandby
   }
 
   /// The state of the connection.
   public enum Phase: Sendable, Equatable {
     case idle
-    /// A transfer is open, and no sound has come of it.
+    /// A transfer is open, and has brought no sound yet.
     case connecting
     /// Sound comes.
     case receiving
-    /// Sound came of the transfer that is open, but has not for too long.
+    /// The open transfer has brought sound, but none for too long.
     case stalled(Standby)
     /// The next attempt is at `deadline`.
     case waiting
   }
 
-  /// A second connection beside one that has stalled.
+  /// A second connection beside the stalled one.
   public enum Standby: Sendable, Equatable {
     /// There is no second connection, as the station has refused a second listener.
     case refused
     /// The next attempt is at that moment.
     case waiting(until: Instant)
-    /// A transfer is open since then, and no sound has come of it.
+    /// A transfer has been open since that moment, and has brought no sound yet.
     case connecting(since: Instant)
-    /// Sound of a transfer that was opened at `connected` is held since then.
+    /// Sound of a transfer opened at `connected` has been held since that moment.
     case holding(connected: Instant, since: Instant)
   }
 
   /// The state of the connection.
   public internal(set) var phase = Phase.idle
-  /// The address of the transfer that is open, or was last: that of an entry, when the stream's own is a list.
+  /// The address of the open or the last transfer: that of an entry, if the stream's own address is a list.
   public private(set) var currentAddress: StreamAddress
-  /// The moment at which `deadlinePassed` is due; nil if none is.
+  /// The moment at which `deadlinePassed` is due; nil without a deadline.
   public private(set) var deadline: Instant?
-  /// True if sound has come since `start`.
+  /// `true` if sound has come since `start`.
   public private(set) var hasSounded = false
   /// The moment at which the sound was lost; nil while it comes, and before the first.
   public internal(set) var lostAt: Instant?
 
-  /// The time that a connection whose sound has no length must have held, to be as good as any.
+  /// The age at which a connection whose sound has no length counts as proven.
   private static let proof = Duration.seconds(5)
 
   private let own: ListedAddress
   var dataTimeout: Duration
-  /// True if sound comes as fast as it is heard, so that a stall shows.
+  /// `true` if sound comes in real time, so that a stall shows.
   private(set) var isPaced: Bool
   var random: any RandomNumberGenerator & Sendable
-  /// The entries that are tried after the current address, with the depth of the lists in which they were found.
+  /// The entries that are tried after the current address, with the depth of the lists in which they were
+  /// found.
   private(set) var candidates: [ListedAddress] = []
   var depth: Int
   var attemptEnds: Instant?
@@ -91,20 +92,20 @@ public struct ConnectionMachine: Sendable {
   var stall: StallTest?
   /// The moment at which the transfer was requested.
   var connected = Instant.start
-  /// The failure that was reported last, while attempts fail alike.
+  /// The last reported failure, while attempts fail alike.
   private var reported: StreamError?
-  /// The station has answered a second listener with an error.
+  /// `true` if the station has answered a second listener with an error.
   var refusesSecond = false
-  /// The failure of the last second connection beside the one that has stalled; nil while another one is open.
+  /// The failure of the last second connection beside the stalled one; nil while another one is open.
   var standbyFailure: StreamError?
 
   /// - Parameters:
-  ///   - address: the stream's own.
-  ///   - depth: lists that led to it.
-  ///   - dataTimeout: the longest that nothing may come.
-  ///   - isPaced: true if sound comes as fast as it is heard, so that a stall shows; false for a file.
+  ///   - address: the stream's own address.
+  ///   - depth: the number of lists that led to it.
+  ///   - dataTimeout: the longest time without bytes.
+  ///   - isPaced: `true` if sound comes in real time, so that a stall shows; `false` for a file.
   ///   - hasSounded: `true` if sound has come before, so that attempts never end.
-  ///   - random: scatters attempts.
+  ///   - random: scatters the attempts.
   public init(
     _ address: StreamAddress, depth: Int = 0, dataTimeout: Duration = .seconds(20), isPaced: Bool = true,
     hasSounded: Bool = false, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -117,10 +118,10 @@ public struct ConnectionMachine: Sendable {
     self.random = random
   }
 
-  /// True if a list led to the current address.
+  /// `true` if a list led to the current address.
   var isListed: Bool { depth > 0 }
 
-  /// The longest time between two reads while no player waits; nil while bytes must be read as they come.
+  /// The longest time between two reads while no player waits; nil if bytes must be read as they come.
   @inline(__always) public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
 
   /// Connects. To be called once.
@@ -136,7 +137,7 @@ public struct ConnectionMachine: Sendable {
     return connect(to: currentAddress, depth: depth, at: now)
   }
 
-  /// The longest that nothing may come, also of what is under way.
+  /// Sets the longest time without bytes, also for the current connection.
   public mutating func setDataTimeout(_ limit: Duration) {
     let difference = limit - dataTimeout
     dataTimeout = limit
@@ -159,7 +160,7 @@ public struct ConnectionMachine: Sendable {
     updateDeadline()
   }
 
-  /// Changes whether sound comes as fast as it is heard, also of the connection under way.
+  /// Changes whether sound comes in real time, also for the current connection.
   public mutating func setPaced(_ isPaced: Bool, at now: Instant) {
     guard isPaced != self.isPaced else { return }
     self.isPaced = isPaced
@@ -184,8 +185,8 @@ public struct ConnectionMachine: Sendable {
   /// Bytes have come.
   /// - Parameters:
   ///   - audio: the sound in them; zero while that is not known.
-  ///   - isNew: `true` if they hold sound that had not come before, also of unknown length: a server that
-  ///     sends the same again and again brings no sound. Without it any `audio` counts.
+  ///   - isNew: `true` if they hold sound that has not come before, also of unknown length: a server that
+  ///     repeats the same bytes brings no sound. Without it any `audio` counts.
   ///   - look: the longest time that they may have waited to be read.
   public mutating func received(
     _ audio: Duration, isNew: Bool? = nil, at now: Instant, look: Duration = .zero
@@ -203,24 +204,23 @@ public struct ConnectionMachine: Sendable {
       candidates = []
     }
     let age = connected.duration(to: now)
-    // Nobody knows whether sound without a length is the same as before: a server that ends each time is to be asked
-    // ever more rarely.
+    // Sound without a length can't be compared with earlier sound: a server that ends each time is asked ever
+    // more rarely.
     if phase == .receiving, audio > .zero || age >= Self.proof { delay.played(for: age) }
     updateDeadline()
     return actions
   }
 
-  /// Sound comes on and on, as evenly as in the time before: passes as much of `time` as makes no difference to what
-  /// follows.
+  /// Sound continues as evenly as before: passes as much of `time` as makes no difference to later decisions.
   /// - Returns: the time passed; the rest is to be received.
   mutating func passSteadily(_ time: Duration) -> Duration {
     guard phase == .receiving, time > StallTest.memory * 2 else { return .zero }
     return stall?.passWindows(time - StallTest.memory) ?? .zero
   }
 
-  /// The transfer has ended by itself, or what came of it can't be used.
+  /// The transfer has ended by itself, or its content can't be used.
   /// - Parameters:
-  ///   - error: why; for a server that closed, `stream.network`.
+  ///   - error: the reason; for a server that closed, `stream.network`.
   ///   - retryAfter: the delay that the server asked for.
   public mutating func ended(_ error: StreamError, retryAfter: Duration = .zero, at now: Instant) -> [Action]
   {
@@ -231,7 +231,7 @@ public struct ConnectionMachine: Sendable {
     return failed(error, retryAfter: retryAfter, at: now)
   }
 
-  /// The player has nothing left: what is held is heard now.
+  /// The player has run out of sound: held sound is played now.
   public mutating func playerIsDry(at now: Instant) -> [Action] {
     guard case .stalled(.holding(let connected, _)) = phase else { return [] }
     return adopt(connected: connected, at: now)
@@ -261,7 +261,7 @@ public struct ConnectionMachine: Sendable {
     currentAddress = address
     self.depth = depth
     stall = StallTest(at: now, limit: dataTimeout, isPaced: isPaced)
-    // The first connection shares its time among what is left to be tried.
+    // The first connection shares its time with the entries still to be tried.
     attemptEnds = startEnds.map { end in
       let share = now.duration(to: end) / (candidates.count + 1)
       return min(end, now.advanced(by: max(.seconds(3), share)))
@@ -270,7 +270,7 @@ public struct ConnectionMachine: Sendable {
     return [.connect(address)]
   }
 
-  /// True if a transfer is open.
+  /// `true` if a transfer is open.
   private var isOpen: Bool {
     switch phase {
     case .idle, .waiting: false
@@ -311,7 +311,8 @@ public struct ConnectionMachine: Sendable {
       stop()
       return reports + [.giveUp(error)]
     }
-    // Where sound came from last may be gone while the stream has moved: the next attempt asks its own address again.
+    // The last source of sound may be gone because the stream has moved: the next attempt asks the stream's
+    // own address.
     if phase == .connecting, currentAddress != own.address {
       (currentAddress, depth) = (own.address, own.depth)
     }
@@ -320,7 +321,8 @@ public struct ConnectionMachine: Sendable {
     return reports
   }
 
-  /// Reports a failure; once where attempts repeat a status, or, when sound has come before, a kind of failure without one.
+  /// Reports a failure; once while attempts repeat a status or, after sound has come, a kind of failure
+  /// without a status.
   mutating func report(_ error: StreamError) -> [Action] {
     defer { reported = error }
     guard let reported, reported.status == error.status else { return [.report(error)] }

@@ -1,22 +1,23 @@
 internal import EventLoop
 internal import HTTP
 
-/// The detour of a player in a stall: it plays what the second connection brings, while the recordings wait for what the
-/// stalled one may still bring. What comes for them then passes the player by, up to the last frame that it has.
+/// The detour of a player in a stall: it plays the second connection, while the recordings wait for sound
+/// that the stalled one may still bring. Frames for the recordings then skip the player, up to the last frame
+/// that it has.
 struct PlayerDetour {
-  /// The outcome of a frame that comes for the recordings.
+  /// The outcome of a frame for the recordings.
   enum Passage {
     /// The player skips it, or has it.
     case past
-    /// The player has it, and none of those that follow.
+    /// The player has it, and none of the later frames.
     case rejoins
-    /// More has come than the player can have missed: it continues with this frame.
+    /// More has come than the player can have missed: the player continues with this frame.
     case lost
   }
 
-  /// The most frames that must come in the order in which the player has them: some are alike.
+  /// The most frames that must come in the order in which the player has them, since some frames are equal.
   private static let proof = 32
-  /// The time in seconds by which a burst may be ahead.
+  /// The lead of a burst that is tolerated, in seconds.
   private static let tolerance = 5.0
 
   /// The buffer of the player.
@@ -27,9 +28,9 @@ struct PlayerDetour {
   private var titles = ReceivedTitles()
   /// The time in seconds at which the last byte of the stalled connection came.
   private let lossTime: Double
-  /// The hashes of the last frames that the player has, and of those that passed it last.
+  /// The hashes of the player's last frames, and of the last ones that skipped it.
   private var (own, others) = ([UInt64](), [UInt64]())
-  /// The length of what has passed the player.
+  /// The length of the sound that skipped the player.
   private var passed = StreamTime.zero
 
   /// Creates a detour.
@@ -64,13 +65,13 @@ struct PlayerDetour {
     for hash in hashes { note(hash) }
   }
 
-  /// Notes the hash of a frame that the player has.
+  /// Notes the hash of a frame of the player.
   mutating func note(_ hash: UInt64) {
     own.append(hash)
     if own.count > Self.proof { own.removeFirst() }
   }
 
-  /// Notes a frame that comes for the recordings.
+  /// Notes a frame for the recordings.
   /// - Parameter time: the time in seconds.
   mutating func pass(_ frame: StreamFrame, at time: Double) -> Passage {
     others.append(frame.hash)
@@ -83,14 +84,14 @@ struct PlayerDetour {
 
 /// Detours of the player.
 extension StationReceiver {
-  /// Has a player that has nothing left play what the second connection brings, if recordings keep that waiting.
+  /// Lets a player without sound play the second connection, if recordings keep that connection waiting.
   func beginDetour() {
     guard options.catchUp == .skip, tee.isDry, tee.isRecorded, detour?.isFed != true,
       let buffer = tee.buffer, let standby,
       let (head, bytes) = standby.listen({ [unowned self] in receiveDetour($0, nil) })
     else { return }
     detour = PlayerDetour(of: buffer, sound, head, lossTime: lastDue)
-    // A copy tells how much has come, and so how much is missing.
+    // A copy shows how much has come, and so how much is missing.
     var length = StreamTime.zero
     if var trial = detour {
       bytes.withUnsafeBytes { bytes in
@@ -117,7 +118,7 @@ extension StationReceiver {
     if isEnough { reportEnough() }
   }
 
-  /// Returns the part that the player has in a frame of the connection.
+  /// Returns the player's share in a frame of the connection.
   /// - Parameter player: the buffer that is played.
   func part(of player: StreamBuffer?, in frame: StreamFrame) -> FrameTee.PlayerPart {
     guard let buffer = detour?.buffer else { return .same }

@@ -9,36 +9,38 @@ struct ReceiverOptions: Sendable {
   var dataTimeout = Duration.seconds(20)
   /// The encoding of titles that are not UTF-8.
   var encoding = MetadataEncoding.latin1
-  /// The kind of list that the URL leads to; nil to detect it, which never fails for a list that declares its kind.
+  /// The kind of list at the URL; nil to detect it, which never fails for a list that declares its kind.
   var playlist: Playlist.Format?
-  /// True if the body counts as sound, whatever it looks like.
+  /// `true` if the body counts as sound, whatever it looks like.
   var isRaw = false
-  /// The sound in one read, as a time.
+  /// The sound in one read, as a duration.
   var wakeTime = Duration.milliseconds(250)
-  /// True if the URL is a file and no station; nil to detect it.
+  /// `true` if the URL is a file and not a station; nil to detect it.
   var isFile: Bool?
-  /// The sound of a file that is received before it plays, and the most that is received ahead of the player.
+  /// The sound of a file that is received before it plays, and the limit of sound received ahead of the
+  /// player.
   var fileWait = StreamTime(seconds: 3)
   var fileLead = StreamTime(seconds: 3)
-  /// The most sound that a live server may send ahead of real time before it is held back; nil for any.
+  /// The most sound that a live server may send ahead of real time before it is held back; nil for no limit.
   var liveLead: StreamTime? = StreamTime(seconds: 20)
-  /// The highest rate in kbit/s of a version of the stream that is received where there are several.
+  /// The highest rate in kbit/s of the received version of the stream, if there are several.
   var maxBitRate = 320
   /// The policy of a player for sound that comes too late.
   var catchUp = StreamOptions.CatchUp.skip
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 
-  /// The credentials for the server of `address`, to which `origin` led. Scheme, host and port decide: any other server
-  /// gets none, and the same one gets them also where `origin` itself holds user and password.
+  /// Returns the credentials for the server of `address`, to which `origin` led. Scheme, host and port
+  /// decide: any other server receives none, and the same server receives them also if `origin` itself holds
+  /// user and password.
   func credentials(for address: StreamAddress, from origin: StreamAddress) -> HTTPCredentials? {
     guard address.isSameServer(as: origin) else { return nil }
     return credentials ?? (try? HTTPRequest(origin))?.credentials
   }
 }
 
-/// The time by which a receiver waits and measures: that of its loop, or another one, which runs faster or moves only
-/// when a test moves it.
+/// The clock by which a receiver waits and measures: that of its loop, or another one, which runs faster or
+/// moves only when a test moves it.
 struct ReceiverClock: Sendable {
   /// The time. Called on the thread of the loop.
   let now: @Sendable (EventLoop) -> Instant
@@ -48,7 +50,7 @@ struct ReceiverClock: Sendable {
   /// The clock of the loop.
   static let loop = ReceiverClock(now: { $0.now }, sleep: { due, loop in loop.now.duration(to: due) })
 
-  /// A clock that runs `factor` times as fast as that of the loop.
+  /// A clock that runs `factor` times as fast as the clock of the loop.
   static func faster(_ factor: Int) -> ReceiverClock {
     @Sendable func now(_ loop: EventLoop) -> Instant {
       Instant(nanoseconds: loop.now.nanoseconds * Int64(factor))
@@ -56,7 +58,7 @@ struct ReceiverClock: Sendable {
     return ReceiverClock(now: now, sleep: { due, loop in now(loop).duration(to: due) / factor })
   }
 
-  /// A clock that shows `now` and is moved by others.
+  /// A clock that shows `now` and is moved from outside.
   static func moved(_ now: @escaping @Sendable () -> Instant) -> ReceiverClock {
     ReceiverClock(now: { _ in now() }, sleep: { due, _ in due <= now() ? .zero : nil })
   }

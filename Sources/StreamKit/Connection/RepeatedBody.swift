@@ -1,22 +1,22 @@
 internal import Codecs
 internal import EventLoop
 
-/// Distinguishes a file that is sent without a length from a station: its body ends in order, and begins the same the
-/// next time.
+/// Distinguishes a file that is sent without a length from a station: its body ends in order, and begins the
+/// same the next time.
 ///
-/// A station's next listener begins elsewhere, unless it comes at the same moment: a body counts once a second has
-/// passed since it was first seen, or when it is longer than any burst that is stitched.
+/// A station's next listener begins elsewhere, unless it connects at the same moment: a body counts once a
+/// second has passed since it was first seen, or if it is longer than any burst that is stitched.
 struct RepeatedBody: Sendable {
   private static let longest = 256
   private static let enough = 16
-  /// Frames of silence are all the same, and prove nothing.
+  /// Frames of silence are all equal, and prove nothing.
   private static let enoughDifferent = 4
 
-  /// True once a body has turned out to be the same again.
+  /// `true` once a body has been repeated.
   private(set) var isFile = false
-  /// True if no header of the answer is that of a station.
+  /// `true` if no header of the answer is that of a station.
   private(set) var mayBeFile = false
-  /// Hashes of the first frames of the body that is known, and when it was first seen.
+  /// The hashes of the first frames of the known body, and the time when it was first seen.
   private var known: [UInt64] = []
   private var different: Set<UInt64> = []
   private var firstSeen = Instant.start
@@ -24,9 +24,9 @@ struct RepeatedBody: Sendable {
   /// The moment at which the connection began.
   private var begin = Instant.start
   private var endedInOrder = false
-  /// True if a body that is the same as the known one is a file's.
+  /// `true` if a body equal to the known one proves a file.
   private var isProof = false
-  /// Frames of this body that were the same; nil when it is the known one.
+  /// The number of equal frames in this body; nil if it is the known one.
   private var same: Int?
 
   /// A body follows.
@@ -64,8 +64,8 @@ struct RepeatedBody: Sendable {
   }
 
   /// The body has ended.
-  /// - Parameter isComplete: true if it did so in order.
-  /// - Returns: `true` if it was the same as the one before, to the end.
+  /// - Parameter isComplete: `true` if it ended in order.
+  /// - Returns: `true` if it was equal to the previous body, to the end.
   mutating func ended(isComplete: Bool) -> Bool {
     endedInOrder = isComplete && mayBeFile && !known.isEmpty
     if endedInOrder, isProof, same == known.count, different.count >= Self.enoughDifferent { isFile = true }

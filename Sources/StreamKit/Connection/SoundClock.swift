@@ -2,20 +2,20 @@ internal import Codecs
 
 /// Reckons the time at which the last byte of a connection was due, from the sound in it.
 ///
-/// A station sends sound as it is made: the sound that was read the soonest after its making shows the least lag. What
-/// was read later has waited somewhere, in a network or to be read, and was due with the same lag: the sound that is
-/// made meanwhile is missing when the connection is lost. Clocks drift, and stations pause: only the last ten to twenty
-/// seconds count. Times are seconds of any clock that is steady.
+/// A station sends sound as it is made: the sound read the soonest after its making shows the least lag.
+/// Sound that was read later has waited in a network or for the reader, and was due with the same lag: the
+/// sound made meanwhile is missing when the connection is lost. Clocks drift, and stations pause: only the
+/// last ten to twenty seconds count. Times are seconds of any steady clock.
 struct SoundClock: Sendable {
   private static let window = 10.0
   private var received = StreamTime.zero
-  /// The length of a byte of the frame that came last.
+  /// The length of a byte in the last frame.
   private var secondsPerByte = 0.0
-  /// The least time by which reading was behind the sound, in this window and in the one before.
+  /// The least delay of reading after the sound, in this window and in the one before.
   private var (least, leastBefore) = (Double.infinity, Double.infinity)
   private var windowStart = -Double.infinity
 
-  /// Adds sound that is missing in front of the next frame.
+  /// Adds sound that is missing before the next frame.
   mutating func skip(_ missing: StreamTime) { received = received + missing }
 
   /// Adds a frame that was read; pieces of streams without frames are ignored.
@@ -28,7 +28,7 @@ struct SoundClock: Sendable {
   }
 
   /// Returns the time at which the last byte was due; nil before the first frame.
-  /// - Parameter pending: the number of bytes behind the last frame.
+  /// - Parameter pending: the number of bytes after the last frame.
   func due(pending: Int = 0) -> Double? {
     let least = min(least, leastBefore)
     return least.isFinite ? received.seconds + Double(pending) * secondsPerByte + least : nil

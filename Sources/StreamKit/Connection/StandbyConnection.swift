@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import HTTP
 
-/// A second connection to a station, beside one that has stalled: holds its bytes until one of the two continues, then
-/// passes them on.
+/// A second connection to a station, beside a stalled one: holds its bytes until one of the two continues,
+/// then passes them on.
 ///
 /// Unchecked: confined to the loop of its network thread.
 final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
@@ -12,13 +12,13 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     case sound
     /// The sound continues where that of the stalled connection ended.
     case joins
-    /// The connection has ended, or brings nothing usable.
+    /// The connection has ended, or brings no usable content.
     case failed(StreamError, retryAfter: Duration)
   }
 
-  /// Bytes that are held; what is beyond them waits at the server.
+  /// The limit of held bytes; further bytes wait at the server.
   static let limit = 256 * 1024
-  /// The same while a player hears them: all that may come until one of the two is chosen.
+  /// The limit while a player hears them: all that may come until one of the two connections is chosen.
   static let heardLimit = 2 * 1024 * 1024
 
   private struct Held {
@@ -28,7 +28,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     /// The ends of the pieces in `bytes`, and the times of their arrival.
     var pieces: [(end: Int, time: Instant)] = []
     var isPaused = false
-    /// The call for bytes as they come; nil for none.
+    /// The callback for bytes as they come; nil without a listener.
     var listener: ((UnsafeRawBufferPointer) -> Void)?
     var limit: Int { listener == nil ? StandbyConnection.limit : StandbyConnection.heardLimit }
   }
@@ -41,7 +41,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   private var state: State
   private(set) var transfer: HTTPTransfer?
-  /// The URL of the request, which has no user and no password, and its host.
+  /// The URL of the request, without user and password, and its host.
   private let (url, host): (String, String)
   private let loop: EventLoop
   private let clock: ReceiverClock
@@ -49,8 +49,8 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   /// Connects.
   /// - Parameters:
-  ///   - clock: the time of what comes.
-  ///   - report: called in the midst of what comes; may call `cancel` and `handOver`.
+  ///   - clock: the clock for arrival times.
+  ///   - report: called while bytes are received; may call `cancel` and `handOver`.
   init(
     _ request: HTTPRequest, on network: NetworkThread, _ trial: OverlapTrial,
     clock: ReceiverClock, report: @escaping (Event) -> Void
@@ -61,14 +61,14 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     transfer = network.start(request, on: self)
   }
 
-  /// True if sound has come.
+  /// `true` if sound has come.
   var hasSound: Bool {
     guard case .holding(let held) = state else { return false }
     return held.trial.finding != .none
   }
 
-  /// Has the bytes that follow passed to `listener` too, as they come.
-  /// - Returns: the head and what is held; nil if nothing is, or somebody listens.
+  /// Passes the following bytes to `listener` too, as they come.
+  /// - Returns: the head and the held bytes; nil if no bytes are held, or there is a listener already.
   func listen(
     _ listener: @escaping (UnsafeRawBufferPointer) -> Void
   ) -> (head: HTTPResponse, bytes: [UInt8])? {
@@ -82,14 +82,14 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     return (head, held.bytes)
   }
 
-  /// Ends it, with what it holds.
+  /// Ends the connection, and drops its bytes.
   func cancel() {
     state = .over
     transfer?.cancel()
     transfer = nil
   }
 
-  /// Passes on what is held. What follows goes to the receiver that has adopted its transfer.
+  /// Passes on the held bytes. The following bytes go to the receiver that has adopted its transfer.
   /// - Parameter moment: called with the time at which each piece came, before it is passed on.
   func handOver(to receiver: any HTTPReceiver, at moment: (Instant) -> Void) {
     guard case .holding(let held) = state else { return }
@@ -136,7 +136,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     switch state {
     case .over, .handedOver: return .stop
     case .holding(var held):
-      state = .over  // so that what is held is not copied
+      state = .over  // so that the held bytes are not copied
       let now = clock.now(loop)
       let before = held.trial.finding
       if before != .joins { held.trial.receive(bytes, at: Double(now.nanoseconds) / 1e9) }
@@ -149,7 +149,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
       if case .notAudio(let found) = finding { return fail(.noAudio(found, from: url)) }
       if before == .none, finding != .none { report(.sound) }
       if before != .joins, finding == .joins { report(.joins) }
-      // It may have been handed over, or cancelled.
+      // The report may have handed it over, or cancelled it.
       switch state {
       case .holding: return isPaused ? .pause : .more
       case .handedOver: return .more

@@ -1,6 +1,6 @@
 internal import HTTP
 
-/// The facts that a station sends of itself.
+/// The facts that a station publishes about itself.
 public struct StationInfo: Sendable, Equatable {
   /// `icy-name`.
   public var name: String?
@@ -8,7 +8,7 @@ public struct StationInfo: Sendable, Equatable {
   public var genre: String?
   /// `icy-url`: its page.
   public var page: String?
-  /// True if titles come with the sound.
+  /// `true` if titles come with the sound.
   public var sendsTitles = false
   /// The rate in kbit/s of the headers.
   public var bitRate: Int?

@@ -1,9 +1,10 @@
 internal import EventLoop
 internal import HTTP
 
-/// The pace at which the transfer of a receiver is read: as its bytes come, at intervals, or not at all for a while.
+/// The pace at which the transfer of a receiver is read: as its bytes come, at intervals, or not at all for a
+/// while.
 extension StationReceiver {
-  /// Pauses a transfer whose server sends faster than its sound is heard, or than disks accept it.
+  /// Pauses a transfer whose server sends faster than real time, or than disks accept.
   func holdBack() -> HTTPFlow {
     guard !stitcher.isJoining else { return .more }
     let lead = options.liveLead.flatMap { most in
@@ -21,13 +22,13 @@ extension StationReceiver {
     if pause.diskHasRoom() { readAgain() }
   }
 
-  /// Reads again from transfers that were paused.
+  /// Reads again from paused transfers.
   func readAgain() {
     driver.readAgain()
     hls?.resume()
   }
 
-  /// Reads in larger pieces while no player waits for what comes.
+  /// Reads in larger pieces while no player waits for new sound.
   func keepPace() {
     let wanted = stitcher.isJoining ? nil : longestLook
     guard wanted != driver.pace else { return }
@@ -38,7 +39,7 @@ extension StationReceiver {
   /// The longest interval of reading; nil while bytes must be read as they come.
   private var longestLook: Duration? {
     guard let buffer = tee.buffer else { return driver.machine.longestLook }
-    // A player may begin at any moment, and plays what is in the buffer until the next look.
+    // A player may begin at any moment, and plays the buffered sound until the next look.
     guard buffer.mayRest, options.wakeTime >= Self.playedLook, driver.machine.longestLook != nil else {
       return nil
     }

@@ -1,16 +1,16 @@
 internal import EventLoop
 internal import HTTP
 
-/// The segments of a stream that has turned out to be one of HLS. The connection is that of its list: it is lost when
-/// lists or segments can't be had, and brings sound while segments come.
+/// The segments of a stream that has turned out to be HLS. The connection is that of its list: it is lost
+/// when lists or segments can't be fetched, and brings sound while segments come.
 extension StationReceiver {
-  /// Continues with the segments of a list that has come.
+  /// Continues with the segments of a received list.
   func open(segments text: [UInt8]) {
     let address = driver.address
     driver.machine.setPaced(false, at: now)
     pause = TransferPause()
     if hls?.address != address {
-      // Sound came of a stream of another kind, or of another address.
+      // Sound came from a stream of another kind, or from another address.
       let gap =
         driver.machine.hasSounded ? driver.machine.lostAt.map { $0.duration(to: now).inSeconds } ?? 0 : nil
       hls?.end()
@@ -20,8 +20,8 @@ extension StationReceiver {
     hls?.open(text, at: url, head)
   }
 
-  /// Forgets the frames of connections in front: the segments have brought sound since, which no connection of another
-  /// kind continues.
+  /// Forgets the frames of connections before: the segments have brought sound since, which no connection of
+  /// another kind continues.
   func segmentsSounded() { stitcher = Stitcher() }
 
   /// Ends the segments: the stream has become one of another kind.
@@ -36,7 +36,7 @@ extension StationReceiver {
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
   }
 
-  /// Applies the longest time in which nothing may come.
+  /// Applies the longest time without bytes.
   func setSilenceLimit() {
     driver.setDataTimeout(max(options.dataTimeout, hls?.silenceLimit ?? .zero))
   }

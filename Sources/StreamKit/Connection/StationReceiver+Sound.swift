@@ -2,7 +2,8 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// The sound of a station: frames and titles are joined to those before, and go to the player and to recordings.
+/// The sound of a station: frames and titles are joined to those before, and go to the player and to
+/// recordings.
 extension StationReceiver {
   func receive(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     var received = StreamTime.zero
@@ -41,7 +42,7 @@ extension StationReceiver {
     return isStopped ? .stop : .more
   }
 
-  /// Reports sound that has come to the machine and the player.
+  /// Reports received sound to the machine and the player.
   func account(for received: StreamTime) {
     pause.add(received, at: now)
     let audio = Duration(inSeconds: received.seconds)
@@ -68,7 +69,7 @@ extension StationReceiver {
     end()
   }
 
-  /// Reports what the station says of itself.
+  /// Reports the facts that the station publishes about itself.
   func reportAnswer() {
     if let head { report(.answered(StationInfo(head))) }
   }
@@ -79,7 +80,7 @@ extension StationReceiver {
     report(.format(new))
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
     into outlets: inout FrameTee.Outlets
@@ -95,7 +96,7 @@ extension StationReceiver {
     if !tee.receive({ release(action, into: &$0) }) { disconnected() }
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func release(_ action: Stitcher.Action, into outlets: inout FrameTee.Outlets) -> Bool {
     switch action {
     case .pass, .hold: return true
@@ -103,7 +104,7 @@ extension StationReceiver {
       if detour == nil { report(.reconnected(gap: 0, stitched: true, overlap: overlap)) }
     case .gap(let seconds):
       discontinuity = .gap(seconds: seconds)
-      // On a detour, the player has told of what it skips.
+      // On a detour, the sound that the player skips has been reported already.
       if detour == nil { report(.reconnected(gap: seconds, stitched: false, overlap: 0)) }
     }
     var isAccepted = true
@@ -114,18 +115,18 @@ extension StationReceiver {
     return isAccepted
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     let title = titles.next(before: frame.offset + frame.length)
     let isAccepted = deliver(frame, bytes, title: title, into: &outlets)
-    // The sound that follows is lost: the next connection reports a gap, and the title.
+    // The following sound is lost: the next connection reports a gap, and the title.
     if !isAccepted, title != nil { titles.revokeLast() }
     return isAccepted
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
     into outlets: inout FrameTee.Outlets
@@ -145,6 +146,6 @@ extension StationReceiver {
     return true
   }
 
-  /// Reports that a player that waited may resume.
+  /// Reports that a waiting player may resume.
   func reportEnough() { report(.buffered) }
 }

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HTTP
 
-/// The second connection of a receiver, beside one that has stalled.
+/// The second connection of a receiver, beside a stalled one.
 extension StationReceiver {
   func connectStandby(_ address: StreamAddress) {
     do throws(HTTPError) {
@@ -29,7 +29,7 @@ extension StationReceiver {
     detour?.isFed = false
   }
 
-  /// Ends the stalled transfer; the bytes that the second one brought are received with the times at which they came.
+  /// Ends the stalled transfer; the bytes of the second one are received with their arrival times.
   func adoptStandby() {
     driver.disconnect()
     guard let standby else { return }

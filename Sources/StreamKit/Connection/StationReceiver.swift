@@ -4,20 +4,20 @@ internal import HTTP
 
 /// Receives one stream: connects, separates titles from sound, joins its connections, and fills the tee.
 ///
-/// Unchecked: confined to the loop of its network thread once `start` was posted there; all that it is made of comes
-/// in by `init`.
+/// Unchecked: confined to the loop of its network thread once `start` was posted there; `init` passes in all
+/// its parts.
 final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unchecked Sendable {
   enum Body {
     /// Too few bytes have come to recognise it.
     case unknown([UInt8])
-    /// A list, of which these bytes have come.
+    /// A list, with its bytes so far.
     case playlist(Playlist.Format, [UInt8])
     case audio
-    /// The rest is ignored.
+    /// The remaining bytes are ignored.
     case done
   }
 
-  /// The stream's own address, whose server alone gets the credentials.
+  /// The stream's own address; only its server receives the credentials.
   private let origin: StreamAddress
   let network: NetworkThread
   let loop: EventLoop
@@ -25,9 +25,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   let tee: FrameTee
   let report: @Sendable (ReceiverEvent) -> Void
   let driver: ConnectionDriver
-  /// The connection beside a transfer that has stalled.
+  /// The connection beside a stalled transfer.
   var standby: StandbyConnection?
-  /// The detour of the player; nil while it gets what the recordings get.
+  /// The detour of the player; nil while it receives the same frames as the recordings.
   var detour: PlayerDetour?
   var head: HTTPResponse?
   var body = Body.done
@@ -35,22 +35,22 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var titles = ReceivedTitles()
   var stitcher = Stitcher()
   private var lastByte = Instant.start
-  /// True while the first entry of a list is requested: that is a part of the attempt that led to the list.
+  /// `true` while the first entry of a list is requested, which is part of the attempt that led to the list.
   private var isFollowingList = false
   var soundClock = SoundClock()
   var format: StreamFormat?
   var discontinuity: PacketBuffer.Discontinuity?
   var pause = TransferPause()
   var repetition = RepeatedBody()
-  /// True if frames have gone into the buffer since the last report to the machine.
+  /// `true` if frames have gone into the buffer since the last report to the machine.
   var hasDelivered = false
-  /// The receiver in place of this one, once the stream has turned out to be a file.
+  /// The receiver that replaces this one, once the stream has turned out to be a file.
   var file: (any AdoptingReceiver)?
-  /// The segments, once the stream has turned out to be one of HLS.
+  /// The segments, once the stream has turned out to be HLS.
   var hls: HLSReception?
 
   /// - Parameters:
-  ///   - depth: lists that led to `address`.
+  ///   - depth: the number of lists that led to `address`.
   ///   - report: called on the network thread.
   init(
     at address: StreamAddress, depth: Int = 0, options: ReceiverOptions, network: NetworkThread,
@@ -115,7 +115,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     }
   }
 
-  /// Handles all that is due, by a clock that others have moved.
+  /// Handles everything that is due, after its clock was moved from outside.
   func clockMoved() {
     loop.post { self.driver.wake() }
   }
@@ -129,8 +129,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   // MARK: Connections
 
-  /// True if nobody waits for sound that may still come. A join that comes too early is heard for a moment, but
-  /// recorded for ever.
+  /// `true` if only a dry player waits for sound, which need not be complete. A join that comes too early is
+  /// heard for a moment, but recorded for ever.
   var isUrgent: Bool { tee.isDry && !tee.isRecorded && options.catchUp == .skip }
 
   func setSearchTime() {
@@ -143,7 +143,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     driver.open(address) { () throws(HTTPError) in network.start(try request(address), on: self) }
   }
 
-  /// Resets what belongs to one connection, as a new one begins.
+  /// Resets the state of one connection, as a new one begins.
   func expectAnswer() {
     (head, driver.pace, hasDelivered) = (nil, nil, false)
     body = .unknown([])
@@ -157,7 +157,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     request.wakeTime = options.wakeTime
     request.wantsICY = options.isFile != true
     request.decodesUnasked = true
-    // Packets to a host that is away are lost, and sent again ever more rarely: a new attempt is sooner.
+    // Packets to an absent host are lost, and sent again ever more rarely: a new attempt is sooner.
     if driver.machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
     return request
   }
@@ -170,7 +170,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     return options
   }
 
-  /// Ends the search for a join; frames that are not joined yet are no part of the stream.
+  /// Ends the search for a join; frames that are not joined yet are not part of the stream.
   func disconnected() {
     pause.release()
     hls?.close()
@@ -182,10 +182,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     }
   }
 
-  /// Does nothing: the stitcher's action reports it, which knows how the sound joins.
+  /// Does nothing: the stitcher's action reports it, with the way in which the sound joins.
   func resumed() {}
 
-  /// The time at which the last byte was due, in seconds: at the latest when it was read.
+  /// The time at which the last byte was due, in seconds: not later than it was read.
   var lastDue: Double {
     let read = Double(lastByte.nanoseconds) / 1e9
     return min(read, soundClock.due(pending: sound.pendingBytes) ?? read)
@@ -201,7 +201,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
     if hls?.isAtRest == true { return nil }
-    // No sound is missing while nothing is read.
+    // No sound is missing while reading is paused.
     guard var due = pause.isHolding ? pause.end : deadline else { return hls?.deadline }
     if let moment = hls?.deadline { due = min(due, moment) }
     if let end = stitcher.searchEnd {
@@ -255,7 +255,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       body = .unknown(start)
       if start.count >= 64 {
         let flow = recognise(start, isWhole: false)
-        // What is no sound may have led to the next entry of a list, whose body is not known either.
+        // Content other than sound may have led to the next entry of a list, whose body is not known either.
         if case .stop = flow { return .stop }
         guard case .unknown = body else { return flow }
       }
@@ -263,7 +263,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       guard list.count + bytes.count <= Playlist.sizeLimit else {
         return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
       }
-      body = .done  // so that the bytes that have come are not copied
+      body = .done  // so that the received bytes are not copied
       list += bytes
       body = .playlist(format, list)
     case .audio:
@@ -300,7 +300,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       } catch { driver.perform(driver.machine.ended(error, at: now)) }
       return
     case .audio where format == nil:
-      // Too little came to recognise it; text may be recognised now.
+      // Too few bytes came to recognise it; text may be recognised now.
       if let found = sound.end() {
         _ = drop(.noAudio(found, from: shownURL))
         return
@@ -315,7 +315,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     driver.perform(driver.machine.ended(error, at: now))
   }
 
-  /// Ends a connection that brings nothing usable.
+  /// Ends a connection without usable content.
   func drop(_ error: StreamError) -> HTTPFlow {
     driver.transfer = nil
     disconnected()
@@ -330,7 +330,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       return .more
     }
     if let head, isFile(head), !isPlayedOnly {
-      // A page is no file, though it is sent as one.
+      // A page is not a file, though it is sent as one.
       switch FileAnswer.content(start, isWhole: isWhole) {
       case .unknown: return .more
       case .text(let found): return drop(.noAudio(found, from: shownURL))
@@ -357,15 +357,15 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     if isFile(head) || (codec == .flac || codec == .wav) && isOpenFile(head) { handOver(head) }
   }
 
-  /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it
-  /// looks like.
+  /// Returns `true` if an answer is a file. Once a station has played, later answers are never treated as
+  /// files.
   private func isFile(_ head: HTTPResponse) -> Bool {
     if driver.machine.hasSounded { return false }
     return options.isFile ?? FileAnswer.isFile(head)
   }
 
-  /// Returns true if an answer with FLAC or WAV, which have one beginning, is received as a file though its end is unknown:
-  /// to be played, or to be recorded as it is.
+  /// Returns `true` if an answer with FLAC or WAV, which begin only once, is received as a file though its
+  /// end is unknown: to be played, or to be recorded byte for byte.
   private func isOpenFile(_ head: HTTPResponse) -> Bool {
     guard !driver.machine.hasSounded, options.isFile != false, !FileAnswer.isStation(head) else {
       return false
@@ -373,10 +373,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     return isPlayedOnly || tee.buffer == nil && tee.takesFile && !tee.endsWithin
   }
 
-  /// True if the stream is played, and not recorded.
+  /// `true` if the stream is played, and not recorded.
   private var isPlayedOnly: Bool { tee.buffer != nil && !tee.isRecorded }
 
-  /// Hands the transfer, and all that follows, over to a receiver of files.
+  /// Hands the transfer, and all further bytes, to a receiver of files.
   private func handOver(_ head: HTTPResponse) {
     driver.disarm()
     let address = driver.address
