@@ -1,10 +1,11 @@
 internal import HTTP
 
-/// The form of URLs that servers accept, of texts as people write them. Source: RFC 3986 §2.1, §3.2 to §3.5.
+/// The form of URLs that servers accept, from texts as people write them. Source: RFC 3986 §2.1, §3.2 to
+/// §3.5.
 extension StreamAddress {
-  /// Returns a URL, or a reference to one, with %XX for all bytes that its path, query and fragment may not have, and for
-  /// the characters beyond ASCII of a user and a password. A host beyond ASCII becomes the name that name servers know.
-  /// Escapes that are there stay as they are.
+  /// Returns a URL, or a reference to one, with %XX for all bytes that are invalid in its path, query and
+  /// fragment, and for the characters beyond ASCII of a user and a password. A host beyond ASCII becomes the
+  /// name that name servers know. Existing escapes stay unchanged.
   /// - Returns: nil for a text that is too long, and for a host that can't exist.
   static func encoded(_ text: String) -> String? {
     guard text.utf8.count <= lengthLimit else { return nil }
@@ -18,7 +19,7 @@ extension StreamAddress {
     return result.flatMap { $0.utf8.count <= lengthLimit ? $0 : nil }
   }
 
-  /// Returns the index behind the `//` of a URL or of a reference to a server; nil for any other text.
+  /// Returns the index after the `//` of a URL or of a reference to a server; nil for any other text.
   private static func serverStart(in text: String) -> String.Index? {
     let rest = scheme(of: text) == nil ? text[...] : text.drop { $0 != ":" }.dropFirst()
     let bytes = rest.utf8

@@ -1,14 +1,14 @@
 public import EventLoop
 internal import HTTP
 
-/// The address of a stream on a server: an http or https URL, parsed once. User and password in it are sent to its
-/// server; no description, dump or error contains them.
+/// The address of a stream on a server: an http or https URL, parsed once. User and password in it are sent
+/// to its server; no description, dump or error contains them.
 public struct StreamAddress: Sendable {
-  /// The scheme of a URL that works here.
+  /// The scheme of a supported URL.
   public enum Scheme: String, Sendable {
     case http, https
 
-    /// The port of a URL that names none.
+    /// The port of a URL that states none.
     var port: Int { self == .https ? 443 : 80 }
   }
 
@@ -26,20 +26,20 @@ public struct StreamAddress: Sendable {
   public let scheme: Scheme
   /// The host without user, password and port; IPv6 in brackets.
   public let host: String
-  /// The port, of the scheme if the URL names none.
+  /// The port, that of the scheme if the URL states none.
   public let port: Int
-  /// The path without query and fragment, with %XX decoded; "/" for none.
+  /// The path without query and fragment, with %XX decoded; "/" if it is empty.
   public let path: String
   /// The URL without user and password, but with its query: a value for programs, which is not shown.
   public let url: String
   /// The URL as it is shown: without user, password and query, which may have a token in it.
   public let description: String
-  /// The URL as `encoded` returns it, with user and password. For requests alone: any other text has `url` or
-  /// `description`.
+  /// The URL as `encoded` returns it, with user and password. For requests alone: all other texts use `url`
+  /// or `description`.
   let textWithCredentials: String
 
-  /// Parses a URL, in which blanks, umlauts and the like may stand as people write them.
-  /// - Throws: `stream.url` for a text that is no URL, `stream.unsupported` for a scheme that does not work here. The
+  /// Parses a URL, in which blanks, umlauts and the like may be unescaped.
+  /// - Throws: `stream.url` for a text that is not a URL, `stream.unsupported` for an unsupported scheme. The
   ///   error has the text without user, password and query.
   public init(_ given: String) throws(StreamError) {
     let shown = Self.shown(given)
@@ -94,20 +94,20 @@ public struct StreamAddress: Sendable {
       textWithCredentials: url)
   }
 
-  /// Returns `true` if two addresses have one scheme, host and port: credentials for the one may be sent to the other.
-  /// Another port of the host is another server, and so is http after https.
+  /// Returns `true` if two addresses have one scheme, host and port: credentials for the one may be sent to
+  /// the other. Another port of the host is another server, and so is http after https.
   public func isSameServer(as other: StreamAddress) -> Bool {
     scheme == other.scheme && port == other.port && host.lowercased() == other.host.lowercased()
   }
 
-  /// Returns `true` if a host has one meaning: libxml2 accepts any text between brackets, in which libcurl finds another
-  /// host behind an `@`.
+  /// Returns `true` if a host has one meaning: libxml2 accepts any text between brackets, and libcurl would
+  /// find another host after an `@` in it.
   private static func isHost(_ host: String) -> Bool {
     guard host.utf8.first == UInt8(ascii: "[") else { return !host.isEmpty }
     return host.utf8.dropFirst().dropLast().allSatisfy { isSchemeByte($0) || ":%_~".utf8.contains($0) }
   }
 
-  /// Resolves a reference, such as an entry of a list from this address. Blanks and the like in it are escaped.
+  /// Resolves a reference, such as an entry of a list at this address. Blanks and the like in it are escaped.
   /// - Returns: nil for a text that is neither a URL nor a reference to one.
   func resolving(_ reference: String) -> Target? {
     guard !reference.isEmpty, let encoded = Self.encoded(reference),
@@ -118,7 +118,7 @@ public struct StreamAddress: Sendable {
 }
 
 extension StreamAddress: Hashable {
-  /// Returns `true` if two addresses are of the same text, user and password too.
+  /// Returns `true` if two addresses have the same text, including user and password.
   public static func == (one: StreamAddress, other: StreamAddress) -> Bool {
     one.textWithCredentials == other.textWithCredentials
   }
@@ -130,7 +130,7 @@ extension StreamAddress: Hashable {
 extension StreamAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The URL as it is shown, as `description`.
   public var debugDescription: String { description }
-  /// A mirror with the URL as it is shown alone.
+  /// A mirror that has only the URL as it is shown.
   public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
 
@@ -146,15 +146,15 @@ extension StreamAddress {
     return scheme.lowercased()
   }
 
-  /// Returns `true` for a text that begins with a scheme and `://`: a URL, though maybe not one that works here.
+  /// Returns `true` for a text that begins with a scheme and `://`: a URL, though maybe an unsupported one.
   public static func looksLikeURL(_ text: String) -> Bool {
     scheme(of: text) != nil && text.drop { $0 != ":" }.hasPrefix("://")
   }
 
-  /// Returns a text as it may be shown: without the user and the password of a URL. In a malformed one everything up to
-  /// the last `@` is dropped, as the end of a password in it is unknown.
+  /// Returns a text as it may be shown: without the user and the password of a URL. In a malformed URL
+  /// everything up to the last `@` is dropped, as the end of a password in it is unknown.
   public static func redacted(_ text: String) -> String {
-    // Scalars, as an `@` that an accent or the like follows is no Character of its own.
+    // Scalars, as an `@` with a combining accent is not a Character of its own.
     let scalars = text.unicodeScalars
     guard let lastAt = scalars.lastIndex(of: "@") else { return text }
     let mark = scheme(of: text) == nil ? nil : scalars.firstIndex(of: ":")
@@ -169,8 +169,8 @@ extension StreamAddress {
     return text[..<start] + "…" + text[scalars.index(after: lastAt)...]
   }
 
-  /// Returns a text as messages show it: without the user and the password of a URL, and with `…` in place of its query
-  /// and its fragment, which may be secrets too.
+  /// Returns a text as messages show it: without the user and the password of a URL, and with `…` in place of
+  /// its query and its fragment, which may be secrets too.
   public static func shown(_ text: String) -> String {
     let redacted = redacted(text)
     guard looksLikeURL(redacted),

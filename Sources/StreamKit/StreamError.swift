@@ -9,9 +9,9 @@ public typealias StreamError = Failure<StreamErrorKind>
 public enum StreamErrorKind: String, FailureKind {
   /// The URL is missing, or can't be parsed.
   case url = "stream.url"
-  /// A scheme, a kind of playlist or a format that does not work here.
+  /// An unsupported scheme, kind of playlist or format.
   case unsupported = "stream.unsupported"
-  /// The server has no such thing, or a playlist lists nothing that can be played.
+  /// The server does not have the resource, or a playlist lists nothing playable.
   case notFound = "stream.not_found"
   /// The server answers with another status of 400 or more.
   case http = "stream.http"
@@ -32,19 +32,19 @@ public enum StreamErrorKind: String, FailureKind {
 }
 
 extension StreamError {
-  /// A server that has closed.
+  /// The error of a server that closed the connection.
   static func ended(_ url: String) -> StreamError {
     StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
   }
 
-  /// A station that sent nothing as long as it was wanted.
+  /// The error of a station that sent nothing during a whole recording.
   static func silent(_ url: String) -> StreamError {
     StreamError(
       .timeout, "\(url) gave no sound before the recording was to end",
       facts: [.init("url", .string(url))])
   }
 
-  /// A file of this machine, which is not recorded.
+  /// The error of a file on this machine, which is not recorded.
   static func isFileHere(_ path: String) -> StreamError {
     StreamError(
       .unsupported, "\(path) is a file of this machine, which is copied, not recorded",
@@ -52,14 +52,15 @@ extension StreamError {
       facts: [.init("url", .string(path))])
   }
 
-  /// A file whose recording began before it was known to be one.
+  /// The error of a file whose recording began before it was known to be a file.
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file, which can't be recorded by the connection that plays it",
       hint: "record it once it plays, or with another stream", facts: [.init("url", .string(url))])
   }
 
-  /// A file that is recorded as what it is not.
+  /// The error of a file recorded with options for stations, or by a second recording: a file is copied
+  /// whole.
   static func recordedAsIs(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file, which is recorded as it is, once",
@@ -74,21 +75,21 @@ extension StreamError {
       hint: "record it without a length", facts: [.init("url", .string(url))])
   }
 
-  /// A file that is being recorded: its bytes come as fast as they can.
+  /// The error of a file that is being recorded: its bytes come faster than real time.
   static func copied(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file that is being recorded, and can't be played meanwhile",
       hint: "play it with another stream", facts: [.init("url", .string(url))])
   }
 
-  /// The error of a file that another one has replaced while it was received.
+  /// The error of a file that was replaced by another one while it was received.
   static func changed(_ url: String, while done: String) -> StreamError {
     StreamError(
       .content, "\(url) has changed while it was \(done)", hint: "start it again",
       facts: [.init("url", .string(url))])
   }
 
-  /// A file whose server sends no parts of it, and ends each connection before there is more than before.
+  /// The error of a file whose server sends no parts of it, and ends each connection before new bytes come.
   static func incomplete(_ url: String, beyond byte: Int) -> StreamError {
     StreamError(
       .network,
@@ -98,7 +99,7 @@ extension StreamError {
       facts: [.init("url", .string(url)), .init("byte", .int(byte))])
   }
 
-  /// A server whose answer has no body.
+  /// The error of a server whose answer has no body.
   static func empty(_ url: String, status: Int) -> StreamError {
     StreamError(
       .content, "\(url) sent an empty answer: HTTP \(status) without a byte of sound",
@@ -106,8 +107,8 @@ extension StreamError {
       facts: [.init("url", .string(url)), .init("status", .int(status))])
   }
 
-  /// The files of a list that are not recorded.
-  /// - Parameter files: one file at least.
+  /// The error of the files of a list that are not recorded.
+  /// - Parameter files: at least one file.
   static func leftOut(_ files: [ListedAddress]) -> StreamError {
     let count = files.count == 1 ? "another file, which is" : "\(files.count) more files, which are"
     return StreamError(
@@ -123,7 +124,7 @@ extension StreamError {
       hint: "look for one in MP3 or AAC, or record it", facts: [.init("url", .string(url))])
   }
 
-  /// A server that sends something else than sound.
+  /// The error of a server that sends content other than sound.
   static func noAudio(_ found: String, from url: String) -> StreamError {
     let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(found))]
     if found == ForeignSound.transportStream {
@@ -158,7 +159,7 @@ extension StreamError {
       case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
       }
     let facts: [ErrorFact] = [.init("url", .string(url))]
-    // A name is not found and a host not reached where there is no network at all.
+    // Without any network, too, a name is not found and a host not reached.
     let isUnreached = [.resolve, .connect, .timeout].contains(error.kind)
     if isUnreached, !NetworkThread.isNetworkUp(for: host) {
       self.init(
@@ -182,10 +183,10 @@ extension StreamError {
 }
 
 extension StreamError {
-  /// The HTTP status that it is about.
+  /// The HTTP status of the failed answer.
   public var status: Int? { if case .int(let status) = fact("status") { status } else { nil } }
 
-  /// The address that it is about.
+  /// The address that failed.
   public var url: String? { if case .string(let url) = fact("url") { url } else { nil } }
 
   /// The wait that the server asks for.
@@ -193,7 +194,7 @@ extension StreamError {
     if case .int(let seconds) = fact("retry_after") { .seconds(seconds) } else { nil }
   }
 
-  /// A server's answer of 400 or more.
+  /// The error of an answer with a status of 400 or more.
   /// - Parameter retryAfter: the delay that the server asks for.
   public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
     var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]

@@ -25,7 +25,7 @@ public struct ICYDeinterleaver: Sendable {
   public struct Block: Sendable, Equatable {
     /// The bytes of the block, with zeros at the end: 16 to 4,080.
     public let bytes: [UInt8]
-    /// The number of audio bytes in front of it: it belongs to the audio that follows.
+    /// The number of audio bytes before it: it belongs to the audio that follows.
     public let audioPosition: Int
   }
 
@@ -44,7 +44,7 @@ public struct ICYDeinterleaver: Sendable {
 
   /// Creates a deinterleaver for a connection.
   /// - Parameters:
-  ///   - interval: the header `icy-metaint`; 0 or less when there is none, and all is audio.
+  ///   - interval: the header `icy-metaint`; 0 or less without that header, and then all bytes are audio.
   ///   - audioPosition: the number of audio bytes that came before, in earlier connections.
   public init(interval: Int, audioPosition: Int = 0) {
     self.interval = max(0, interval)
@@ -52,7 +52,7 @@ public struct ICYDeinterleaver: Sendable {
     state = .audio(rest: interval > 0 ? interval : .max)
   }
 
-  /// Returns the next part of `bytes`, from `index` on, which moves behind it.
+  /// Returns the next part of `bytes` from `index` on, and moves `index` past it.
   /// - Returns: nil when all bytes were consumed.
   public mutating func next(in bytes: UnsafeRawBufferPointer, from index: inout Int) -> Part? {
     while index < bytes.count {

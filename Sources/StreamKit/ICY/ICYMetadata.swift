@@ -1,16 +1,15 @@
 /// The contents of a block of metadata.
 ///
-/// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` with zeros behind it. Nothing is escaped, so a
-/// text ends at the `';` behind which the block ends or another name starts. Bytes of no such field are
-/// skipped.
+/// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` followed by zeros. Nothing is escaped, so a text
+/// ends at the first `';` after which the block ends or another name starts. Other bytes are skipped.
 public struct ICYMetadata: Sendable, Equatable {
-  /// The text of `StreamTitle`, without control characters and blanks around it, and with the entities of XML
-  /// decoded where all of it is written so (`R&amp;B`, not `Q & A`); nil when it was not sent.
+  /// The text of `StreamTitle`, without control characters and surrounding blanks, and with the entities of
+  /// XML decoded if every `&` begins one (`R&amp;B`, not `Q & A`); nil if it was not sent.
   public let title: String?
-  /// The text of `StreamUrl`, as that of `StreamTitle`; nil when it was not sent.
+  /// The text of `StreamUrl`, read as that of `StreamTitle`; nil if it was not sent.
   public let url: String?
 
-  /// The number of bytes that are read: the longest block.
+  /// The limit of bytes that are read: the longest block.
   private static let limit = 255 * 16
 
   /// Creates the contents of a block with these texts.
@@ -32,7 +31,7 @@ public struct ICYMetadata: Sendable, Equatable {
     url = fields["streamurl"].map { Self.decoded($0) ?? $0 }
   }
 
-  /// Returns a text without the entities of XML; nil where one `&` begins none.
+  /// Returns a text without the entities of XML; nil if one `&` does not begin an entity.
   private static func decoded(_ text: String) -> String? {
     var (result, rest) = ("", text[...])
     while let start = rest.firstIndex(of: "&") {
@@ -45,8 +44,8 @@ public struct ICYMetadata: Sendable, Equatable {
     return result + rest
   }
 
-  /// Returns the character of an entity; nil for a control character. Numbers of Windows-1252 are read as browsers do.
-  /// Sources: XML 1.0 §4.1, §4.6; HTML, "Numeric character reference end state".
+  /// Returns the character of an entity; nil for a control character. Numbers of Windows-1252 are read as
+  /// browsers do. Sources: XML 1.0 §4.1, §4.6; HTML, "Numeric character reference end state".
   private static func entity(_ name: Substring) -> Unicode.Scalar? {
     switch name {
     case "amp": return "&"
@@ -106,7 +105,7 @@ public struct ICYMetadata: Sendable, Equatable {
       || byte == UInt8(ascii: "_")
   }
 
-  /// Returns the end of the value that `bytes` start with, and the index behind it.
+  /// Returns the end of the value that `bytes` start with, and the index after it.
   private static func end(of bytes: ArraySlice<UInt8>) -> (end: Int, next: Int) {
     var firstEnd: Int?
     var index = bytes.startIndex

@@ -1,6 +1,7 @@
-/// Text in UTF-16 with a byte order mark, as programs pass on tags that they don't read. Source: RFC 2781 §3.2.
+/// Text in UTF-16 with a byte order mark, as in tags that programs pass on unread. Source: RFC 2781 §3.2.
 enum MarkedText {
-  /// Returns the text in `bytes`, without the mark; nil if they begin with none. Half a character at the end is left out.
+  /// Returns the text in `bytes`, without the mark; nil if they begin with no mark. Half a character at the
+  /// end is left out.
   static func utf16(_ bytes: some Collection<UInt8>) -> String? {
     let bytes = Array(bytes)
     let isLittle = bytes.starts(with: [0xFF, 0xFE])
@@ -12,7 +13,7 @@ enum MarkedText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Returns the text that was meant by one in UTF-16 that somebody read byte by byte, as "ÿþA\0"; any other one as it is.
+  /// Returns the intended text of UTF-16 that was decoded byte by byte, as "ÿþA\0"; any other text unchanged.
   static func mended(_ text: String) -> String {
     guard text.hasPrefix("ÿþ") || text.hasPrefix("þÿ") else { return text }
     let bytes = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }

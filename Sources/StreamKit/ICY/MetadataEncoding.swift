@@ -14,15 +14,15 @@ public struct MetadataEncoding: Sendable, Equatable {
 
   /// UTF-8; texts that are not valid are decoded as Latin-1.
   public static let utf8 = MetadataEncoding(kind: .utf8)
-  /// ISO 8859-1: every byte is the character of its number.
+  /// ISO 8859-1: the value of a byte is the number of its character.
   public static let latin1 = MetadataEncoding(kind: .latin1)
   /// Latin-1 with typographic characters in place of the control characters above 127.
   public static let windows1252 = MetadataEncoding(kind: .windows1252)
 
   private init(kind: Kind) { self.kind = kind }
 
-  /// Creates the encoding called `name`, as `latin1`, `UTF-8`, `windows-1251` or `KOI8-R`; nil when iconv(3)
-  /// knows none such.
+  /// Creates the encoding called `name`, as `latin1`, `UTF-8`, `windows-1251` or `KOI8-R`; nil if iconv(3)
+  /// does not know it.
   public init?(name: String) {
     let letters = name.lowercased().filter { $0 != "-" && $0 != "_" }
     switch letters {
@@ -30,7 +30,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     case "latin1", "iso88591": kind = .latin1
     case "windows1252", "cp1252": kind = .windows1252
     default:
-      // Plain names only: behind two slashes iconv accepts instructions.
+      // Plain names only: after two slashes iconv accepts instructions.
       let isName = name.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
           || [0x2D, 0x2E, 0x3A, 0x5F].contains(byte)
@@ -50,8 +50,8 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
-  /// Returns the text in `bytes`: UTF-16 behind a byte order mark, UTF-8 when that is valid, else this encoding, else
-  /// Latin-1; `cleaned`.
+  /// Returns the text in `bytes`: UTF-16 after a byte order mark, UTF-8 if that is valid, else this encoding,
+  /// else Latin-1; `cleaned`.
   public func text(_ bytes: ArraySlice<UInt8>) -> String {
     if let text = MarkedText.utf16(bytes) { return text.cleaned }
     let text = String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes)
@@ -105,7 +105,7 @@ private struct Converter: ~Copyable {
   /// Returns the text in `bytes`; nil when they are not valid in this encoding.
   func text(_ bytes: ArraySlice<UInt8>) -> String? {
     var input = bytes.map { CChar(bitPattern: $0) }
-    // No character of one byte takes more than four in UTF-8; some encodings decompose one into several.
+    // One byte becomes at most four in UTF-8; some encodings decompose a character into several.
     var output = [CChar](repeating: 0, count: 16 * input.count + 16)
     let room = output.count
     var (inputRest, outputRest) = (input.count, room)

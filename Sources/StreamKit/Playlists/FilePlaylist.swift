@@ -6,7 +6,7 @@ public import EventLoop
 public struct FilePlaylist: Sendable, Equatable {
   /// A file in a playlist.
   public struct Entry: Sendable, Equatable {
-    /// Path of the file; a relative one has been resolved against the folder of the playlist.
+    /// The path of the file; a relative one has been resolved against the folder of the playlist.
     public let path: String
     /// The title in the playlist.
     public let title: String?
@@ -18,7 +18,7 @@ public struct FilePlaylist: Sendable, Equatable {
   /// The files, in the order of the playlist.
   public let entries: [Entry]
 
-  /// Returns the format of playlists with a path's extension; nil for what is no playlist of files.
+  /// Returns the format of playlists with a path's extension; nil if the path is not a playlist of files.
   public static func format(ofPath path: String) -> Playlist.Format? {
     switch Playlist.named(extensionOf: path) {
     case .asx, nil: nil
@@ -27,8 +27,8 @@ public struct FilePlaylist: Sendable, Equatable {
   }
 
   /// Parses the playlist at `path`.
-  /// - Throws: `audio.not_found` for a list without entries; `audio.unsupported` for one that lists a URL other than of a
-  ///   file of this machine, and for one of more than `Playlist.sizeLimit` or `entryLimit`.
+  /// - Throws: `audio.not_found` for a list without entries; `audio.unsupported` for one that lists a URL
+  ///   other than of a file of this machine, and for one of more than `Playlist.sizeLimit` or `entryLimit`.
   public init(_ bytes: [UInt8], format: Playlist.Format, path: String) throws(AudioError) {
     let fact = ErrorFact("path", .string(path))
     guard bytes.count <= Playlist.sizeLimit else {
@@ -60,7 +60,7 @@ public struct FilePlaylist: Sendable, Equatable {
     self.entries = entries
   }
 
-  /// Returns the path that an entry names: as it is written, or of a `file:` URL.
+  /// Returns the path that an entry names: the text itself, or that of a `file:` URL.
   private static func path(
     _ text: String, isURI: Bool, in list: String
   ) throws(AudioError) -> String {
@@ -83,7 +83,7 @@ public struct FilePlaylist: Sendable, Equatable {
     return decoded(String(rest))
   }
 
-  /// Returns a text without percent escapes; an escape that is none stays as it is. Source: RFC 3986 §2.1.
+  /// Returns a text without percent escapes; an invalid escape stays unchanged. Source: RFC 3986 §2.1.
   private static func decoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -39,8 +39,8 @@ public struct Playlist: Sendable, Equatable {
   /// The entries, in the order in which they are to be tried.
   public let entries: [Entry]
 
-  /// Returns the format of a body: by its first bytes, otherwise by the content type or the name; nil when it
-  /// is no playlist.
+  /// Returns the format of a body: by its first bytes, otherwise by the content type or the name; nil if it
+  /// is not a playlist.
   /// - Parameters:
   ///   - start: the first bytes, a few hundred.
   ///   - contentType: the content type without parameters, in lower case.
@@ -56,7 +56,7 @@ public struct Playlist: Sendable, Equatable {
       if text.contains("<playlist") { return .xspf }
       if text.contains("<asx") { return .asx }
     }
-    // Old playlists have no mark: lines that are addresses or comments. Audio under such a name is audio.
+    // Old playlists have no mark: all lines are addresses or comments. Audio under such a name is audio.
     let isText =
       marked.map { Self.isText($0.utf8) } ?? (start.first != 0xFF && Self.isText(start.prefix(512)))
     guard isText, !text.hasPrefix("<") else { return nil }
@@ -91,10 +91,9 @@ public struct Playlist: Sendable, Equatable {
 
   /// Parses a playlist.
   /// - Parameters:
-  ///   - bytes: the whole playlist, at most `sizeLimit`.
-  ///   - base: the address that it came from, for relative entries.
-  /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all
-  ///   entries are of kinds that don't work here, or it is a list of segments.
+  ///   - base: the address of the playlist, for relative entries.
+  /// - Throws: `stream.not_found` if it lists nothing playable, `stream.unsupported` if all entries are of
+  ///   unsupported kinds, or it is a list of segments; `stream.content` if it is too large.
   public init(_ bytes: [UInt8], format: Format, base: StreamAddress) throws(StreamError) {
     let url = ErrorFact("url", .string(base.description))
     guard bytes.count <= Self.sizeLimit else {
@@ -124,7 +123,7 @@ public struct Playlist: Sendable, Equatable {
   }
 
   /// Returns the entries of a playlist as they are written in it.
-  /// - Parameter name: of the playlist, for messages.
+  /// - Parameter name: the name of the playlist, for messages.
   /// - Throws: `stream.unsupported` for a list of segments.
   static func references(
     in bytes: [UInt8], format: Format, name: String
@@ -137,7 +136,7 @@ public struct Playlist: Sendable, Equatable {
     }
   }
 
-  /// Decodes UTF-16 behind a byte order mark, UTF-8 where it is valid, otherwise Latin-1; without the mark.
+  /// Decodes UTF-16 after a byte order mark, UTF-8 if it is valid, otherwise Latin-1; without the mark.
   private static func text(_ bytes: [UInt8]) -> String {
     if let text = MarkedText.utf16(bytes) { return text }
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
@@ -162,8 +161,8 @@ public struct Playlist: Sendable, Equatable {
     return files.sorted { $0.key < $1.key }.map { Reference(text: $0.value, title: titles[$0.key]) }
   }
 
-  /// Parses an address on each line that is no comment; `#EXTINF:` has the title of the next one. Source: RFC
-  /// 8216 for the marks of lists of segments.
+  /// Parses an address on each line that is not a comment; `#EXTINF:` has the title of the next one. Source:
+  /// RFC 8216 for the marks of lists of segments.
   private static func m3u(_ text: String, _ name: String) throws(StreamError) -> [Reference] {
     var references: [Reference] = []
     var title: String?
@@ -219,8 +218,8 @@ enum XMLPlaylist {
     }
   }
 
-  /// Parses `<entry><ref href=…>` with `<title>`, written as HTML is: an element that closes itself may hold
-  /// what follows. Source:
+  /// Parses `<entry><ref href=…>` with `<title>`, in the manner of HTML: an element that closes itself may
+  /// hold the elements after it. Source:
   /// https://learn.microsoft.com/windows/win32/wmp/windows-media-metafile-elements-reference
   static func asx(_ bytes: [UInt8]) -> [Playlist.Reference] {
     guard let document = XMLDocument(bytes, isLoose: true) else { return [] }

@@ -2,20 +2,20 @@ internal import AudioCore
 internal import EventLoop
 
 /// The stage of a script's tap: blocks of 40 ms go to the loop and return, up to three at a time, while the
-/// player still has plenty.
+/// player has plenty of sound.
 ///
-/// A block that does not return in time is delivered unchanged, and so are those behind it, at the pace of
-/// playback, until the loop responds. Where a changed block meets an unchanged one, it fades there into the
-/// unchanged sound.
+/// A block that does not return in time is delivered unchanged, and so are the blocks after it, at the pace
+/// of playback, until the loop responds. Where a changed block meets an unchanged one, it fades there into
+/// the unchanged sound.
 final class BlockTapDecoder: TapDecoder {
-  /// The time limits for blocks on the loop: a player has decoded 1.5 s ahead, and reads again once half of
-  /// that is left.
+  /// The time limits for blocks on the loop: a player has decoded 1.5 s ahead, and reads again when half of
+  /// it is left.
   struct Deadline {
     /// The limit from the first read after a pause.
     var limit = Duration.milliseconds(250)
-    /// The limit from the latest read, for a reader that received more than was heard meanwhile.
+    /// The limit from the latest read, for a reader that received more than was played meanwhile.
     var most = Duration.milliseconds(500)
-    /// The pause between reads after which a reader has plenty again.
+    /// The pause between reads after which a reader has plenty of sound again.
     var idle = Duration.milliseconds(100)
     var now: () -> SuspendingClock.Instant = { SuspendingClock.now }
   }
@@ -31,7 +31,7 @@ final class BlockTapDecoder: TapDecoder {
     enum Outcome {
       /// The loop receives the block only after the overrun.
       case held
-      /// The loop has the block.
+      /// The loop holds the block.
       case out
       case changed, unchanged
     }
@@ -39,9 +39,9 @@ final class BlockTapDecoder: TapDecoder {
     let block: TapBlock
     var outcome: Outcome
 
-    /// `true` if the sound to be delivered is known.
+    /// `true` if the sound to deliver is known.
     var isSettled: Bool { outcome == .changed || outcome == .unchanged }
-    /// The sound to be delivered.
+    /// The sound to deliver.
     var sound: PCMView { outcome == .changed ? block.view : block.original }
   }
 
@@ -51,7 +51,7 @@ final class BlockTapDecoder: TapDecoder {
   var isFirst = false
   private let deadline: Deadline?
   private let overrun = TapOverrun()
-  /// The deadline of the first block in the queue, which is delivered then in any case.
+  /// The deadline of the first block in the queue, which is delivered by then in any case.
   private var due: SuspendingClock.Instant?
   private var lastRead: SuspendingClock.Instant?
   /// The answers of the tap.
@@ -78,15 +78,15 @@ final class BlockTapDecoder: TapDecoder {
   private var filling: TapBlock?
   private var spare: [TapBlock] = []
   private var reportedFormat: AudioFormat?
-  /// The number of frames of the first block that were delivered.
+  /// The number of delivered frames of the first block.
   private var delivered = 0
-  /// `true` if the sound delivered last was that of the tap.
+  /// `true` if the last delivered sound was that of the tap.
   private var isWet = false
 
-  /// Creates a stage behind `upstream`.
+  /// Creates a stage after `upstream`.
   /// - Parameters:
-  ///   - round: the request that the stages of a decoder read for.
-  ///   - deadline: the time limits for blocks; nil for none.
+  ///   - round: the read that the stages of a decoder share.
+  ///   - deadline: the time limits for blocks; nil for no limits.
   init(_ port: TapPort, upstream: any Decoder, round: ReadRound, deadline: Deadline?) {
     self.port = port
     self.round = round
@@ -144,7 +144,8 @@ final class BlockTapDecoder: TapDecoder {
     return count
   }
 
-  /// Returns `true` if the output of the first block is known: a changed block fades by what follows it.
+  /// Returns `true` if the output of the first block is known: a changed block fades according to the next
+  /// one.
   private func isReady(_ first: Entry) -> Bool {
     switch first.outcome {
     case .held, .out: false
@@ -153,7 +154,7 @@ final class BlockTapDecoder: TapDecoder {
     }
   }
 
-  /// Fades a changed block in from its unchanged sound, and out into that.
+  /// Fades a changed block in from its unchanged sound, and out into it.
   private func mix(_ first: Entry) {
     let endsWet = first.outcome == .changed && (queue.count == 1 || queue[1].outcome == .changed)
     defer { isWet = endsWet }
@@ -191,7 +192,7 @@ final class BlockTapDecoder: TapDecoder {
 
   // MARK: The loop's answers
 
-  /// Applies the blocks that returned, and delivers those that are due.
+  /// Applies the blocks that returned, and delivers the blocks that are due.
   private func settle() {
     let now = deadline?.now()
     if let now, let deadline {
@@ -226,7 +227,7 @@ final class BlockTapDecoder: TapDecoder {
     }
   }
 
-  /// Delivers the block unchanged, unless it returned this moment.
+  /// Delivers the block unchanged, unless it has returned at this moment.
   private func letGo(_ index: Int) {
     if queue[index].outcome == .held || queue[index].block.abandon() {
       queue[index].outcome = .unchanged
@@ -235,7 +236,7 @@ final class BlockTapDecoder: TapDecoder {
     }
   }
 
-  /// Applies what has become of a block that the loop has received.
+  /// Applies the outcome of a block that the loop has received.
   private func adoptFate(of index: Int) {
     switch queue[index].block.fate {
     case .out: break
@@ -254,7 +255,7 @@ final class BlockTapDecoder: TapDecoder {
 
   private func fill() {
     if isRemoved { enqueue() }
-    // A changed block fades into the next, also into the first behind a removal.
+    // A changed block fades into the next, also into the first after a removal.
     if queue.count == 1, queue[0].outcome == .changed { round.isNeeded = true }
     if case .empty(round.number) = input { return }
     while queue.count < 3, !hasEnded, !isRemoved || queue.last?.outcome == .changed,
@@ -268,7 +269,7 @@ final class BlockTapDecoder: TapDecoder {
     let block = filling ?? makeBlock(upstream.format)
     filling = block
     let length = 2 * block.format.framesPerBlock
-    // A smaller room would not hold a frame of every format that may come.
+    // A smaller room might not hold one frame of each format.
     let room = block.came.view.dropFirst(block.frames).prefix(max(256, length - block.frames))
     let count: Int
     do {

@@ -5,7 +5,7 @@ internal import EventLoop
 /// them.
 final class LevelMap: Sendable {
   private struct Reading {
-    /// The seconds of sound that the decoder had delivered, those of the reading included.
+    /// The seconds of sound that the decoder had delivered, including the reading.
     let end: Double
     let reading: MeterReading
   }
@@ -32,8 +32,8 @@ final class LevelMap: Sendable {
     }
   }
 
-  /// Returns the reading for the moment at which so many seconds of the decoder's sound were heard; nil when
-  /// there is none.
+  /// Returns the reading for the moment at which `heard` seconds of the decoder's sound were heard; nil if
+  /// there is no reading.
   func reading(heard: Double) -> MeterReading? {
     state.withLock { state in
       let following = state.readings.filter { $0.end > heard }.min { $0.end < $1.end }

@@ -1,10 +1,10 @@
 internal import AudioCore
 internal import EventLoop
 
-/// A decoder's sound as the taps and the gain of a stream change it. For one thread at a time.
+/// A decoder's sound, changed by the taps and the gain of a stream. For one thread at a time.
 ///
-/// The taps are a row of stages, each a decoder that reads the one before. Behind them come the gain, a
-/// limiter where something can exceed full scale, and the meter.
+/// The taps are a row of stages, each a decoder that reads the one before. After them come the gain, a
+/// limiter if a stage can exceed full scale, and the meter.
 final class ProcessedDecoder: LiveDecoder {
   private(set) var format: AudioFormat
   private(set) var isWaiting = false
@@ -18,15 +18,15 @@ final class ProcessedDecoder: LiveDecoder {
   private let deadline: BlockTapDecoder.Deadline?
   private var stages: [any TapDecoder] = []
   private var version: Int?
-  /// The number of the last tap in the setting that was applied last.
+  /// The number of the last tap in the last applied setting.
   private var lastTap = 0
   private var gain: Float = 1
   private var output: SoundOutput?
-  /// The seconds of sound that were delivered.
+  /// The seconds of delivered sound.
   private var delivered = 0.0
 
   /// Creates a decoder of the changed sound of `inner`.
-  /// - Parameter deadline: the time limits for a script's taps; nil for none, under virtual time.
+  /// - Parameter deadline: the time limits for a script's taps; nil for no limits, under virtual time.
   init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, deadline: BlockTapDecoder.Deadline?) {
     self.inner = inner
     self.chain = chain
@@ -64,7 +64,7 @@ final class ProcessedDecoder: LiveDecoder {
 
   private var last: any Decoder { stages.last ?? inner }
 
-  /// Applies a new setting. Taps are only ever added at the end.
+  /// Applies a new setting. New taps are always at the end.
   private func adoptSetting() {
     guard let setting = chain.setting(after: version) else { return }
     let isFirst = version == nil

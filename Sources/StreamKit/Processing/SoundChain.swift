@@ -21,7 +21,8 @@ final class SoundChain: Sendable {
     var version = 0
     /// The gain in dB.
     var gain = 0.0
-    /// The taps by number, in the order in which they change the sound. One is removed without a look at the others.
+    /// The taps by number, in the order in which they change the sound. Removing one does not search the
+    /// others.
     var taps = Listeners<Tap>()
   }
 

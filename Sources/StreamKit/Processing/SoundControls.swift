@@ -5,7 +5,7 @@ internal import EventLoop
 final class SoundControls {
   let chain: SoundChain
   private(set) var gain = 0.0
-  /// The taps, which are removed by the numbers that they have in their stream.
+  /// The taps; they are removed by their numbers in the stream.
   private var taps = Listeners<StreamTap>()
   var isMetered = false { didSet { if isMetered != oldValue { useChanged() } } }
   /// `true` if the sound can't be decoded: no new attempt is made before the next start.
@@ -56,7 +56,7 @@ final class SoundControls {
     for tap in taps.all { tap.isOpen = true }
   }
 
-  /// Closes the taps, as the stream has stopped: they receive nothing more until it starts again.
+  /// Closes the taps, as the stream has stopped: they receive no sound until it starts again.
   func end() {
     (isBroken, isOpen) = (false, false)
     for tap in taps.all {
@@ -70,7 +70,7 @@ extension Stream {
   /// The gain in dB, for all sessions and starts.
   public var gain: Double { sound.gain }
 
-  /// Sets the gain; audible behind the sound that is decoded already, over a ramp of 20 ms. A limiter keeps
+  /// Sets the gain; audible after the sound that is decoded already, over a ramp of 20 ms. A limiter keeps
   /// peaks below full scale.
   /// - Parameter decibels: the gain in `Decibels.gainRange`.
   public func setGain(_ decibels: Double) {
@@ -80,15 +80,15 @@ extension Stream {
     emit(.gain(decibels))
   }
 
-  /// `true` if its levels are measured even without a player.
+  /// `true` if the levels of the stream are measured even without a player.
   public var isMetered: Bool {
     get { sound.isMetered }
     set { sound.isMetered = newValue }
   }
 
-  /// The levels of the sound that is heard now, over 50 ms; nil while there is none.
+  /// The levels of the sound being heard, over 50 ms; nil while there is no sound.
   public var levels: MeterReading? { heardLevels() }
 
-  /// Sends the sound through a new tap, behind the existing ones. It is decoded even without a player.
+  /// Sends the sound through a new tap, after the existing ones. It is decoded even without a player.
   public func tap(_ kind: StreamTap.Kind) -> StreamTap { sound.add(kind) }
 }

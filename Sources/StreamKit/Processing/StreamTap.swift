@@ -3,9 +3,9 @@ internal import EventLoop
 
 /// An event of a tap.
 public enum TapEvent {
-  /// Sound of this format comes from now on; `gets` of another format follows an `ended`.
+  /// Sound of this format follows; `begins` of another format follows an `ended`.
   case begins(AudioFormat)
-  /// Sound of this format comes no more.
+  /// Sound of this format has ended.
   case ended(AudioFormat)
   /// Sound of this length was delivered unchanged, as blocks did not return in time.
   case overran(Duration)
@@ -23,7 +23,7 @@ public final class StreamTap {
 
   /// The number of the tap in its stream, in the order in which they were added.
   public let number: Int
-  /// The format of the current sound; nil while none comes.
+  /// The format of the current sound; nil without sound.
   public private(set) var format: AudioFormat?
   /// The number of times that blocks did not return in time.
   public private(set) var overruns = 0
@@ -36,7 +36,7 @@ public final class StreamTap {
   private var listeners = Listeners<(TapEvent) -> Void>()
   private let loop: EventLoop
   private let onRemove: (StreamTap) -> Void
-  /// The length of the overruns that are not reported yet.
+  /// The length of the overruns not yet reported.
   private var missed = Duration.zero
   private var timer: LoopTimer?
 
@@ -64,7 +64,7 @@ public final class StreamTap {
     timer?.cancel()
     onRemove(self)
     end()
-    // The function is released, though an owner of the tap keeps that.
+    // The function is released, even if an owner keeps the tap.
     if case .blocks = kind { kind = .blocks { $0.finish(changed: false) } }
   }
 
@@ -78,11 +78,11 @@ public final class StreamTap {
     return SoundChain.Tap(number: number, kind: kind, object: LoopReference(self))
   }
 
-  /// Returns `true` while the function may receive a block: after the end of the sound it gets none.
+  /// Returns `true` while the function may receive a block: after the end of the sound it receives no blocks.
   public func wants(_ block: TapBlock) -> Bool { isActive && format != nil && block.isWanted }
 
   func receive(_ block: TapBlock) {
-    // A decoder that is made early reports its format before the sound begins.
+    // A decoder that is created early reports its format before the sound begins.
     if format == nil, block.isWanted { begins(block.format) }
     guard wants(block), case .blocks(let body) = kind else {
       return block.finish(changed: false)
@@ -104,7 +104,7 @@ public final class StreamTap {
     emit(.ended(format))
   }
 
-  /// Adds an overrun, reported at once, then once a second at most.
+  /// Adds an overrun; the first is reported at once, further ones once a second at most.
   func overran(_ time: Duration) {
     guard isActive, isOpen else { return }
     overruns += 1

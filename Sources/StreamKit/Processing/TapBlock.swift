@@ -33,7 +33,7 @@ public final class TapBlock: @unchecked Sendable {
 
   /// Creates an empty block.
   /// - Parameters:
-  ///   - frames: the number of frames that it has room for.
+  ///   - frames: the number of frames that fit in it.
   ///   - onBack: called on the loop when the block returns.
   init(format: AudioFormat, frames: Int, onBack: @escaping @Sendable () -> Void) {
     self.format = format
@@ -88,12 +88,12 @@ public final class TapBlock: @unchecked Sendable {
 
   // MARK: The loop
 
-  /// `true` if the decoder still waits for it.
+  /// `true` if the decoder still waits for the block.
   public var isWanted: Bool {
     phase.withLock { if case .offered = $0 { true } else { false } }
   }
 
-  /// Returns the block to the decoder: as `view` is now, or as it came. Does nothing the second time, or too
+  /// Returns the block to the decoder: as `view` is now, or unchanged. Does nothing the second time, or too
   /// late.
   public func finish(changed: Bool) {
     let isWanted = phase.withLock { phase in

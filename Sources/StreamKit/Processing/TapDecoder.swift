@@ -10,22 +10,23 @@ protocol TapDecoder: LiveDecoder {
   var exceedsUnity: Bool { get }
   /// Ends the change of the sound, without a click.
   func remove()
-  /// `true` if it was removed and holds no sound any more.
+  /// `true` if it was removed and holds no more sound.
   var isDone: Bool { get }
 }
 
-/// One read of a row of stages, and the blocks in the row. It keeps the cost of a block the same for each of many taps.
+/// One read of a row of stages, and the blocks in the row. It keeps the cost of a block per tap constant,
+/// however many taps there are.
 final class ReadRound {
-  /// Maximum number of blocks in the row, so that the first of many taps is not minutes ahead of what is heard: three for
-  /// each of ten stages.
+  /// The limit of blocks in the row, so that the first of many taps is not minutes ahead of the heard sound:
+  /// three for each of ten stages.
   private static let mostBlocks = 30
 
-  /// The number of the read. A stage that has found nothing upstream asks again in the next one: asked for each block that
-  /// another stage has, hundreds of stages would all look at each other.
+  /// The number of the read. A stage that found nothing upstream asks again only in the next read: if every
+  /// block of another stage made it ask, hundreds of stages would all ask each other.
   private(set) var number = 0
   /// The number of blocks in the row.
   var blocks = 0
-  /// `true` if a stage needs another block before it can deliver what it has.
+  /// `true` if a stage needs another block before it can deliver its own.
   var isNeeded = false
 
   /// `true` if the row may have another block.
@@ -44,7 +45,7 @@ extension TapDecoder {
 }
 
 extension Decoder {
-  /// `true` if the last read was empty because nothing had come.
+  /// `true` if the last read was empty because no sound had come.
   var isStillWaiting: Bool { (self as? any LiveDecoder)?.isWaiting ?? false }
 }
 
@@ -59,14 +60,14 @@ final class EffectTapDecoder: TapDecoder {
   /// Called with each new format.
   private let onFormat: (AudioFormat) -> Void
   private var processor: (any SoundProcessor)?
-  /// The share of the effect: 1 while it alone is heard, 0 while the input alone is.
+  /// The share of the effect: 1 while only the effect is heard, 0 while only the input is heard.
   private var wet: GainRamp
   private let fadesIn: Bool
   private var isRemoved = false
   /// A copy of the input, while both are heard.
   private var dry: PCMBlock
 
-  /// Creates a stage behind `upstream`.
+  /// Creates a stage after `upstream`.
   /// - Parameter fadesIn: `true` if sound was delivered without the effect before.
   init(
     _ effect: SoundEffect, number: Int, upstream: any Decoder, fadesIn: Bool,

@@ -24,7 +24,7 @@ final class TapPort: Sendable {
     }
   }
 
-  /// Reports that sound of this format comes from now on.
+  /// Reports that sound of this format follows.
   func report(_ format: AudioFormat) { loop.post { [tap] in tap.object?.begins(format) } }
 
   /// Reports that blocks did not return in time; the overrun ends when the loop receives the report.
@@ -40,8 +40,8 @@ final class TapPort: Sendable {
 
 /// The callback that wakes a decoder, which is set after the objects that call it exist.
 final class Waker: Sendable {
-  /// The callback, in a struct: a function that is itself the state of a lock is wrapped once more at each access, so
-  /// that each call takes longer than the one before.
+  /// The callback, in a struct: a function that is itself the state of a lock is wrapped once more at each
+  /// access, so that each call takes longer than the last.
   private struct Callback { let wake: @Sendable () -> Void }
 
   private let callback = Lock<Callback?>(nil)
@@ -50,8 +50,8 @@ final class Waker: Sendable {
   func wake() { callback.withLock { $0 }?.wake() }
 }
 
-/// The state of an overrun: the length of the sound delivered unchanged since the loop let a tap's blocks
-/// wait.
+/// The state of an overrun: the length of the sound delivered unchanged since the loop began to let a tap's
+/// blocks wait.
 final class TapOverrun: Sendable {
   private let missed = Lock(Duration.zero)
 

@@ -1,7 +1,7 @@
 internal import EventLoop
 
-/// The segments of a list of HLS that lie beside it on a disk, plain or encrypted with AES-128; of a master list those of
-/// the version that a listener without a wish for a bit rate gets.
+/// The segments of an HLS list that lie beside it on a disk, plain or encrypted with AES-128; for a master
+/// list those of the version for a listener that sets no bit rate.
 struct SegmentFiles {
   /// Reads a file by its path.
   typealias Reader = (String) throws(StreamError) -> [UInt8]
@@ -10,9 +10,9 @@ struct SegmentFiles {
   private let path: String
   private let read: Reader
 
-  /// Reads a list, and that of a version of a master list.
-  /// - Throws: `stream.content`, `stream.not_found` and the errors of `read`, `stream.unsupported` for a master list that
-  ///   lists another one.
+  /// Reads a list, and for a master list that of a version.
+  /// - Throws: `stream.content`, `stream.not_found` and the errors of `read`; `stream.unsupported` for a
+  ///   master list that lists another master list.
   init(list: [UInt8], path: String, read: @escaping Reader) throws(StreamError) {
     var path = path
     var playlist = try HLSPlaylist(list, url: path)
@@ -35,7 +35,7 @@ struct SegmentFiles {
   /// The list of the segments.
   var window: StationSound.Window {
     var list = media
-    // A listener of a station begins near the end of its list, also where the file has an end.
+    // A listener of a station begins near the end of its list, also if the file has an end.
     list.isEnded = false
     let lead = list.segments.suffix(list.end - list.start).reduce(0) { $0 + $1.duration }
     return StationSound.Window(

@@ -1,12 +1,12 @@
 internal import EventLoop
 
-/// The sound that the station sends, step by step; of a rest when it is looked for.
+/// The sound that the station sends, step by step; during a rest, when the buffer is read.
 extension SimulatedReceiver {
   /// The longest rest.
   private static let longestRest = Duration.seconds(86_400)
 
-  /// The end of the rest under way, or of one that begins now: the last step before the next event of the schedule. Nil
-  /// while something but a clock follows the frames.
+  /// Returns the end of the current rest, or of one that could begin now: the last step before the next event
+  /// of the schedule. Nil while more than a clock follows the frames.
   func restEnd() -> Instant? {
     if case .rests(_, let end) = pace { return end }
     guard case .steps = pace, lastStep == now, let open = connection, open.landing == nil, !open.isFresh,
@@ -27,7 +27,7 @@ extension SimulatedReceiver {
     return end
   }
 
-  /// Makes the steps that a rest has left out, and steps from now on.
+  /// Makes the steps that a rest has skipped, and steps from now on.
   func catchUp() {
     guard case .rests(let buffer, _) = pace else { return }
     forgetRest()
@@ -48,13 +48,13 @@ extension SimulatedReceiver {
     pace = .steps
   }
 
-  /// The sound that a new listener gets at once.
+  /// Returns the sound that a new listener receives at once.
   func burst(of sound: StationSound) -> StreamTime {
     station.burst.map { StreamTime($0) } ?? sound.window?.lead ?? sound.time(ofBytes: 65_535)
   }
 
-  /// Delivers the sound of the time that has passed.
-  /// - Parameter isChange: true if the title may have changed.
+  /// Delivers the sound of the elapsed time.
+  /// - Parameter isChange: `true` if the title may have changed.
   func advance(isChange: Bool = false) {
     guard let open = connection else { return }
     if let first = open.landing, now - open.begin >= searchTime {
@@ -69,7 +69,7 @@ extension SimulatedReceiver {
     connection?.received = now
     lastStep = now
     if isJoined {
-      // A new listener gets its title with the first of its sound.
+      // A new listener receives the title with its first sound.
       if open.isFresh { reportTitle() }
       connection?.isFresh = false
       guard deliver(open.sound, until: end) else { return }
@@ -83,10 +83,10 @@ extension SimulatedReceiver {
     .seconds(tee.isDry && !tee.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
   }
 
-  /// Reports the sound that came since the last step to the machine, as evenly as it came.
+  /// Reports the sound since the last step to the machine, as evenly as it came.
   private func advanceMachine(of open: Connection, isNew: Bool) {
     var received = open.received
-    // Sound that did not come for long has come at once.
+    // Sound that was missing for long has come at once.
     if now - received > Self.step { received = now - .milliseconds(1) }
     receive(from: received, to: now, isNew: isNew)
   }
@@ -100,7 +100,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// Begins behind a gap: the frames of the new connection were not in the old one.
+  /// Begins after a gap: the frames of the new connection were not in the old one.
   private func land(at first: Int, of sound: StationSound) {
     let gap = (sound.start(of: first) - sound.start(of: next)).seconds
     next = first
@@ -108,8 +108,8 @@ extension SimulatedReceiver {
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
   }
 
-  /// Begins with the oldest frame of the list of a station of HLS, if the list has lost the next one.
-  /// - Returns: false if the list has the next one.
+  /// Begins with the oldest frame in the list of an HLS station, if the list has lost the next one.
+  /// - Returns: `false` if the list has the next one.
   func lands(in window: StationSound.Window, of sound: StationSound) -> Bool {
     let oldest = sound.count(by: StreamTime(now) + burst(of: sound) - window.length)
     guard oldest > next else { return false }
@@ -117,8 +117,8 @@ extension SimulatedReceiver {
     return true
   }
 
-  /// Delivers pages of Ogg one by one, with the headers that their decoders need in front.
-  /// - Returns: false when the buffer is full.
+  /// Delivers Ogg pages one by one, after the headers that their decoders need.
+  /// - Returns: `false` if the buffer is full.
   private func deliverPages(
     of sound: StationSound, until end: Int, to outlets: inout FrameTee.Outlets
   ) -> Bool {
@@ -140,7 +140,7 @@ extension SimulatedReceiver {
   }
 
   /// Puts the frames before `end` into the buffer, with their titles.
-  /// - Returns: false when it is full.
+  /// - Returns: `false` if the buffer is full.
   func deliver(_ sound: StationSound, until end: Int) -> Bool {
     while station.titles.isEmpty, let mark = sound.title(in: next..<max(next, end)) {
       guard append(sound, until: mark.number) else { return false }
@@ -150,7 +150,7 @@ extension SimulatedReceiver {
     return append(sound, until: end)
   }
 
-  /// The time at which the next title comes with the sound; nil for none in the next rest.
+  /// Returns the time at which the next title comes with the sound; nil if none comes in the next rest.
   func titleTime(of sound: StationSound) -> Duration? {
     guard station.titles.isEmpty, let mark = sound.title(in: next..<(next + sound.frameCount + 1)) else {
       return nil
@@ -158,12 +158,12 @@ extension SimulatedReceiver {
     return arrival(of: mark.number, in: sound)
   }
 
-  /// The time at which the next format comes with the sound; nil for sound of one format.
+  /// Returns the time at which the next format comes with the sound; nil for sound of one format.
   private func formatTime(of sound: StationSound) -> Duration? {
     sound.formatEnd(of: next).map { arrival(of: $0, in: sound) }
   }
 
-  /// The time at which a frame comes.
+  /// Returns the time at which a frame comes.
   private func arrival(of number: Int, in sound: StationSound) -> Duration {
     Duration(inSeconds: max(0, (sound.start(of: number + 1) - burst(of: sound)).seconds))
   }
@@ -177,7 +177,7 @@ extension SimulatedReceiver {
   }
 
   /// Puts frames of one format into the buffer.
-  /// - Returns: false when it is full.
+  /// - Returns: `false` if the buffer is full.
   private func appendFormat(_ sound: StationSound, until end: Int) -> Bool {
     let isAccepted = tee.receive { outlets in
       if sound.isOgg { return deliverPages(of: sound, until: end, to: &outlets) }
@@ -196,12 +196,12 @@ extension SimulatedReceiver {
 
   private func reportTitle() {
     if let title = station.title(at: now) { return report(title) }
-    // The headers of Ogg, which come with any connection, have the title.
+    // The Ogg headers, which come with every connection, have the title.
     guard next > 0, let sound = connection?.sound, let title = sound.title(of: next) else { return }
     report(SimulatedStation.Title(title.title ?? "", at: now))
   }
 
-  /// Reports a title, unless it is the one that was reported last.
+  /// Reports a title, unless it was the last one reported.
   private func report(_ title: SimulatedStation.Title) {
     guard title.text != lastTitle?.text || title.url != lastTitle?.url else { return }
     lastTitle = title

@@ -2,17 +2,18 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// Receives a simulated station, and reports what the receiver of the real one would, in the same order: a
-/// `ConnectionMachine` decides here too.
+/// Receives a simulated station, and reports the same events as the receiver of a real one, in the same
+/// order: a `ConnectionMachine` decides here too.
 ///
 /// Frames come about a second at a time; while only a clock follows them the reception rests, see
-/// `StreamBuffer.Rest`, and the time line is the same. Behind a lost connection the station sends its burst again: sound of the
-/// outage that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up. A
-/// station of HLS continues with the frame after the last one, as long as its list has it; the list grows during an outage too.
+/// `StreamBuffer.Rest`, and the time line is the same. After a lost connection the station sends its burst
+/// again: sound of the outage within the burst is stitched, and the rest is a gap, reported when the real
+/// search would have given up. An HLS station continues with the frame after the last one, as long as its
+/// list has it; the list grows during an outage too.
 ///
-/// Unchecked: confined to the loop that it is made with.
+/// Unchecked: confined to the loop that it is created with.
 final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Sendable {
-  /// The sound in one step, as a time.
+  /// The sound in one step, as a duration.
   static let step = Duration.seconds(1)
 
   let driver: ConnectionDriver
@@ -26,21 +27,21 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   var origin = Instant.start
   var schedule: StationSchedule
   private var link = Link.none
-  /// The connection that brings sound; nil for none.
+  /// The connection that brings sound; nil without one.
   var connection: Connection? {
     get { if case .open(let connection) = link { connection } else { nil } }
     set { link = newValue.map { .open($0) } ?? .none }
   }
-  /// The number of the last headers of Ogg that were delivered.
+  /// The number of the last delivered Ogg headers.
   var headers: Int?
-  /// The next frame that is wanted.
+  /// The next frame to deliver.
   var next = 0
   private var hasBegun = false
   var discontinuity: PacketBuffer.Discontinuity?
-  /// The format that was reported last.
+  /// The last reported format.
   var format: StreamFormat?
   var lastTitle: SimulatedStation.Title?
-  /// The receiver in place of this one, once the station has turned out to be a file.
+  /// The receiver that replaces this one, once the station has turned out to be a file.
   private var file: LocalReceiver?
   /// The time of the last step.
   var lastStep = Duration.zero
@@ -49,7 +50,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// A state of the connection.
   private enum Link {
     case none
-    /// A request is not answered.
+    /// A request that is not answered.
     case asking
     case open(Connection)
 
@@ -60,7 +61,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   enum Pace {
     /// At every step.
     case steps
-    /// At the next step: what came in a rest has been looked for.
+    /// At the next step: the buffer was read during the rest.
     case nextStep
     /// At each read of this buffer, and at the end of the rest.
     case rests(StreamBuffer, until: Instant)
@@ -72,9 +73,9 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     let begin: Duration
     /// The time up to which its sound has come.
     var received: Duration
-    /// The first frame, until the search for a join with the previous connection is over; nil behind a join.
+    /// The first frame, until the search for a join with the previous connection is over; nil after a join.
     var landing: Int?
-    /// True if none of it has gone into the buffer.
+    /// `true` if none of its sound has gone into the buffer.
     var isFresh = true
   }
 
@@ -128,7 +129,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     loop.post { self.file?.seek(to: time, generation: generation) }
   }
 
-  /// Time of the programme.
+  /// The time of the programme.
   var now: Duration { origin.duration(to: loop.now) }
   private var isStopped: Bool { driver.isStopped }
   private var shownURL: String { driver.shownURL }
@@ -153,10 +154,10 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     link = .none
   }
 
-  /// Does nothing: it is reported with the frames, which know how they join.
+  /// Does nothing: resuming is reported with the frames, which know how they join.
   func resumed() {}
 
-  // A silent station is silent for all its listeners: of a standby no more than its adoption is to be seen.
+  // A silent station is silent for all its listeners: only the adoption of a standby is visible.
   func adoptStandby() {
     catchUp()
     link = .asking
@@ -223,14 +224,14 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     }
     begin(sound.format(of: next))
     link = .open(new)
-    // Changes while nobody was connected are over.
+    // Changes while nothing was connected are over.
     _ = schedule.advance(to: now)
     let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = driver.machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
   }
 
-  /// Applies the longest time in which nothing may come.
+  /// Applies the longest time without bytes.
   private func setSilenceLimit() {
     var limit = options.dataTimeout
     if hasBegun, case .programme(let sound) = station.content {
@@ -247,7 +248,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     report(.format(new))
   }
 
-  /// Hands over to a receiver of files of this machine.
+  /// Hands over to a receiver of files on this machine.
   private func handOver(_ path: String) {
     driver.disarm()
     driver.machine.stop()
@@ -259,7 +260,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       case .connecting: break  // reported already
       case .answered(let file):
         var info = info
-        // As a server declares it, or the rate of the file: not that of the PCM.
+        // The rate declared by a server, or that of the file: not that of the PCM.
         info.bitRate = info.bitRate ?? file.bitRate
         report(.answered(info))
       default: report(event)

@@ -1,7 +1,7 @@
 public import HTTP
 
 /// The behaviour of a simulated station. Times count from the start of the stream that listens to it: every
-/// start finds the same programme.
+/// start meets the same programme.
 public struct SimulatedStation: Sendable {
   /// The answer to a request.
   public enum Answer: Sendable, Equatable {
@@ -19,9 +19,9 @@ public struct SimulatedStation: Sendable {
 
   /// The body that it sends.
   public enum Content: Sendable {
-    /// The frames of a file over and over, at the pace of hearing.
+    /// The frames of a file, repeated in real time.
     case programme(StationSound)
-    /// The sound file with this path, once: the URL leads to a file and no station.
+    /// The sound file with this path, once: the URL leads to a file and not a station.
     case file(String)
     /// No sound: every request fails, see `answer`.
     case nothing
@@ -36,7 +36,7 @@ public struct SimulatedStation: Sendable {
     /// `StreamUrl`.
     public var url: String?
 
-    /// A title from `at` on.
+    /// Creates a title from `at` on.
     public init(_ text: String, at: Duration, url: String? = nil) {
       (self.text, self.at, self.url) = (text, at, url)
     }
@@ -48,10 +48,10 @@ public struct SimulatedStation: Sendable {
     public var at: Duration
     /// The time without sound.
     public var outage: Duration
-    /// The answer to requests meanwhile: `silence` leaves the connection open that is lost.
+    /// The answer to requests meanwhile: `silence` leaves the lost connection open.
     public var answer: Answer
 
-    /// Closes at `at`; a new connection in less than `outage` is answered with `answer`.
+    /// Closes the connection at `at`; a new one in less than `outage` is answered with `answer`.
     public init(at: Duration, outage: Duration = .zero, answer: Answer = .refusal) {
       (self.at, self.outage, self.answer) = (at, outage, answer)
     }
@@ -61,7 +61,7 @@ public struct SimulatedStation: Sendable {
 
   /// The body that it sends.
   public var content: Content
-  /// The facts that it sends of itself; without a rate in kbit/s, that of the sound counts.
+  /// The facts that it publishes about itself; without a rate in kbit/s, that of the sound counts.
   public var name: String?, genre: String?, page: String?, bitRate: Int?
   /// The titles, in the order of their times.
   public var titles: [Title] = []
@@ -69,37 +69,37 @@ public struct SimulatedStation: Sendable {
   public var drops: [Drop] = []
   /// The answer to every request.
   public var answer = Answer.sound
-  /// The credentials that it wants; nil for none.
+  /// The credentials that it requires; nil for none.
   public var credentials: HTTPCredentials?
-  /// The sound that a new listener gets at once; nil for 64 KB, as Icecast sends.
+  /// The sound that a new listener receives at once; nil for 64 KB, as Icecast sends.
   public var burst: Duration?
 
-  /// A station that sends `content`.
+  /// Creates a station that sends `content`.
   public init(_ content: Content) { self.content = content }
 
-  /// The drop that lasts at `time`.
+  /// Returns the drop that lasts at `time`.
   func drop(at time: Duration) -> Drop? { drops.last { $0.at <= time && time < $0.end } }
 
-  /// The answer to a request at `time`.
+  /// Returns the answer to a request at `time`.
   func answer(at time: Duration, to credentials: HTTPCredentials?) -> Answer {
     if let drop = drop(at: time) { return drop.answer }
     if let wanted = self.credentials, wanted != credentials { return .status(401) }
     return answer
   }
 
-  /// The title at `time`.
+  /// Returns the title at `time`.
   func title(at time: Duration) -> Title? { titles.last { $0.at <= time } }
 }
 
 /// The changes and the outages of a simulated station, in the order of time.
 struct StationSchedule {
-  /// The events between two looks.
+  /// The events between two calls of `advance`.
   struct Events: Equatable {
-    /// True if the title may have changed.
+    /// `true` if the title may have changed.
     var isChange = false
-    /// True if connections were closed.
+    /// `true` if connections were closed.
     var closes = false
-    /// True if no sound came all the time.
+    /// `true` if no sound came in all that time.
     var isSilent = false
   }
 
@@ -116,7 +116,7 @@ struct StationSchedule {
   /// The time of the next event.
   var next: Duration? { seen < changes.count ? changes[seen] : nil }
 
-  /// Returns true if open connections bring no sound.
+  /// Returns `true` if open connections bring no sound.
   func isSilent(at time: Duration) -> Bool { station.drop(at: time)?.answer == .silence }
 
   /// Moves to `time`, and returns the events until then.

@@ -1,7 +1,7 @@
 public import EventLoop
 
-/// The stations of a simulation, by address. Any address leads to one: those that are not listed play a tune. Confined to the
-/// loop.
+/// The stations of a simulation, by address. Every address leads to one: unlisted stations play a tune.
+/// Confined to the loop.
 public final class SimulatedStations {
   private let stations: [StreamAddress: SimulatedStation]
   private let makeTune: (() throws(StreamError) -> StationSound)?
@@ -10,8 +10,8 @@ public final class SimulatedStations {
   private let seed: UInt64
 
   /// - Parameters:
-  ///   - stations: by their addresses, without user and password.
-  ///   - tune: makes the sound that all others play; without it they are not there.
+  ///   - stations: the stations by their addresses, without user and password.
+  ///   - tune: makes the sound of all other stations; without it there are none.
   public init(
     _ stations: [StreamAddress: SimulatedStation] = [:], seed: UInt64 = 0,
     tune: (() throws(StreamError) -> StationSound)? = nil
@@ -21,10 +21,10 @@ public final class SimulatedStations {
     self.seed = seed
   }
 
-  /// The station at `address`.
-  /// - Parameter isFile: true if it is requested as a file.
-  /// - Throws: `stream.not_found` when it is not listed, and there is no tune; `stream.unsupported` for a station that
-  ///   is requested as a file.
+  /// Returns the station at `address`.
+  /// - Parameter isFile: `true` if it is requested as a file.
+  /// - Throws: `stream.not_found` if it is not listed and there is no tune; `stream.unsupported` for a
+  ///   station that is requested as a file.
   func station(at address: StreamAddress, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
     let station = try listed(address)
     if case .programme = station.content, isFile == true {
@@ -62,7 +62,7 @@ public final class SimulatedStations {
     return new
   }
 
-  /// The last part of the path without its suffix, else the host.
+  /// Returns the last part of the path without its suffix, else the host.
   private static func name(of address: StreamAddress) -> String {
     let last = address.path.split(separator: "/").last ?? ""
     let stem = last.split(separator: ".", omittingEmptySubsequences: false).first ?? ""

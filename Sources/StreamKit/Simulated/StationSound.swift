@@ -1,7 +1,7 @@
 internal import Codecs
 public import EventLoop
 
-/// Frames of a simulated station that follow each other, by their numbers: a span of sound as a value.
+/// Consecutive frames of a simulated station, by their numbers: a span of sound as a value.
 struct FrameRun {
   let sound: StationSound
   var numbers: Range<Int>
@@ -9,34 +9,36 @@ struct FrameRun {
   /// The length of its sound.
   var duration: StreamTime { sound.start(of: numbers.upperBound) - sound.start(of: numbers.lowerBound) }
 
-  /// The most of its last frames that have no more than `bytes` together, and one frame before them.
+  /// Returns its last frames, as many as fit in `bytes`, and one frame before them.
   func last(bytes: Int) -> Range<Int> {
     let first = sound.count(byPlace: sound.place(of: numbers.upperBound) - bytes)
     return max(numbers.lowerBound, first)..<numbers.upperBound
   }
 }
 
-/// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
-/// that only describes the others (Xing, Info, VBRI) is left out. A file of Ogg is a chain: each round begins with its
-/// headers, whose comments are titles. A list of HLS is the sound of its segments, which lie beside it, with the titles of
-/// the list and of the tags in its segments. The format may change from one frame to the next.
+/// The sound of a simulated station: the frames of a sound file, repeated as one stream without an end. A
+/// frame that only describes the others (Xing, Info, VBRI) is left out. An Ogg file becomes a chain: each
+/// round begins with its headers, whose comments are titles. An HLS list is the sound of its segments, which
+/// lie beside it, with the titles of the list and of the tags in its segments. The format may change from one
+/// frame to the next.
 public final class StationSound: Sendable {
-  /// The list with which a station of HLS sends its sound: as long as that of its file, and ever with the newest segments.
+  /// The list in which an HLS station publishes its sound: as long as that of its file, always with the
+  /// newest segments.
   struct Window: Sendable {
     /// The sound in the list.
     let length: StreamTime
-    /// The sound in front of the end of the list with which a listener begins.
+    /// The sound before the end of the list at which a listener begins.
     let lead: StreamTime
-    /// The time in which nothing may come, beside that of the options: a list changes once in a target duration.
+    /// The longest time without bytes, beside that of the options: a list changes once in a target duration.
     let silenceLimit: Duration
   }
 
-  /// Bytes of the largest file.
+  /// The limit of a file in bytes.
   static let sizeLimit = 64 << 20
 
-  /// The list of a station of HLS; nil for a station that sends one answer without an end.
+  /// The list of an HLS station; nil for a station that sends one answer without an end.
   let window: Window?
-  /// kbit/s, on average.
+  /// The bit rate in kbit/s, on average.
   let bitRate: Int
   private let frames: [StreamFrame]
   /// The start of each frame, and the end of the last one: in time, and in `bytes`.
@@ -48,7 +50,7 @@ public final class StationSound: Sendable {
   /// The formats of the frames, each with the first frame that has it.
   private let formats: [(number: Int, format: StreamFormat)]
 
-  /// Reads the file at `path`: MP3 and its elder layers, AAC in ADTS, Ogg, or a list of HLS.
+  /// Reads the file at `path`: MP3 and its older layers, AAC in ADTS, Ogg, or an HLS list.
   /// - Throws: `stream.not_found`, `stream.unsupported`, `stream.content`, each with the path.
   public convenience init(file path: String) throws(StreamError) {
     try self.init(try Self.read(path), of: path)
@@ -93,7 +95,7 @@ public final class StationSound: Sendable {
     bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
   }
 
-  /// Returns `true` if the file at `path` is a list of HLS; `false` also for one that can't be read.
+  /// Returns `true` if the file at `path` is an HLS list; `false` also if it can't be read.
   public static func isList(file path: String) -> Bool {
     guard let file = try? read(path) else { return false }
     return file.starts(with: "#EXTM3U".utf8) && HLSPlaylist.isHLS(file)
@@ -101,12 +103,12 @@ public final class StationSound: Sendable {
 
   private static let hint = "give it an MP3 file, AAC in ADTS, Ogg, or a list of HLS"
 
-  /// Parses a file that is no list.
+  /// Parses a file that is not a list.
   private static func parse(
     _ file: [UInt8], of name: String, _ add: (StreamFrame, [UInt8]) -> Void
   ) throws(StreamError) {
     var parser: any FileParser = FramedFile(contentType: nil, size: file.count)
-    // Without a size it asks for no other part of the file.
+    // Without a size it requests no other part of the file.
     if file.starts(with: "OggS".utf8) { parser = PagedFile(size: nil) }
     let pieceSize = 1 << 16
     for start in stride(from: 0, through: file.count, by: pieceSize) {
@@ -142,17 +144,17 @@ public final class StationSound: Sendable {
     return titles.last { $0.number <= index }?.title ?? (number >= frames.count ? titles.last?.title : nil)
   }
 
-  /// The length of the list of a station of HLS; nil for a station that sends one answer without an end.
+  /// The length of the list of an HLS station; nil for a station that sends one answer without an end.
   public var listLength: Duration? { window.map { Duration(inSeconds: $0.length.seconds) } }
 
-  /// True if the frames are pages of Ogg.
+  /// `true` if the frames are Ogg pages.
   var isOgg: Bool { frames[0].codec.isOgg }
 
   /// Returns the format of a frame.
   func format(of number: Int) -> StreamFormat { frames[number % frames.count].format }
 
-  /// Returns the first frame behind `number` that may have another format than that frame: where a format begins; nil
-  /// for sound of one format.
+  /// Returns the first frame after `number` that may have another format than that frame: where a format
+  /// begins; nil for sound of one format.
   func formatEnd(of number: Int) -> Int? {
     guard formats.count > 1 else { return nil }
     let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
@@ -160,14 +162,15 @@ public final class StationSound: Sendable {
     return rounds * frames.count + next
   }
 
-  /// Returns the number of the frame of headers that decoders need for frame `number`; nil where frames have none.
+  /// Returns the number of the frame of headers that decoders need for frame `number`; nil for frames without
+  /// headers.
   func headers(of number: Int) -> Int? {
     guard isOgg else { return nil }
     let index = number % frames.count
     return frames[...index].lastIndex(where: \.isHeaders).map { number - index + $0 }
   }
 
-  /// Returns the length of so many bytes.
+  /// Returns the length of `count` bytes.
   func time(ofBytes count: Int) -> StreamTime {
     StreamTime(seconds: Double(count) / Double(bytes.count) * round.seconds)
   }
@@ -175,7 +178,7 @@ public final class StationSound: Sendable {
   /// The length of one round through the file.
   private var round: StreamTime { times[frames.count] }
 
-  /// The start of frame `number` of the stream.
+  /// Returns the start of frame `number` of the stream.
   func start(of number: Int) -> StreamTime {
     let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
     return StreamTime(ticks: rounds * round.ticks) + times[index]
@@ -202,7 +205,7 @@ public final class StationSound: Sendable {
     }
   }
 
-  /// The offset of frame `number` in the bytes of the stream.
+  /// Returns the offset of frame `number` in the bytes of the stream.
   func place(of number: Int) -> Int {
     let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
     return rounds * bytes.count + places[index]
@@ -219,7 +222,7 @@ public final class StationSound: Sendable {
     return rounds * frames.count + low
   }
 
-  /// The length in bytes of frame `number` of the stream.
+  /// Returns the length in bytes of frame `number` of the stream.
   func length(of number: Int) -> Int {
     let index = number % frames.count
     return places[index + 1] - places[index]
