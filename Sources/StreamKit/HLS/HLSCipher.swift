@@ -2,7 +2,7 @@ internal import Crypto
 
 /// The decryption of one segment, whose bytes come in pieces. Source: RFC 8216 §5.2.
 final class HLSCipher {
-  /// Bytes of a key, and of a vector.
+  /// The length in bytes of a key, and of a vector.
   static let keyLength = AES128Decryption.blockLength
 
   private let decryption: AES128Decryption
@@ -15,6 +15,6 @@ final class HLSCipher {
   /// Returns the plain bytes as far as they are complete.
   func update(_ bytes: UnsafeRawBufferPointer) -> [UInt8] { decryption.update(bytes) }
 
-  /// Returns the last plain bytes; nil if the key is another one. To be called once, as the last.
+  /// Returns the last plain bytes; nil for a wrong key. To be called once, as the last.
   func finish() -> [UInt8]? { decryption.finish() }
 }

@@ -1,17 +1,17 @@
 internal import EventLoop
 internal import HTTP
 
-/// Receives the sound that the list of a live stream has in front of the buffer: performs the actions of an `HLSWindow`,
-/// beside the segments that the connection receives, and puts what comes in front of the buffer. Recordings receive
-/// nothing of it. Confined to the receiver's loop.
+/// Receives the sound that the list of a live stream has before the start of the buffer: performs the actions
+/// of an `HLSWindow`, beside the segments that the connection receives, and inserts the sound at the start of
+/// the buffer. Recordings receive none of it. Confined to the receiver's loop.
 ///
-/// Memory: the sound that has come, which is at most that of a whole buffer.
+/// Memory: the received sound, which is at most that of a whole buffer.
 final class HLSEarlierSound {
   private unowned let receiver: StationReceiver
   private var window = HLSWindow()
   /// The buffer that is played, whose frames are marked.
   private weak var buffer: StreamBuffer?
-  /// The changes of the numbers of segments of which is known.
+  /// The last known number of renumberings of the segments.
   private var renumberings = 0
   private lazy var fetch = HLSFetch(on: receiver.loop) { [unowned self] in
     start($0, at: $1)
@@ -19,20 +19,20 @@ final class HLSEarlierSound {
     handle($0)
   }
 
-  /// The request of a player, and the sound that has come for it.
+  /// The request of a player, and the sound received for it.
   private struct Request {
     var time: StreamTime
     /// The time of the oldest frame of the buffer.
     let end: StreamTime
     var piece: HLSPiece?
-    /// True if bytes of the segment have come.
+    /// `true` if bytes of the segment have come.
     var hasStarted = false
     var sound = HLSSound()
     var frames: [HLSFrame] = []
     var bytes = 0
   }
   private var request: Request?
-  /// The segment that is requested: the moments of its last bytes and of its end, however slowly it comes.
+  /// The requested segment: the moments of its last bytes and of its end, however slowly it comes.
   private var limits = (progress: Instant.start, end: Instant.start)
   private var timer: LoopTimer?
 
@@ -40,7 +40,7 @@ final class HLSEarlierSound {
 
   // MARK: The buffer and its list
 
-  /// The next frame of a segment is about to come into the buffer that is played.
+  /// Notes that the next frame of a segment is about to enter the buffer that is played.
   func note(_ segment: HLSProgress?, in buffer: StreamBuffer?) {
     guard let segment, let buffer else { return }
     if buffer !== self.buffer {
@@ -54,7 +54,7 @@ final class HLSEarlierSound {
     publish(to: buffer)
   }
 
-  /// A newer list has come, or sound of another segment.
+  /// Receives a newer list, or the present one with the sound of another segment.
   func follow(_ list: HLSList?, renumberings: Int) {
     if renumberings != self.renumberings {
       self.renumberings = renumberings
@@ -70,7 +70,7 @@ final class HLSEarlierSound {
       StreamTime(seconds: window.reach(before: buffer.range.start)), lead: StreamTime(seconds: window.lead))
   }
 
-  /// Ends the reception; the player continues with what there is.
+  /// Ends the reception; the player continues with the buffered sound.
   func cancel() {
     timer?.cancel()
     fetch.cancel()
@@ -82,7 +82,7 @@ final class HLSEarlierSound {
 
   // MARK: Requests
 
-  /// The player waits for the sound from a time on, which is in front of the buffer.
+  /// Receives the sound from a time before the start of the buffer, for which the player waits.
   func receive(from time: StreamTime) {
     guard let buffer = receiver.tee.buffer, buffer === self.buffer else {
       return receiver.report(.earlier(from: time, [], nil))
@@ -118,10 +118,10 @@ final class HLSEarlierSound {
     }
   }
 
-  /// Number of data timeouts within which a segment has to be whole.
+  /// The number of data timeouts within which a segment must be whole.
   private static let patience = 3
 
-  /// Ends the request of a segment that stays away, or comes too slowly.
+  /// Ends the request of a segment that does not come, or comes too slowly.
   private func watch() {
     timer?.cancel()
     let silence = limits.progress.advanced(by: receiver.options.dataTimeout)
@@ -211,7 +211,7 @@ final class HLSEarlierSound {
 
   // MARK: Delivery
 
-  /// Puts the sound that has come in front of the buffer.
+  /// Inserts the received sound at the start of the buffer.
   private func deliver(isAligned: Bool, _ error: StreamError?) {
     try? feed { (sound, body) throws(HLSSound.Obstacle) in sound.finish(body) }
     guard let old = request else { return }
@@ -237,7 +237,8 @@ final class HLSEarlierSound {
     receiver.report(.earlier(from: old.time, titles, error))
   }
 
-  /// The frames by which the oldest one is found: more than those of a second of silence would say no more.
+  /// The number of frames by which the oldest one is found: beyond a second of silence more would prove no
+  /// more.
   private static let joinLength = 32
 }
 

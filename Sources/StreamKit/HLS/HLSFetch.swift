@@ -1,12 +1,13 @@
 internal import EventLoop
 internal import HTTP
 
-/// Requests a segment and what it needs, one after the other, and deciphers its bytes. Confined to the receiver's loop.
+/// Requests a segment and the sections it needs, one after the other, and decrypts its bytes. Confined to the
+/// receiver's loop.
 final class HLSFetch {
-  /// An event of the segment that is requested.
+  /// An event of the requested segment.
   enum Event {
-    /// Plain bytes, valid until the call returns, and the initialization section that the segment needs. Comes once at
-    /// least in front of `complete`.
+    /// Plain bytes, valid until the call returns, and the initialization section that the segment needs.
+    /// Comes at least once before `complete`.
     case bytes(UnsafeRawBufferPointer, initialization: [UInt8]?)
     case complete
     case failed(StreamError, HLSFailure)
@@ -16,13 +17,14 @@ final class HLSFetch {
   private let start: (HLSTransfer, StreamAddress) -> Bool
   private let handle: (Event) -> HTTPFlow
   private var sections = HLSSections()
-  /// The request that is open; nil between two.
+  /// The open request; nil between two requests.
   private var transfer: HLSTransfer?
-  /// The number of segments that were requested or cancelled: events of those before are dropped.
+  /// The number of segments requested or cancelled so far: events of earlier ones are dropped.
   private var turn = 0
 
   /// - Parameters:
-  ///   - start: sends a request; returns false if it can't be made, which ends the segment without an event.
+  ///   - start: sends a request; returns `false` if it can't be made, which ends the segment without an
+  ///     event.
   ///   - handle: receives the events; the flow that it returns counts for bytes.
   init(
     on loop: EventLoop, start: @escaping (HLSTransfer, StreamAddress) -> Bool,
@@ -41,7 +43,7 @@ final class HLSFetch {
   /// Resumes reading after a pause.
   func resume() { transfer?.resume() }
 
-  /// Requests a segment, in place of one that is requested.
+  /// Requests a segment, instead of the one that is requested now.
   func request(_ piece: HLSPiece) {
     cancel()
     requestNext(of: piece)
@@ -52,7 +54,7 @@ final class HLSFetch {
     _ = handle(.failed(error, failure))
   }
 
-  /// Requests what the segment needs and is not there, at last the segment itself.
+  /// Requests the missing sections of the segment, and finally the segment itself.
   private func requestNext(of piece: HLSPiece) {
     let part: HLSSections.Part
     do throws(StreamError) { part = try sections.next(for: piece) } catch {
@@ -149,7 +151,7 @@ extension HLSSound.Obstacle {
 }
 
 extension HLSEncryption {
-  /// Returns the error of a segment that is encrypted in a way that does not work here; nil for one that does.
+  /// Returns the error of a segment with an unsupported encryption; nil for a supported one.
   /// - Parameter url: the address of the list.
   func error(at url: StreamAddress) -> StreamError? {
     guard case .foreign(let kind) = self else { return nil }

@@ -2,13 +2,13 @@ internal import EventLoop
 
 /// The destination of the sound of an HLS stream.
 enum HLSSupply: Sendable {
-  /// Sound is received as it comes, ahead of time by a limit, or recorded.
+  /// Sound is received as it comes, with a limited lead, or recorded.
   case live
-  /// A list that was complete from the first, in the buffer of a player alone.
+  /// A list that was complete from the start, in the buffer of a player alone.
   case file(HLSFile)
 
-  /// Keeps the failure of a segment of which nothing is wanted at the moment.
-  /// - Returns: false if something is wanted.
+  /// Keeps the failure of a segment while no sound is needed.
+  /// - Returns: `false` if sound is needed.
   mutating func stash(_ error: StreamError, _ failure: HLSFailure) -> Bool {
     guard case .file(var file) = self, case .heldBack(let frames, .more) = file.phase else { return false }
     file.phase = .heldBack(frames, then: .lost)
@@ -17,25 +17,26 @@ enum HLSSupply: Sendable {
   }
 }
 
-/// A list that is played as a file: the times of its segments, and the sound that waits for room in the buffer.
+/// A list that is played as a file: the times of its segments, and the frames that wait for room in the
+/// buffer.
 ///
-/// The lengths that a list states are rounded, some to whole seconds. The time of a segment to which the player has moved
-/// is that of its own clock against the clock of the first segment, where both are of one timeline; else it is the sum
-/// of the stated lengths. Either is rounded to a whole number of frames.
+/// The lengths that a list states are rounded, some to whole seconds. After a seek, the time of a segment is
+/// that of its own clock relative to the clock of the first segment, if both are of one timeline; else it is
+/// the sum of the stated lengths. Either is rounded to a whole number of frames.
 struct HLSFile: Sendable {
   enum Phase: Sendable {
     /// Sound is received.
     case flowing
-    /// Enough is ahead of the player, and of what came some frames have no room.
+    /// Enough is ahead of the player, and some of the received frames found no room.
     case heldBack([HLSFrame], then: Rest)
-    /// All has come.
+    /// All segments have come.
     case complete
   }
 
   /// The rest of a file that is held back.
   enum Rest: Sendable {
     case more
-    /// The segment under way was lost meanwhile.
+    /// The current segment was lost meanwhile.
     case lost
     case none
   }
@@ -45,17 +46,17 @@ struct HLSFile: Sendable {
     /// The time of the first frame that decoders need for it.
     let time: Double
     var number: Int
-    /// The segments that turned out to be others.
+    /// The number of segments that turned out to be others.
     var attempts = 0
   }
 
-  /// The frames in front of a time that decoders need: bit reservoirs, overlaps, and band replication.
+  /// The number of frames before a time that decoders need: bit reservoirs, overlaps, and band replication.
   static let preroll = 12
-  /// The segments that are looked at for one time.
+  /// The limit of segments that are tried for one time.
   private static let attemptLimit = 4
   private static let ticksPerSecond = 90_000.0
 
-  /// Seconds by the list.
+  /// The duration in seconds, by the list.
   let duration: Double
   var phase = Phase.flowing
   /// The seek generation of the frames.
@@ -63,9 +64,9 @@ struct HLSFile: Sendable {
   /// The target of the last seek, until its segment has come.
   private(set) var target: Target?
   private let sequence: Int
-  /// Seconds in front of each segment, by the list, and the number of its timeline.
+  /// The seconds before each segment, by the list, and the number of its timeline.
   private let starts: [(seconds: Double, timeline: Int)]
-  /// The clock of the first segment; nil while it is not known, or has none.
+  /// The clock of the first segment; nil while it is not known, or if it states none.
   private var clock: Int?
   /// The length of the frames.
   private var frame = StreamTime(samples: 1024, sampleRate: 44_100)
@@ -80,11 +81,11 @@ struct HLSFile: Sendable {
     }
   }
 
-  /// True while nothing is wanted of the server.
+  /// `true` while no requests are needed.
   var isHeldBack: Bool { if case .flowing = phase { false } else { true } }
 
   /// Moves to a time.
-  /// - Returns: the number of the segment that is to be received.
+  /// - Returns: the number of the segment to receive.
   mutating func seek(to time: StreamTime, generation: Int) -> Int {
     (self.generation, phase) = (generation, .flowing)
     let wanted = max(0, (time - StreamTime(ticks: frame.ticks * Self.preroll)).seconds)
@@ -102,11 +103,11 @@ struct HLSFile: Sendable {
     return sequence + low
   }
 
-  /// The place of a segment that has come.
+  /// The place of a received segment.
   enum Place: Sendable, Equatable {
-    /// The segment follows on the last one.
+    /// The segment follows the last one.
     case next
-    /// The first frame of the segment begins the buffer at a time.
+    /// The first frame of the segment begins the buffer, at a time.
     case begins(StreamTime)
     /// Another segment has the target.
     case other(Int)
@@ -127,7 +128,7 @@ struct HLSFile: Sendable {
     var seconds = start.seconds
     if start.timeline == starts[0].timeline, let clock, let ticks {
       let timed = Self.difference(ticks, clock) / Self.ticksPerSecond
-      // A clock that is far off is another one.
+      // A clock that is far off is another clock.
       if abs(timed - seconds) < 2 + seconds / 10 { seconds = timed }
     }
     let corrected = self.number(at: target.time - (seconds - start.seconds))
@@ -152,7 +153,7 @@ struct HLSFile: Sendable {
 }
 
 extension HLSReception {
-  /// Plays a list that is complete, as a file; one that is recorded, too, is received as a station.
+  /// Plays a complete list as a file; if it is recorded too, it is received like a station.
   func beginFile(_ media: HLSMedia) {
     // Files that a playlist lists are played or recorded in turn.
     let rest = receiver.driver.machine.candidates
@@ -192,13 +193,13 @@ extension HLSReception {
     perform(follower.seek(to: number, at: receiver.now))
   }
 
-  /// The connection was silent because nothing was wanted.
+  /// Tells the machine that the connection was silent only because nothing was requested.
   private func refresh() {
     receiver.driver.perform(receiver.driver.machine.received(.zero, at: receiver.now))
   }
 
   /// Appends a frame of a file to the buffer, or keeps it until there is room.
-  /// - Returns: false if its segment is not received on.
+  /// - Returns: `false` if the rest of its segment is not needed.
   func append(
     _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, to file: HLSFile, into outlets: inout FrameTee.Outlets
   ) -> Bool {
@@ -234,7 +235,7 @@ extension HLSReception {
     return true
   }
 
-  /// The buffer has room for sound that is held back.
+  /// Receives the event that the buffer has room for frames that are held back.
   func roomCame() {
     guard case .file(var file) = supply, case .heldBack(let frames, let rest) = file.phase,
       !receiver.isStopped
@@ -261,7 +262,7 @@ extension HLSReception {
     }
   }
 
-  /// All segments of a file have come.
+  /// Completes the file: all its segments have come.
   func complete(_ file: HLSFile) {
     if case .heldBack(let frames, _) = file.phase, !frames.isEmpty {
       var file = file

@@ -1,8 +1,8 @@
 internal import EventLoop
 
-/// The list of a version: which copy of it counts, and which version is followed when it fails.
+/// The list of a version: which copy of it counts, and which version replaces a failed one.
 extension HLSFollower {
-  /// The list that was requested has come.
+  /// Receives the requested list.
   mutating func loaded(_ playlist: HLSPlaylist, at url: StreamAddress, at now: Instant) -> [Action] {
     guard case .media(let media) = playlist else {
       return loadFailed(
@@ -26,7 +26,7 @@ extension HLSFollower {
     }
   }
 
-  /// The list that was requested is still the same.
+  /// Receives the answer that the requested list is unchanged.
   mutating func unchanged(at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .loading(let since) = list.load else { return [] }
     list.load = .next(of: list.media, isNew: false, since: since, at: now)
@@ -34,8 +34,8 @@ extension HLSFollower {
     return []
   }
 
-  /// The list that was requested has not come, or is damaged.
-  /// - Parameter seconds: the sound that was received of the segment under way.
+  /// Handles a requested list that has not come, or is damaged.
+  /// - Parameter seconds: the received sound of the current segment.
   mutating func loadFailed(
     _ error: StreamError, _ failure: HLSFailure, received seconds: Double = 0, at now: Instant
   ) -> [Action] {
@@ -86,7 +86,7 @@ extension HLSFollower {
     if position.number == nil {
       if media.isEnded { actions.append(.file(media)) }
     }
-    // A segment that is under way is received to its end, whatever the list has by then.
+    // The current segment is received to its end, whatever the list has by then.
     if case .waiting(_, let isAsked) = fetch {
       if position.adjust(to: media, of: version, came: now) {
         fetch = .none

@@ -25,7 +25,7 @@ extension HLSFollower {
     }
   }
 
-  /// A segment has come whole.
+  /// Continues after a segment that was received whole.
   mutating func segmentReceived(at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return [] }
     position.finish(of: piece.version)
@@ -44,10 +44,10 @@ extension HLSFollower {
     return actions + proceed(at: now)
   }
 
-  /// A segment has not come, or not whole.
+  /// Handles a segment that was not received, or not whole.
   /// - Parameters:
-  ///   - seconds: the sound that was received of it.
-  ///   - ahead: seconds of sound that a player has; nil if it may wait.
+  ///   - seconds: the sound received of it.
+  ///   - ahead: the seconds of sound that a player has; nil if it may wait.
   mutating func segmentFailed(
     _ error: StreamError, _ failure: HLSFailure, received seconds: Double, hasSound: Bool,
     ahead: Double? = nil, at now: Instant
@@ -60,7 +60,7 @@ extension HLSFollower {
     if let actions = leave(at: now) { return actions }
     let (count, since) = position.fail(at: now)
     let isFollowed = list.media.end > piece.segment.sequence + 1
-    // At the start another segment may do, but not in place of all: those of a file are many.
+    // At the start one other segment may replace it, but not in turn all of a file, which has many.
     var mayBegin = false
     switch failure {
     case .content: break
@@ -74,7 +74,7 @@ extension HLSFollower {
       let delay = max(.milliseconds(500) * min(count, 4), wanted)
       var next = now.advanced(by: delay)
       if isListed, isFollowed, let ahead {
-        // What follows must come before the player has nothing left.
+        // The next segment must come before the player runs dry.
         let last = now.advanced(by: Duration(inSeconds: ahead - Self.lead(list.media)))
         guard last > now && now.advanced(by: wanted) <= last || count == 1 && wanted == .zero else { break }
         next = min(next, max(last, now.advanced(by: .milliseconds(500))))
@@ -89,12 +89,13 @@ extension HLSFollower {
     return (hasReported ? [] : [.report(error)]) + proceed(at: now)
   }
 
-  /// The time for which a segment of a live list is waited for: a listener begins three target durations behind.
+  /// Returns the time for which a segment of a live list is awaited: a listener begins three target durations
+  /// before the end.
   private static func wait(_ media: HLSMedia) -> Duration {
     min(longestWait, Duration(inSeconds: max(1, min(media.targetDuration, 60)) * 3))
   }
 
-  /// Seconds in which a segment surely comes.
+  /// Returns the seconds in which a segment surely comes.
   private static func lead(_ media: HLSMedia) -> Double { max(1, min(media.targetDuration, 60) / 2) }
 
   // MARK: Files
@@ -108,8 +109,8 @@ extension HLSFollower {
     return [.cancelFetch] + proceed(at: now)
   }
 
-  /// A segment of which nothing was wanted for a while was lost meanwhile, which is no failure of it.
-  /// - Parameter seconds: the sound that was received of it.
+  /// Notes that a segment was lost while no sound was needed, which does not count as a failure.
+  /// - Parameter seconds: the sound received of it.
   mutating func segmentInterrupted(received seconds: Double, at now: Instant) -> [Action] {
     guard case .following(var list) = phase, case .fetching = list.fetch else { return [] }
     position.interrupt(received: seconds)

@@ -1,83 +1,85 @@
 internal import EventLoop
 
-/// The rules by which a listener of HLS requests lists and segments. Knows no socket and no clock: each event comes with
-/// its time, and returns actions.
+/// The rules by which a listener of HLS requests lists and segments. Knows no socket and no clock: its
+/// methods receive each event with its time, and return actions.
 ///
-/// Segments are requested one after the other by their numbers, also after an outage: those that the list has lost by
-/// then are a gap. A segment of a live list that the server does not have yet, or not at the moment, is requested again
-/// while the list has it, for three target durations at most, and where a later one is there for as long as a player has
-/// sound. A version whose list or segment fails is left for the next
-/// one down for a minute; the list of a better one is requested beside the segments of the present one. A list that was
-/// complete from the first is a file; a live one that ends is received to its end, like a file.
+/// Segments are requested one after the other by their numbers, also after an outage: those that the list has
+/// lost by then are a gap. A segment of a live list that the server does not have yet, or not at the moment,
+/// is requested again while it is listed, for three target durations at most, and if a later one is listed
+/// only as long as a player has sound. A version whose list or segment fails is avoided for a minute, and the
+/// next one down is received; the list of a better version is requested beside the segments of the present
+/// one. A list that was complete from the start is a file; a live one that ends is received to its end, like
+/// a file.
 ///
 /// Source: RFC 8216 §6.3.
 struct HLSFollower: Sendable {
-  /// An action of the receiver; they are performed in the order given.
+  /// An action of the receiver; actions are performed in the given order.
   enum Action: Sendable, Equatable {
-    /// Request the list at an address, in place of one that is requested.
+    /// Request the list at an address, instead of the one that is requested now.
     case load(StreamAddress)
     /// Request a segment.
     case fetch(HLSPiece)
     /// End the request of a segment.
     case cancelFetch
-    /// Sound is missing in front of the next frame, in seconds.
+    /// Sound is missing before the next frame, in seconds.
     case lost(seconds: Double)
     /// The stream is a file of these segments.
     case file(HLSMedia)
     /// The list has new segments.
     case grown
-    /// A segment is left out, the first one since a segment came.
+    /// A segment is left out, the first since a segment was received.
     case report(StreamError)
-    /// The connection can't continue. The next one is wanted after the time that the server asked for.
+    /// The connection can't continue. The next attempt follows after the delay that the server asked for.
     case fail(StreamError, retryAfter: Duration)
-    /// The last segment is received, and none will follow: of a file, or of a live list that has ended.
+    /// The last segment of a file, or of a live list that has ended, was received: none will follow.
     case complete
   }
 
   enum Phase: Sendable {
     case idle
-    /// The list of a version is awaited, of which nothing is known.
+    /// The list of a version is awaited, and no earlier list is known.
     case opening(since: Instant)
     case following(HLSList)
   }
 
-  /// The attempts for a segment of a file, and for the first ones of a stream.
+  /// The limit of attempts for a segment of a file, and for the first ones of a stream.
   static let attemptLimit = 3
   /// The longest wait for a segment that a live list has, and the longest that a server may ask for.
   static let longestWait = Duration.seconds(30)
-  /// The time for which the list of a version may be awaited while nothing comes, if there is another version.
+  /// The time for which the list of a version may be awaited without any sound, if there is another version.
   static let openTime = Duration.seconds(5)
 
-  /// The highest rate of a version in bit/s; from the next master list on.
+  /// The highest rate of a version in bit/s; applies from the next master list on.
   var rateLimit: Int
   var phase = Phase.idle
   var versions: HLSVersions?
   var position = HLSPosition()
-  /// The copies of the list that have come.
+  /// The received copies of the list.
   var copies = HLSListCopies()
-  /// True if a segment was reported as left out, and none has come since.
+  /// `true` if a left out segment was reported, and no segment has been received since.
   var hasReported = false
 
   init(rateLimit: Int) { self.rateLimit = rateLimit }
 
-  /// Seconds of the longest segment, as the list states; zero while unknown.
+  /// The length of the longest segment in seconds, as the list states it; zero while unknown.
   var targetDuration: Double {
     if case .following(let list) = phase { return list.media.targetDuration }
     return position.known?.media.targetDuration ?? 0
   }
 
-  /// The list that is followed; nil while there is none.
+  /// The list that is followed; nil without one.
   var list: HLSList? { if case .following(let list) = phase { list } else { nil } }
   /// The number of times that the numbers of segments have changed.
   var renumberings: Int { position.renumberings }
 
-  /// True if the list that is requested is a newer copy of the one that is followed: it may be answered as the same.
+  /// `true` if the requested list is a newer copy of the one that is followed: the server may answer that it
+  /// is unchanged.
   var isReloading: Bool {
     guard case .following(let list) = phase, case .loading = list.load else { return false }
     return true
   }
 
-  /// The moment at which `deadlinePassed` is due; nil if none is.
+  /// The moment at which `deadlinePassed` is due; nil without a deadline.
   var deadline: Instant? {
     switch phase {
     case .idle: return nil
@@ -88,13 +90,13 @@ struct HLSFollower: Sendable {
     }
   }
 
-  /// The moment at which the list of another version is requested in place of one that does not come; nil if there is
-  /// no other one.
+  /// Returns the moment at which the list of another version is requested, as this one does not come; nil if
+  /// there is no other version.
   private func openEnd(_ since: Instant) -> Instant? {
     versions?.canLeave(at: since) == true ? since.advanced(by: Self.openTime) : nil
   }
 
-  /// The moment at which a segment that does not end is too slow; nil if no lower version is left.
+  /// Returns the moment at which an unfinished segment is too slow; nil if no lower version is left.
   private func slowMoment(of list: HLSList) -> Instant? {
     guard case .fetching(let piece, let since) = list.fetch, piece.version == list.version,
       versions?.hasLower(at: since) == true
@@ -104,7 +106,7 @@ struct HLSFollower: Sendable {
 
   // MARK: Connections
 
-  /// A connection has brought its list.
+  /// Receives the list of a new connection.
   /// - Parameter url: the address of the answer.
   mutating func open(_ playlist: HLSPlaylist, at url: StreamAddress, at now: Instant) -> [Action] {
     var addresses = [url]
@@ -127,8 +129,8 @@ struct HLSFollower: Sendable {
     return accept(media, of: url, at: url, since: now, at: now)
   }
 
-  /// The connection has been closed.
-  /// - Parameter seconds: the sound that was received of the segment under way.
+  /// Handles the end of the connection.
+  /// - Parameter seconds: the received sound of the current segment.
   mutating func close(received seconds: Double) {
     interrupt(received: seconds)
     phase = .idle
@@ -140,9 +142,9 @@ struct HLSFollower: Sendable {
     }
   }
 
-  /// The connection has brought nothing for too long, and will be closed: another version is tried next, and a segment
-  /// that has brought nothing three times is left out.
-  /// - Parameter seconds: the sound that was received of the segment under way.
+  /// Handles a connection that was silent for too long, and will be closed: another version is tried next,
+  /// and a segment that was silent three times is left out.
+  /// - Parameter seconds: the received sound of the current segment.
   mutating func silent(received seconds: Double, at now: Instant) {
     if let versions { self.versions?.avoid(versions.current, at: now) }
     if case .following(let list) = phase, case .fetching(let piece, _) = list.fetch {
@@ -171,15 +173,15 @@ struct HLSFollower: Sendable {
 
   // MARK: Time
 
-  /// The requests were held back, and continue now.
+  /// Continues after the requests were held back.
   mutating func resumed(at now: Instant) {
     guard case .following(var list) = phase, case .fetching(let piece, _) = list.fetch else { return }
     list.fetch = .fetching(piece, since: now)
     phase = .following(list)
   }
 
-  /// A deadline has passed.
-  /// - Parameter seconds: the sound that was received of the segment under way.
+  /// Handles a deadline that has passed.
+  /// - Parameter seconds: the received sound of the current segment.
   mutating func deadlinePassed(received seconds: Double, at now: Instant) -> [Action] {
     switch phase {
     case .idle: return []

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// A list of segments that is followed, and the requests under way: for itself, and for a segment.
+/// A list of segments that is followed, and the current requests: for itself, and for a segment.
 struct HLSList: Sendable {
   /// The request for the list.
   enum Load: Sendable {
@@ -11,7 +11,7 @@ struct HLSList: Sendable {
     /// The list of a better version is awaited, while segments of this one come.
     case rising(to: StreamAddress, since: Instant)
 
-    /// The moment of the next request; nil while one is awaited that may take any time.
+    /// The moment of the next request; nil while an answer is awaited without a limit.
     var deadline: Instant? {
       switch self {
       case .over, .loading: nil
@@ -20,7 +20,8 @@ struct HLSList: Sendable {
       }
     }
 
-    /// Returns the next request for a list: after its target duration, or half of it where nothing was new.
+    /// Returns the next request for a list: after its target duration, or half of it if the last copy had
+    /// nothing new.
     /// - Parameter since: the moment of the last request.
     static func next(of media: HLSMedia, isNew: Bool, since: Instant, at now: Instant) -> Load {
       let target = min(media.targetDuration, 3600)
@@ -32,7 +33,8 @@ struct HLSList: Sendable {
   /// The request for a segment.
   enum Fetch: Sendable {
     case none
-    /// The segment is requested again then, or with a newer list, unless the server has asked for the delay.
+    /// The segment is requested again at that moment, or with a newer list, unless the server asked for the
+    /// delay.
     case waiting(until: Instant, isAsked: Bool)
     case fetching(HLSPiece, since: Instant)
 
@@ -48,17 +50,17 @@ struct HLSList: Sendable {
   let media: HLSMedia
   /// The address of its answer, to which its references are relative.
   let base: StreamAddress
-  /// The time at which it came.
+  /// The time at which the list came.
   let came: Instant
   var load: Load
   var fetch: Fetch
 }
 
-/// The copies of a list that have come: servers behind one address may answer with older ones.
+/// The received copies of a list: servers behind one address may answer with older ones.
 struct HLSListCopies: Sendable {
-  /// The place of a copy among those that have come.
+  /// The age of a copy among the received ones.
   enum Age: Sendable {
-    /// A copy that is to be ignored.
+    /// An older copy, to be ignored.
     case older
     /// A copy without anything new.
     case same
@@ -67,13 +69,14 @@ struct HLSListCopies: Sendable {
 
   /// The end of the newest copy, the name of its last segment, and its version; nil before the first.
   private var newest: (end: Int, last: HLSSegment.Name?, isEnded: Bool, of: StreamAddress)?
-  /// Copies that seemed older, one after the other.
+  /// The number of consecutive copies that seemed older.
   private var backwards = 0
-  /// The number of them after which they count: the numbers have begun anew.
+  /// The number of such copies after which they count: the numbers have begun anew.
   private static let limit = 3
 
   /// Receives a copy of the list of a version.
-  /// - Parameter isBehind: true if it ends in front of the next segment, and its numbers are those of the copy before.
+  /// - Parameter isBehind: `true` if it ends before the next segment, and its numbers are those of the copy
+  ///   before.
   mutating func receive(_ media: HLSMedia, of version: StreamAddress, isBehind: Bool) -> Age {
     let old = newest.flatMap { $0.of == version ? $0 : nil }
     if isBehind, old != nil {

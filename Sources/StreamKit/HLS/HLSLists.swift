@@ -1,13 +1,13 @@
 internal import EventLoop
 internal import HTTP
 
-/// Requests the lists of a stream of HLS one at a time, each with the headers by which the server recognises the one that
-/// came last. Confined to the receiver's loop.
+/// Requests the lists of an HLS stream one at a time, each with the headers by which the server recognises
+/// the last one it sent. Confined to the receiver's loop.
 final class HLSLists {
   /// The answer to a request.
   enum Answer {
     case list(HLSPlaylist, at: StreamAddress)
-    /// The list is the one that came last.
+    /// The list is the same as the last one.
     case unchanged
     case failed(StreamError, HLSFailure)
   }
@@ -15,7 +15,7 @@ final class HLSLists {
   private let loop: EventLoop
   private var transfer: HLSTransfer?
   private var validators: (address: StreamAddress, headers: [(name: String, value: String)])?
-  /// The bytes of the list that have come.
+  /// The bytes received of the list.
   private var text: [UInt8] = []
 
   init(on loop: EventLoop) { self.loop = loop }
@@ -25,10 +25,10 @@ final class HLSLists {
     (transfer, text) = (nil, [])
   }
 
-  /// Requests a list, in place of the one that is requested.
+  /// Requests a list, instead of the one that is requested now.
   /// - Parameters:
-  ///   - isKnown: true if the list that came last of this address is still in use, and need not come again.
-  ///   - start: sends the request with further headers; returns false if it can't be made.
+  ///   - isKnown: `true` if the last list of this address is still in use, and need not be sent again.
+  ///   - start: sends the request with further headers; returns `false` if it can't be made.
   ///   - onAnswer: called once, unless the request is cancelled or can't be made.
   func load(
     _ address: StreamAddress, isKnown: Bool, start: (HLSTransfer, [(name: String, value: String)]) -> Bool,
@@ -42,7 +42,7 @@ final class HLSLists {
         return .stop
       }
       text += bytes
-      // A station may have become one of another kind, whose body has no end.
+      // A station may have changed to another kind, whose body has no end.
       guard !HLSPlaylist.isForeign(text) else {
         let error = StreamError(
           .content, "\(address) was a list of segments, and is not one any more",
@@ -65,7 +65,7 @@ final class HLSLists {
     if start(transfer, headers) { self.transfer = transfer }
   }
 
-  /// Keeps the headers by which the server recognises a list that has come, also by other means.
+  /// Keeps the headers by which the server recognises a list, which may have come by other means.
   func received(_ head: HTTPResponse?, of address: StreamAddress) {
     let names = [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")]
     validators = (

@@ -7,12 +7,12 @@ enum HLSPlaylist: Sendable, Equatable {
   /// A list of segments.
   case media(HLSMedia)
 
-  /// The most entries that are read: nine hours of segments of one second.
+  /// The limit of entries: nine hours of segments of one second.
   static let entryLimit = 32_768
-  /// The greatest number of a segment: those above would not be counted on exactly.
+  /// The greatest number of a segment: above it numbers could not be counted exactly.
   static let sequenceLimit = 1 << 53
 
-  /// Returns true if a list of the form M3U is one of segments or of versions.
+  /// Returns `true` if an M3U list is one of segments or of versions.
   static func isHLS(_ bytes: [UInt8]) -> Bool {
     bytes.split(separator: UInt8(ascii: "\n")).contains { line in
       ["#EXT-X-TARGETDURATION", "#EXT-X-MEDIA-SEQUENCE", "#EXT-X-STREAM-INF"].contains {
@@ -21,7 +21,7 @@ enum HLSPlaylist: Sendable, Equatable {
     }
   }
 
-  /// Returns true if a body that begins so is no list.
+  /// Returns `true` if a body with these first bytes is not a list.
   static func isForeign(_ start: [UInt8]) -> Bool {
     var text = start.prefix(64)
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
@@ -30,8 +30,8 @@ enum HLSPlaylist: Sendable, Equatable {
   }
 
   /// Parses a playlist.
-  /// - Parameter url: of the playlist, for messages.
-  /// - Throws: `stream.content` for damage, `stream.not_found` for a list of nothing.
+  /// - Parameter url: the URL of the playlist, for messages.
+  /// - Throws: `stream.content` for damage, `stream.not_found` for an empty list.
   init(_ bytes: [UInt8], url: String) throws(StreamError) {
     var reader = HLSReader(url: url)
     for line in bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
@@ -43,7 +43,7 @@ enum HLSPlaylist: Sendable, Equatable {
 
 /// The versions of one programme.
 struct HLSMaster: Sendable, Equatable {
-  /// A version, or the sound of several.
+  /// A version, or the sound of several versions.
   struct Variant: Sendable, Equatable {
     enum Kind: Int, Sendable { case audio, rendition, video }
     /// The playlist, relative to the master.
@@ -51,14 +51,14 @@ struct HLSMaster: Sendable, Equatable {
     /// The highest rate in bit/s; nil for the sound of several versions.
     let bitRate: Int?
     let kind: Kind
-    /// True if the list states a codec that does not play here.
+    /// `true` if the list states an unsupported codec.
     var isForeign = false
   }
 
   var variants: [Variant] = []
 
-  /// Returns the versions in the order in which they are tried: sound alone in front of pictures with sound; the highest
-  /// rate of at most `limit` bit/s, then lower ones, then those above, the lowest first.
+  /// Returns the versions in the order in which they are tried: sound alone before pictures with sound; the
+  /// highest rate up to `limit` bit/s, then lower ones, then those above, the lowest first.
   func candidates(limit: Int) -> [Variant] {
     func rank(_ variant: Variant) -> (Int, Int, Int, Int) {
       let rate = variant.bitRate ?? 0
@@ -81,30 +81,31 @@ private func < (one: ((Int, Int, Int, Int), Int), other: ((Int, Int, Int, Int), 
 struct HLSMedia: Sendable, Equatable {
   /// The number of the first segment.
   var sequence = 0
-  /// Seconds of the longest segment, as the list states.
+  /// The length of the longest segment in seconds, as the list states it.
   var targetDuration = 0.0
   var segments: [HLSSegment] = []
-  /// True if no segment will be added.
+  /// `true` if no segment will be added.
   var isEnded = false
 
-  /// Returns the time in which nothing may come, beside that of the options: a list changes once in a target duration.
+  /// Returns the longest time without bytes, beside that of the options: a list changes once in a target
+  /// duration.
   static func silenceLimit(_ targetDuration: Double) -> Duration {
     Duration(inSeconds: min(60, targetDuration * 2))
   }
 
-  /// The number behind the last segment.
+  /// The number after the last segment.
   var end: Int { sequence + segments.count }
 
-  /// Seconds of all segments.
+  /// The length of all segments in seconds.
   var duration: Double { segments.reduce(0) { $0 + $1.duration } }
 
-  /// Returns the segment of a number; nil when it is not in the list.
+  /// Returns the segment with a number; nil if it is not in the list.
   func segment(_ number: Int) -> HLSSegment? {
     number >= sequence && number < end ? segments[number - sequence] : nil
   }
 
-  /// The number of the segment with which a listener begins: the first of a file; of a live stream the last that begins
-  /// three target durations before the end. Source: RFC 8216 §6.3.3.
+  /// The number of the segment with which a listener begins: the first of a file; of a live stream the last
+  /// that begins three target durations before the end. Source: RFC 8216 §6.3.3.
   var start: Int {
     if isEnded { return sequence }
     var held = 0.0
@@ -122,21 +123,21 @@ struct HLSSegment: Sendable, Equatable {
   let sequence: Int
   /// The address, relative to the playlist.
   let reference: String
-  /// Seconds.
+  /// The length in seconds.
   let duration: Double
   var title: String?
-  /// The date of its first sound in seconds since 1970; nil where the list states none.
+  /// The date of its first sound in seconds since 1970; nil if the list states none.
   var date: Double?
   /// The bytes of the resource; nil for all.
   var range: Range<Int>?
   var encryption: HLSEncryption?
   var map: HLSMap?
-  /// True if its format or its times differ from those of the segment in front.
+  /// `true` if its format or its times differ from those of the segment before.
   var isDiscontinuous = false
-  /// True if the server does not have it (`EXT-X-GAP`).
+  /// `true` if the server does not have it (`EXT-X-GAP`).
   var isAbsent = false
 
-  /// The name of its file: folders and parameters may be a session's.
+  /// The name of its file: folders and parameters may belong to a session.
   var fileName: Substring? { reference.prefix { $0 != "?" }.split(separator: "/").last }
 
   /// Returns `true` if the segment has the bytes of another one, from another copy of its list.

@@ -1,22 +1,22 @@
 internal import EventLoop
 
-/// The position of a listener in the numbers of segments, and the sound that is missing in front of it.
+/// The position of a listener in the numbers of segments, and the length of the sound missing before it.
 ///
-/// Numbers are those of all versions. What lists have lost is measured by the last one that had it.
+/// Numbers are common to all versions. Lost sound is measured by the last list that had it.
 struct HLSPosition: Sendable {
-  /// The segment that is received, or comes next; nil before the first.
+  /// The current or the next segment; nil before the first.
   private(set) var number: Int?
-  /// Seconds of that segment that were received before it failed.
+  /// The seconds of that segment that were received before it failed.
   private(set) var received = 0.0
-  /// The version of the segment in front, if this one follows from it.
+  /// The version of the segment before, if this one follows from it.
   private(set) var joined: StreamAddress?
-  /// The attempts for the segment that have failed, and the moment of the first; nil before one has.
+  /// The number of failed attempts for the segment, and the moment of the first; nil before a failure.
   private(set) var failures: (count: Int, since: Instant)?
   /// The number of times that the numbers of segments have changed.
   private(set) var renumberings = 0
-  /// True if the segment may be one that was received already, or have frames of such.
+  /// `true` if the segment may be one received already, or have frames of such a segment.
   private(set) var mayRepeat = false
-  /// Seconds that are missing in front of the segment.
+  /// The seconds missing before the segment.
   private var lost = 0.0
   /// The last list by which the position was adjusted.
   private(set) var known: Known?
@@ -37,32 +37,32 @@ struct HLSPosition: Sendable {
     return number
   }
 
-  /// Returns the seconds that are missing, once.
+  /// Returns the missing seconds, once.
   mutating func drainLost() -> Double {
     defer { lost = 0 }
     return lost
   }
 
-  /// The segment has ended early.
-  /// - Parameter seconds: the sound that was received of it, in all attempts.
+  /// Notes that the segment has ended early.
+  /// - Parameter seconds: the sound received of it, in all attempts.
   mutating func interrupt(received seconds: Double) { received = seconds }
 
-  /// An attempt has failed.
-  /// - Returns: the failures so far, and the moment of the first.
+  /// Notes a failed attempt.
+  /// - Returns: the number of failures so far, and the moment of the first.
   mutating func fail(at now: Instant) -> (count: Int, since: Instant) {
     let new = failures.map { ($0.count + 1, $0.since) } ?? (1, now)
     failures = new
     return new
   }
 
-  /// The segment was received whole, of a version.
+  /// Notes that the segment of a version was received whole.
   mutating func finish(of version: StreamAddress) {
     (number, received, failures, joined) = (number.map { $0 + 1 }, 0, nil, version)
     mayRepeat = false
   }
 
   /// Leaves the segment out.
-  /// - Parameter seconds: its length.
+  /// - Parameter seconds: the length of the segment.
   mutating func skip(_ seconds: Double) {
     if let number { move(to: number + 1, lost: max(0, seconds - received)) }
   }
@@ -72,12 +72,12 @@ struct HLSPosition: Sendable {
     lost += seconds
   }
 
-  /// Moves to a segment of a file; nothing is missing.
+  /// Moves to a segment of a file; no sound is missing.
   mutating func seek(to number: Int) {
     (self.number, received, failures, joined, lost) = (number, 0, nil, nil, 0)
   }
 
-  /// Returns true if a list seems to be an older copy of the one that is known.
+  /// Returns `true` if a list seems to be an older copy of the known one.
   func isOlder(_ media: HLSMedia, of version: StreamAddress, came: Instant) -> Bool {
     guard let number, let known, known.version == version, media.end < number, !known.media.isEnded else {
       return false
@@ -93,9 +93,9 @@ struct HLSPosition: Sendable {
       of: media, after: known.media, next: number, elapsed: known.grown.duration(to: came).inSeconds)
   }
 
-  /// Moves to where a list has the next segment, and measures what is lost.
+  /// Moves to the next segment that a list has, and measures the lost sound.
   /// - Parameter came: the time at which the list came.
-  /// - Returns: true if the position has moved.
+  /// - Returns: `true` if the position has moved.
   mutating func adjust(to media: HLSMedia, of version: StreamAddress, came: Instant) -> Bool {
     let old = known
     known = Known(media: media, version: version, came: came, grown: came)
@@ -140,12 +140,12 @@ struct HLSPosition: Sendable {
     }
     let last = min(media.sequence, max(number, old.end))
     let listed = (number..<last).reduce(0) { $0 + (old.segment($1)?.duration ?? 0) }
-    // Numbers that jump are no sound.
+    // Skipped numbers are not sound.
     return listed + min(Double(media.sequence - last) * media.average, elapsed + media.targetDuration)
   }
 
-  /// Continues with the end of a list whose numbers say nothing of what was received: all that came since then is new,
-  /// and what comes again is left out by its frames.
+  /// Continues near the end of a list whose numbers have no relation to the received segments: all sound
+  /// since then is new, and repeated frames are left out.
   private mutating func restart(in media: HLSMedia, after old: HLSMedia, elapsed: Double) {
     renumberings += 1
     let missing = (number ?? old.end)..<max(number ?? old.end, old.end)

@@ -4,13 +4,13 @@ internal import Codecs
 enum HLSJoin: Sendable, Equatable {
   /// The frames are consecutive.
   case continuous
-  /// A connection was lost between them, or so many seconds are missing; zero for none.
+  /// A connection was lost between them, or seconds are missing; zero if none are.
   case rejoined(missing: Double)
 
-  /// The next frame turned out to follow on the last one: nothing is missing.
+  /// Notes that the next frame follows the last one: nothing is missing.
   mutating func stitch() { if case .rejoined = self { self = .rejoined(missing: 0) } }
 
-  /// Seconds are missing in front of the next frame.
+  /// Adds seconds that are missing before the next frame.
   mutating func lose(_ seconds: Double) {
     switch self {
     case .continuous: self = .rejoined(missing: seconds)
@@ -19,11 +19,11 @@ enum HLSJoin: Sendable, Equatable {
   }
 }
 
-/// The connection of a stream of HLS, and the join of its next frame.
+/// The connection of an HLS stream, and the join of its next frame.
 enum HLSConnection: Sendable {
-  /// The next connection joins so.
+  /// Closed; the next connection has this join.
   case closed(HLSJoin)
-  /// A list has come, and no sound yet.
+  /// A list has come, but no sound yet.
   case open(HLSJoin)
   /// Sound has come.
   case sounding(HLSJoin)
@@ -46,28 +46,28 @@ enum HLSConnection: Sendable {
   }
 }
 
-/// The segment under way, and the frames of it that were delivered.
+/// The current segment, and the delivered frames of it.
 ///
-/// A segment that fails is received again from its start, and the frames that were delivered are left out.
+/// A segment that fails is received again from its start, and the delivered frames are left out.
 struct HLSProgress: Sendable {
   private(set) var piece: HLSPiece
-  /// The sound in front of it, from which it can be read again.
+  /// The state of the sound before it, from which it can be read again.
   let start: HLSSound
-  /// The sound that was delivered, in all attempts.
+  /// The length of the delivered sound, in all attempts.
   private(set) var delivered: StreamTime
   /// The time of its first sound in ticks of 90 kHz; nil if it has stated none.
   var ticks: Int?
-  /// True if bytes of the present attempt have come.
+  /// `true` if bytes of the present attempt have come.
   private(set) var hasStarted = false
-  /// True if the present attempt has found no frame of the segment, though the list states a length: the last one of the
-  /// segment in front may have come of it.
+  /// `true` if the present attempt has found no frame of the segment, though the list states a length: one
+  /// frame may be the last of the segment before.
   var isSilent: Bool { found <= 1 && piece.segment.duration >= Self.shortestSound }
-  /// Seconds of a segment that holds several frames of any kind.
+  /// The least length in seconds at which a segment of any kind holds several frames.
   private static let shortestSound = 0.5
-  /// The frames that were delivered, in all attempts, and those that the present attempt has found.
+  /// The number of delivered frames, in all attempts, and that of the frames found by the present attempt.
   private var frames = 0
   private(set) var found = 0
-  /// The sound that was delivered of another version, and is left out.
+  /// The sound that was delivered from another version, and is left out.
   private var skipped: StreamTime
 
   init(_ piece: HLSPiece, from start: HLSSound) {
@@ -76,27 +76,27 @@ struct HLSProgress: Sendable {
     skipped = delivered
   }
 
-  /// True if the frame that was found last is the first of the segment, and none of the segment in front.
+  /// `true` if the last frame found is the first of the segment, and not one of the segment before.
   var isAtStart: Bool { found == 1 && !piece.isContinuous }
 
-  /// Returns true if a piece is the same segment, which can be received again.
+  /// Returns `true` if a piece is the same segment, which can be received again.
   func isSame(as other: HLSPiece) -> Bool {
     piece.version == other.version && piece.segment.isSame(as: other.segment)
   }
 
-  /// The segment is received again.
+  /// Starts the next attempt for the segment.
   mutating func restart(as piece: HLSPiece) {
     (self.piece, found, hasStarted) = (piece, 0, false)
   }
 
-  /// The first bytes of an attempt have come.
+  /// Notes the first bytes of an attempt.
   mutating func begin() { hasStarted = true }
 
-  /// True if the frame that is found next was not delivered before.
+  /// `true` if the next frame found was not delivered before.
   var isNext: Bool { found >= frames }
 
   /// Counts a frame that was found.
-  /// - Returns: true if it was not delivered before.
+  /// - Returns: `true` if it was not delivered before.
   mutating func find(_ frame: StreamFrame) -> Bool {
     found += 1
     guard found > frames else { return false }
@@ -106,24 +106,24 @@ struct HLSProgress: Sendable {
     return false
   }
 
-  /// The frame that was found last was delivered.
+  /// Notes that the last frame found was delivered.
   mutating func deliver(_ frame: StreamFrame) {
     frames = found
     delivered = delivered + frame.duration
   }
 }
 
-/// A segment that is to be received.
+/// A segment to receive.
 struct HLSPiece: Sendable, Equatable {
   let segment: HLSSegment
   /// The address to which its references are relative.
   let base: StreamAddress
   /// The list of the version.
   let version: StreamAddress
-  /// True if its sound follows from that of the segment that was received last.
+  /// `true` if its sound follows that of the last received segment.
   let isContinuous: Bool
-  /// Seconds of it that were received before.
+  /// The seconds of it that were received before.
   let received: Double
-  /// True if it may have come before under another number.
+  /// `true` if it may have come before under another number.
   var mayRepeat = false
 }

@@ -8,14 +8,14 @@ struct HLSReader {
   private var renditions: [HLSAttributes] = []
   private var isMedia = false
 
-  // The tags in front of an address.
+  // The tags before an address.
   private var duration: Double?
   private var title: String?
   private var length: (count: Int, offset: Int?)?
   private var isDiscontinuous = false
   private var isAbsent = false
   private var variant: HLSAttributes?
-  /// The date of the next segment: that of a tag, or the end of the segment in front.
+  /// The date of the next segment: that of a tag, or the end of the segment before.
   private var date: Double?
 
   // The tags that apply until they are replaced.
@@ -135,7 +135,7 @@ struct HLSReader {
     return stride(from: 0, to: 32, by: 2).map { UInt8((all[$0] ?? 0) << 4 | (all[$0 + 1] ?? 0)) }
   }
 
-  /// The encryption of the segments that follow: the kind that works here, if there is one.
+  /// The encryption of the segments that follow: the supported kind, if there is one.
   private var currentEncryption: HLSEncryption? {
     encryption["identity"].flatMap { if case .aes128 = $0 { $0 } else { nil } }
       ?? encryption.min { $0.key < $1.key }?.value
@@ -187,7 +187,7 @@ struct HLSReader {
         .notFound, "the playlist \(url) lists nothing that can be played",
         hint: "open it in a text editor to see what it holds", facts: [.init("url", .string(url))])
     }
-    // The tag may stand behind segments, though it should not.
+    // The tag may follow segments, though it should not.
     media.segments = media.segments.enumerated().map { index, segment in
       guard segment.sequence != media.sequence + index else { return segment }
       var copy = HLSSegment(
@@ -241,7 +241,7 @@ struct HLSAttributes: Sendable {
   private static let limit = 64
   private var values: [String: String] = [:]
 
-  /// Reads attributes up to the first damage; the first of a name counts.
+  /// Reads attributes up to the first damage; the first attribute of a name counts.
   init(_ text: String) {
     var rest = text[...]
     while values.count < Self.limit, let equals = rest.firstIndex(of: "=") {
@@ -267,8 +267,8 @@ struct HLSAttributes: Sendable {
 
 /// A date of a playlist. Source: RFC 8216 §4.3.2.6; ISO 8601.
 enum HLSDate {
-  /// Returns the seconds since 1970 of a date like `2026-01-05T06:45:00.25+01:00`, of UTC where no zone is stated; nil
-  /// for other text.
+  /// Returns the seconds since 1970 of a date like `2026-01-05T06:45:00.25+01:00`, of UTC if no zone is
+  /// stated; nil for other text.
   static func seconds(_ text: some StringProtocol) -> Double? {
     let text = Array(text.utf8)
     func digits(_ range: Range<Int>) -> Int? {
@@ -303,7 +303,7 @@ enum HLSDate {
     return Double(days * 86_400 + hour * 3600 + minute * 60 + second - zone) + fraction
   }
 
-  /// Returns the days from 1970-01-01 of a date of the Gregorian calendar, whose years are counted from March on here.
+  /// Returns the days from 1970-01-01 to a Gregorian date, whose years are counted from March on here.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month > 2 ? year : year - 1
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

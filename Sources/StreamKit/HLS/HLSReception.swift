@@ -1,10 +1,10 @@
 internal import EventLoop
 internal import HTTP
 
-/// The segments of an HLS stream: performs the actions of an `HLSFollower` for a `StationReceiver`, which connects,
-/// reports and delivers. Confined to the receiver's loop.
+/// The segments of an HLS stream: performs the actions of an `HLSFollower` for a `StationReceiver`, which
+/// connects, reports and delivers. Confined to the receiver's loop.
 ///
-/// A segment that fails is received again from its start, and the frames that were delivered are left out.
+/// A segment that fails is received again from its start, and the delivered frames are left out.
 final class HLSReception {
   /// The address of the connection.
   let address: StreamAddress
@@ -19,16 +19,16 @@ final class HLSReception {
     handle(event)
   }
   private var connection: HLSConnection
-  /// The sound that was delivered, where a list may bring it again.
+  /// The delivered sound, which a list may bring again.
   private var repetition = HLSRepetition()
   /// The destination of the sound.
   var supply = HLSSupply.live
-  /// The sound in front of the buffer.
+  /// The sound before the start of the buffer.
   private let earlier: HLSEarlierSound
-  /// True if frames have been delivered.
+  /// `true` if frames have been delivered.
   private(set) var hasSound = false
 
-  /// - Parameter gap: seconds that are missing in front, where sound came of another kind of stream.
+  /// - Parameter gap: the seconds missing before, if sound came from another kind of stream.
   init(at address: StreamAddress, gap: Double?, of receiver: StationReceiver) {
     (self.address, self.receiver) = (address, receiver)
     follower = HLSFollower(rateLimit: receiver.options.maxBitRate * 1000)
@@ -38,19 +38,19 @@ final class HLSReception {
   }
 
   private var isOpen: Bool { connection.isOpen }
-  /// The moment of the next look; nil if none is.
+  /// The moment of the next look; nil if no look is due.
   var deadline: Instant? { isOpen && !isAtRest ? follower.deadline : nil }
-  /// True while nothing is wanted of the server.
+  /// `true` while no requests are needed.
   var isAtRest: Bool { if case .file(let file) = supply { file.isHeldBack } else { false } }
-  /// The longest that nothing may come, beside that of the options: a list changes once in a target duration.
+  /// The longest time without bytes, beside that of the options: a list changes once in a target duration.
   var silenceLimit: Duration { HLSMedia.silenceLimit(follower.targetDuration) }
-  /// The sound that a live list has at once.
+  /// The length of the sound that a live list has at once.
   var lead: StreamTime { StreamTime(seconds: min(60, follower.targetDuration * 4)) }
 
   // MARK: Connections
 
-  /// A connection has brought a list.
-  /// - Parameter head: its answer.
+  /// Receives the list of a new connection.
+  /// - Parameter head: the head of its answer.
   func open(_ text: [UInt8], at url: StreamAddress, _ head: HTTPResponse?) {
     connection = .open(connection.join)
     lists.received(head, of: url)
@@ -60,7 +60,7 @@ final class HLSReception {
     } catch { fail(error) }
   }
 
-  /// Ends the transfers. The next connection continues with the segment under way.
+  /// Ends the transfers. The next connection continues with the current segment.
   func close() {
     guard isOpen else { return }
     var join = connection.join
@@ -71,19 +71,19 @@ final class HLSReception {
     follower.close(received: receivedSeconds)
   }
 
-  /// Seconds of the segment under way that were delivered.
+  /// The delivered seconds of the current segment.
   var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
 
-  /// Ends it for good.
+  /// Ends the reception for good.
   func end() {
     close()
     earlier.cancel()
   }
 
-  /// The player waits for sound in front of its buffer.
+  /// Receives the sound before the start of the buffer, for which the player waits.
   func receiveEarlier(from time: StreamTime) { earlier.receive(from: time) }
 
-  /// The connection has brought nothing for too long.
+  /// Handles a connection that was silent for too long.
   func silent() { follower.silent(received: receivedSeconds, at: receiver.now) }
 
   /// Resumes reading after a pause.
@@ -105,7 +105,7 @@ final class HLSReception {
       case .fetch(let piece): begin(piece)
       case .cancelFetch: fetch.cancel()
       case .lost(let seconds):
-        // In front of the first sound nothing is missing.
+        // Nothing is missing before the first sound.
         if receiver.driver.machine.hasSounded { connection.join.lose(seconds) }
       case .file(let media): beginFile(media)
       case .grown:
@@ -149,7 +149,7 @@ final class HLSReception {
     }
   }
 
-  /// - Returns: false if the request can't be made, which ends the connection.
+  /// - Returns: `false` if the request can't be made, which ends the connection.
   private func start(
     _ transfer: HLSTransfer, at address: StreamAddress, _ headers: [(name: String, value: String)] = []
   ) -> Bool {
@@ -198,7 +198,8 @@ final class HLSReception {
         at: receiver.now))
   }
 
-  /// Seconds of sound that a player has; nil if it may wait, as what is missing would be missing in a recording.
+  /// The seconds of sound that a player has; nil if it may wait, as skipped sound would be missing in a
+  /// recording.
   private var secondsAhead: Double? {
     receiver.tee.isRecorded ? nil : receiver.tee.buffer.flatMap(\.secondsAhead)
   }
@@ -208,7 +209,7 @@ final class HLSReception {
     if !segment.hasStarted {
       self.segment?.begin()
       let (title, isContinuous) = (segment.piece.segment.title, segment.piece.isContinuous)
-      // The last frame of the segment in front may come of this, which is in front of what is missing.
+      // `begin` may emit the last frame of the segment before, which comes before any missing sound.
       let join = connection.join
       connection.join = .continuous
       let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in
@@ -245,7 +246,7 @@ final class HLSReception {
     releaseHeld()
     guard isOpen, !receiver.isStopped else { return }
     if let segment, segment.isSilent {
-      // What a server sends in place of a segment that it does not have yet, or not any more.
+      // Some servers send this instead of a segment that they do not have yet, or no longer have.
       if segment.found == 0 { sound = segment.start }
       let error = HLSSound.Obstacle(found: "no frames").error(at: segment.piece.address)
       return segmentFailed(error, .answer(retryAfter: .zero))
@@ -254,7 +255,7 @@ final class HLSReception {
     perform(follower.segmentReceived(at: receiver.now))
   }
 
-  /// Delivers frames that are held, of which nothing more is known with the end of their segment.
+  /// Delivers the held frames: the end of their segment decides that they are new.
   private func releaseHeld() {
     let held = repetition.drainHeld()
     guard !held.isEmpty else { return }
@@ -290,7 +291,7 @@ final class HLSReception {
             missing = seconds
             return true
           case .frame(let frame, let bytes, let title):
-            // Of frames that were delivered before it is known.
+            // A gap before frames that were delivered earlier has been reported already.
             if missing > 0, segment?.isNext ?? true { connection.join.lose(missing) }
             missing = 0
             return deliver(frame, bytes, title, &received, into: &outlets)
@@ -298,12 +299,12 @@ final class HLSReception {
         }
       } catch { obstacle = error }
     }
-    // Bytes without sound are no life: a station that sends nothing else is given up after `data_timeout`.
+    // Bytes without frames do not reset the data timeout.
     if isOpen, !receiver.isStopped, received > .zero { receiver.account(for: received) }
     return obstacle
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,
@@ -325,7 +326,7 @@ final class HLSReception {
     }
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func pass(
     _ frames: [HLSFrame], _ received: inout StreamTime, into outlets: inout FrameTee.Outlets
   ) -> Bool {
@@ -334,7 +335,7 @@ final class HLSReception {
     }
   }
 
-  /// - Returns: false when the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full, which ends the connection.
   private func pass(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,

@@ -1,5 +1,5 @@
-/// The frames that were delivered last, by which sound is left out that comes again: as a list whose numbers have begun
-/// anew is continued somewhere in what was received.
+/// The last delivered frames, by which repeated sound is left out: a list whose numbers have begun anew is
+/// continued somewhere in the received sound.
 ///
 /// ```swift
 /// switch repetition.receive(frame, bytes, title) {
@@ -7,21 +7,21 @@
 /// case .held, .old: break
 /// }
 /// ```
-/// Memory: 16 KiB of hashes; while it compares, as much again and 64 frames.
+/// Memory: 16 KiB of hashes; while it compares, another 16 KiB and 64 frames.
 struct HLSRepetition: Sendable {
   /// The result of a comparison.
   enum Result: Sendable {
-    /// The frame is new, and so are those in front of it that were held.
+    /// The frame is new, and so are the held ones before it.
     case new([HLSFrame])
     /// The frame and others may have come before: it is held until more is known.
     case held
     /// The frame has come before.
     case old
-    /// The frame is the last of those that have come before: what follows is new, and nothing is missing.
+    /// The frame is the last one that has come before: later ones are new, and nothing is missing.
     case last
   }
 
-  /// Frames that are held: more are a long silence, which proves nothing.
+  /// The limit of held frames: more are a long silence, which proves nothing.
   private static let limit = 64
 
   private var history = FrameHistory()
@@ -34,7 +34,7 @@ struct HLSRepetition: Sendable {
     (search, held) = (history.count > 0 ? OverlapSearch(history) : nil, [])
   }
 
-  /// The segment under way begins again: frames that were held come again.
+  /// Compares anew if frames are held: the current segment is received again from its start.
   mutating func restart() { if !held.isEmpty { begin() } }
 
   /// Compares the next frame.
@@ -58,13 +58,13 @@ struct HLSRepetition: Sendable {
     return .held
   }
 
-  /// Ends the comparison: returns the frames that were held, which count as new.
+  /// Ends the comparison.
   mutating func drainHeld() -> [HLSFrame] {
     defer { held = [] }
     if !held.isEmpty { search = nil }
     return held
   }
 
-  /// Adds a frame that was delivered.
+  /// Adds a delivered frame.
   mutating func add(_ frame: StreamFrame) { history.append(frame) }
 }

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// The keys and initialization sections of segments, as far as they have come.
+/// The received keys and initialization sections of segments.
 struct HLSSections {
   /// A resource that a segment needs.
   struct Section: Hashable {
@@ -10,7 +10,7 @@ struct HLSSections {
     /// The encryption of the section itself.
     let encryption: HLSEncryption?
 
-    /// The most bytes of it.
+    /// The limit of the resource in bytes.
     var limit: Int { isKey ? HLSCipher.keyLength : 1 << 20 }
 
     private var name: String { isKey ? "the key" : "the initialization section" }
@@ -22,7 +22,7 @@ struct HLSSections {
         hint: "report it to the station", facts: [.init("url", .string(address.description))])
     }
 
-    /// The error of a section that can't be had.
+    /// The error of a section that can't be fetched.
     func missing(_ error: StreamError) -> StreamError {
       StreamError(
         error.kind, "\(name) of the segments is missing: \(error.message)", hint: error.hint,
@@ -30,18 +30,19 @@ struct HLSSections {
     }
   }
 
-  /// The part of a segment that is requested next.
+  /// The part of a segment to request next.
   enum Part {
     case section(Section)
     case segment(StreamAddress, initialization: [UInt8]?, HLSCipher?)
   }
 
-  /// Sections that are kept: keys change, and change back.
+  /// The limit of kept sections: keys change, and change back.
   private static let limit = 8
   private var held: [(section: Section, bytes: [UInt8])] = []
 
-  /// Returns the part of a segment that is missing, or the segment.
-  /// - Throws: `stream.unsupported` for an address that does not work here.
+  /// Returns the missing part of a segment, or the segment.
+  /// - Throws: `stream.unsupported` for an unsupported address; `stream.content` for an encrypted section
+  ///   without a vector.
   mutating func next(for piece: HLSPiece) throws(StreamError) -> Part {
     let segment = piece.segment
     let address = try resolve(segment.reference, at: piece.base)
@@ -83,7 +84,7 @@ struct HLSSections {
     return .segment(address, initialization: initialization, cipher)
   }
 
-  /// Adds a section that has come.
+  /// Adds a received section.
   /// - Throws: `stream.content` for a key of another length.
   mutating func add(_ bytes: [UInt8], as section: Section) throws(StreamError) {
     if section.isKey, bytes.count != HLSCipher.keyLength {

@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// The frames in the segments of an HLS stream, whatever container they are in, and the titles beside them.
+/// The frames in the segments of an HLS stream, in any supported container, and the titles beside them.
 ///
 /// A value: a copy made at the start of a segment reads the segment again from there, frame for frame.
 /// ```swift
@@ -12,9 +12,10 @@ struct HLSSound: Sendable {
   /// An item of the segments, in order.
   enum Item {
     case format(StreamFormat)
-    /// The time of the first sound of the segment in ticks of 90 kHz, in front of its frame.
+    /// The time of the first sound of the segment in ticks of 90 kHz, before its frame.
     case clock(Int)
-    /// Sound is missing in front of the next frame, in seconds: it was lost between the packager and here.
+    /// Sound is missing before the next frame, in seconds: it was lost between the packager and this
+    /// receiver.
     case missing(seconds: Double)
     /// A frame with its bytes, which are valid until the call returns, and a title that begins with it.
     case frame(StreamFrame, UnsafeRawBufferPointer, title: ICYMetadata?)
@@ -23,14 +24,14 @@ struct HLSSound: Sendable {
   /// A reason why a segment can't be played, in words.
   struct Obstacle: Error, Equatable {
     let found: String
-    /// True for sound of a kind that does not work here; false for damage, and for no sound.
+    /// `true` for an unsupported kind of sound; `false` for damage, and for data that is not sound.
     var isUnsupported = false
   }
 
   private enum Container: Sendable {
     /// The first bytes of a segment.
     case unknown([UInt8])
-    /// In the tag in front of packed audio, of which so many bytes are still to come.
+    /// In the tag before packed audio, with the number of its bytes still to come.
     case tag([UInt8], rest: Int)
     case packed
     case transport
@@ -44,14 +45,14 @@ struct HLSSound: Sendable {
   /// The initialization section of `fragments`.
   private var initialization: [UInt8]?
   private var titles = HLSTitles()
-  /// Bytes of sound that went to the framer.
+  /// The number of sound bytes that went to the framer.
   private var position = 0
-  /// The clock of the segment under way.
+  /// The clock of the current segment.
   private enum Clock: Sendable { case unknown, found(ticks: Int), emitted }
   private var clock = Clock.unknown
   private var times = HLSTimes()
 
-  /// The bytes that are held, which no frame has yet.
+  /// The number of held bytes that are in no frame yet.
   var pendingBytes: Int {
     let start =
       switch container {
@@ -64,7 +65,8 @@ struct HLSSound: Sendable {
   /// Begins a segment.
   /// - Parameters:
   ///   - initialization: the section that its MP4 needs, or the tables of its MPEG-TS.
-  ///   - isContinuous: false if it does not follow from the segment in front: the last frame of that is complete.
+  ///   - isContinuous: `false` if it does not follow from the segment before, whose last frame is then
+  ///     complete.
   mutating func begin(
     title: String?, initialization: [UInt8]?, isContinuous: Bool, _ body: (Item) -> Bool
   ) throws(Obstacle) {
@@ -98,7 +100,7 @@ struct HLSSound: Sendable {
     if let title { titles.begin(title, from: position) }
   }
 
-  /// Drops what is held: the next segment is another one than that which follows, and its title is emitted.
+  /// Drops the held bytes: the next segment does not follow the last one, and its title is emitted.
   mutating func restart() {
     framer = StreamFramer(offset: position)
     (transport, fragments, initialization, container) = (TransportStream(), nil, nil, .unknown([]))
@@ -111,14 +113,14 @@ struct HLSSound: Sendable {
   }
 
   /// Receives the next bytes of the segment.
-  /// - Parameter body: returns false to get no more of these bytes.
+  /// - Parameter body: returns `false` to stop.
   mutating func consume(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) throws(Obstacle) {
     var isOver = false
     func emit(_ item: Item) -> Bool {
       if !isOver { isOver = !body(item) }
       return !isOver
     }
-    // Tags come in front of the sound, one behind the other.
+    // Tags come before the sound, one after the other.
     var bytes = bytes[...]
     while true {
       switch container {
@@ -209,7 +211,8 @@ struct HLSSound: Sendable {
     }
   }
 
-  /// Returns the container of a segment, or the tag, that begins with these bytes: as many as the header of a tag has.
+  /// Returns the container of a segment, or the tag, that begins with these bytes, which have the length of a
+  /// tag's header.
   private static func recognise(_ start: [UInt8]) throws(Obstacle) -> Container {
     if let length = TimedTag.length(start) { return .tag([], rest: length) }
     if start[0] == 0x47 { return .transport }
@@ -254,7 +257,7 @@ struct HLSSound: Sendable {
     }
   }
 
-  /// Ends a segment that came whole.
+  /// Ends a segment that was received whole.
   mutating func endSegment(_ body: (Item) -> Bool) throws(Obstacle) {
     if case .unknown(let start) = container, !start.isEmpty {
       container = .packed
@@ -269,10 +272,10 @@ struct HLSSound: Sendable {
     try drain(body)
   }
 
-  /// Ends the sound: the last frame is complete, though none follows that proves it.
+  /// Ends the sound: the last frame is complete, though no further frame proves it.
   mutating func finish(_ body: (Item) -> Bool) {
     framer.end()
-    try? drain(body)  // Sound that ends needs no word.
+    try? drain(body)  // The end of sound can't be an obstacle.
   }
 }
 
@@ -281,27 +284,28 @@ struct HLSSound: Sendable {
 /// Times are those of `HLSTimes`.
 struct HLSTitles: Sendable {
   private static let limit = 64
-  /// A title that is further away than that has a time of another clock, and begins at once.
+  /// The limit in seconds beyond which the time of a title belongs to another clock; the title then begins at
+  /// once.
   private static let farthest = 60.0
 
-  /// The titles that have not begun, with their times, and the first byte of the sound that may have each.
+  /// The titles that have not begun, with their times, and the first sound byte that may have each.
   private var waiting: [(title: String, ticks: Double?, position: Int)] = []
-  /// The title that was emitted last.
+  /// The title emitted last.
   private var last: String?
-  /// True if the sound has brought titles of its own, which those of the list only repeat.
+  /// `true` if the sound has brought titles of its own, which those of the list only repeat.
   private var isTimed = false
 
   /// Adds the title of a tag.
   /// - Parameters:
   ///   - ticks: its time; nil for that of the next frame.
-  ///   - position: the first byte of the sound that may have it.
+  ///   - position: the first sound byte that may have it.
   mutating func add(_ title: String?, at ticks: Int?, from position: Int = 0) {
     guard let title else { return }
     isTimed = true
     append(title, ticks.map { Double($0) }, from: position)
   }
 
-  /// Adds the title of a tag that begins some seconds behind the sound that follows, which has a time in ticks.
+  /// Adds the title of a tag that begins some seconds after the next sound, whose time is in ticks.
   mutating func add(_ title: String?, after seconds: Double, _ time: Double?) {
     guard let title else { return }
     isTimed = true
@@ -313,7 +317,7 @@ struct HLSTitles: Sendable {
     if !isTimed { append(title, nil, from: position) }
   }
 
-  /// Ends the times: those that follow are of another clock.
+  /// Ends the times: those that follow belong to another clock.
   mutating func interrupt() {
     waiting = waiting.map { ($0.title, nil, $0.position) }
   }
@@ -323,7 +327,7 @@ struct HLSTitles: Sendable {
     if waiting.count > Self.limit { waiting.removeFirst() }
   }
 
-  /// Returns the title that begins with a frame; nil if it is still the one that was returned last.
+  /// Returns the title that begins with a frame; nil if it is the last returned one.
   /// - Parameter end: the time of the frame's end in ticks; nil while unknown.
   mutating func next(for frame: StreamFrame, until end: Double?) -> ICYMetadata? {
     guard !waiting.isEmpty else { return nil }

@@ -1,37 +1,38 @@
-/// The times that segments state for their sound, against the length of its frames: sound that was lost shows as a time
-/// that is later than the end of the frame in front.
+/// The times that segments state for their sound, compared with the length of its frames: lost sound shows as
+/// a time later than the end of the frame before.
 ///
 /// Times are ticks of 90 kHz of 33 bits, which begin again after 26 hours.
 struct HLSTimes: Sendable {
   static let ticksPerSecond = 90_000.0
   private static let limit = 64
-  /// Packagers round times: less is no loss, unless a packet was lost.
+  /// The tolerance in seconds: packagers round times, so a smaller difference is no loss unless a packet was
+  /// lost.
   private static let tolerance = 0.25
-  /// A time that is further away is of another clock.
+  /// The limit in seconds beyond which a time belongs to another clock.
   private static let farthest = 60.0
 
-  /// The times of bytes of the sound that have not come in frames.
+  /// The times of sound bytes that have not come in frames.
   private var anchors: [(position: Int, ticks: Int)] = []
   /// The time of the next frame in ticks; nil while unknown.
   private(set) var next: Double?
-  /// The byte of the sound in front of which a packet was lost, until a time behind it is known.
+  /// The sound byte before which a packet was lost, until a later time is known.
   private var damage: Int?
 
   /// Records the time of the sound from a byte on.
   mutating func anchor(at position: Int, ticks: Int) {
     anchors.append((position, ticks))
-    // Of frames that never come only the last are kept.
+    // If no frames come, only the last times are kept.
     if anchors.count > Self.limit { anchors.removeFirst() }
   }
 
-  /// A packet was lost in front of a byte of the sound.
+  /// Notes that a packet was lost before a sound byte.
   mutating func damage(at position: Int) { damage = damage ?? position }
 
-  /// Ends the times: those that follow are of another clock.
+  /// Ends the times: those that follow belong to another clock.
   mutating func interrupt() { self = HLSTimes() }
 
-  /// Passes a frame: `next` is the time of its end then.
-  /// - Returns: the seconds that are missing in front of it.
+  /// Passes a frame: `next` is then the time of its end.
+  /// - Returns: the seconds missing before it.
   mutating func advance(to frame: StreamFrame) -> Double {
     var missing = 0.0
     while let anchor = anchors.first, anchor.position <= frame.offset {
@@ -47,7 +48,7 @@ struct HLSTimes: Sendable {
     return missing
   }
 
-  /// Returns the ticks from one time to another, back when negative.
+  /// Returns the ticks from one time to another, negative for an earlier one.
   static func ticks(from start: Double, to end: Double) -> Double {
     let period = Double(1 << 33)
     var ticks = (end - start).truncatingRemainder(dividingBy: period)

@@ -1,19 +1,19 @@
 internal import EventLoop
 internal import HTTP
 
-/// The kind of a failure of a request of HLS.
+/// The kind of failure of an HLS request.
 enum HLSFailure: Sendable, Equatable {
   /// The server gives no answer, or a part of one: the connection may be lost.
   case connection
   /// The server answers with an error, and other requests may succeed; it asks for a delay, zero for none.
   case answer(retryAfter: Duration)
-  /// The same comes of any attempt.
+  /// Every attempt gives the same content.
   case content
 
   var retryAfter: Duration { if case .answer(let delay) = self { delay } else { .zero } }
 }
 
-/// A request for a list, a key or a segment of HLS, or for some bytes of one.
+/// A request for a list, a key or a segment of HLS, or for a byte range of one.
 ///
 /// Unchecked: confined to the loop of its network thread.
 final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
@@ -33,12 +33,12 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
   private let onEnd: (HLSTransfer, End) -> Void
   private let loop: EventLoop
   private var transfer: HTTPTransfer?
-  /// The byte of the resource that comes next.
+  /// The position of the next byte of the resource.
   private var position = 0
   private var isOver = false
 
   /// - Parameters:
-  ///   - range: the bytes that are wanted; nil for all.
+  ///   - range: the bytes to request; nil for all.
   ///   - onBytes: receives the bytes of an answer below 400.
   ///   - onEnd: called once, unless `onBytes` or `cancel` ended the transfer.
   init(
@@ -91,7 +91,7 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
       flow = deliver(
         UnsafeRawBufferPointer(rebasing: bytes[(wanted.lowerBound - start)..<(wanted.upperBound - start)]))
     }
-    // A server that gives no parts sends all that follows, too.
+    // A server without support for ranges sends all later bytes, too.
     if case .more = flow, position > range.upperBound {
       end(.complete)
       return .stop

@@ -1,19 +1,19 @@
 internal import EventLoop
 
-/// The sound that the list of a live stream still has in front of the oldest in a buffer, and the order in which its
-/// segments are requested. Knows no socket and no buffer.
+/// The sound that the list of a live stream still has before the start of a buffer, and the order in which
+/// its segments are requested. Knows no socket and no buffer.
 ///
-/// The segments are requested from the one with the wanted time up to that with which the buffer begins, beside those
-/// that the connection receives. Of segments that can't be had, and of those in front of them, nothing is used: the sound
-/// in front of the buffer has no hole.
+/// The segments are requested from the one with the wanted time up to that with which the buffer begins,
+/// beside those that the connection receives. If a segment can't be fetched, it and all segments before it
+/// are not used: the sound before the buffer has no hole.
 struct HLSWindow: Sendable {
-  /// An action of the reception; they are performed in the order given.
+  /// An action of the reception; actions are performed in the given order.
   enum Action: Sendable, Equatable {
     case fetch(HLSPiece)
-    /// Drop the sound that was received.
+    /// Drop the received sound.
     case discard
-    /// All has come: up to the oldest frame of the buffer if it is aligned, else that frame is among those that came.
-    /// With the error of segments that are left out, if there are some.
+    /// All segments were received: up to the oldest frame of the buffer if the sound is aligned, else that
+    /// frame is among the received ones. With the error of left out segments, if there are any.
     case deliver(isAligned: Bool, StreamError?)
   }
 
@@ -22,7 +22,7 @@ struct HLSWindow: Sendable {
     let number: Int
     /// The time of the frame.
     let time: StreamTime
-    /// True if it is the first of the segment, and certainly none of the segment in front.
+    /// `true` if it is the first of the segment, and certainly not one of the segment before.
     let isStart: Bool
   }
 
@@ -31,22 +31,23 @@ struct HLSWindow: Sendable {
     case fetching(HLSPiece, of: Order, failures: Int, StreamError?)
   }
 
-  /// The segments that are requested, of one copy of the list: a newer one may have dropped some of them meanwhile.
+  /// The requested segments, of one copy of the list: a newer one may have dropped some of them meanwhile.
   private struct Order: Sendable {
     var first: Int
     let last: Int
     let list: Listed
-    /// True if the buffer begins behind the last.
+    /// `true` if the buffer begins after the last segment.
     let isAligned: Bool
   }
 
-  /// The attempts for a segment.
+  /// The limit of attempts for a segment.
   static let attemptLimit = 2
-  /// Lengths in lists are rounded: a segment more is requested for a time that is so close to a border.
+  /// The margin in seconds at a border of segments, as lengths in lists are rounded: a closer time needs one
+  /// segment more.
   private static let margin = 0.05
 
   private var phase = Phase.idle
-  /// The first of the segments that were received; nil once the buffer has them.
+  /// The first of the received segments; nil once the buffer has them.
   private var delivered: Int?
   /// The marks of the buffer, the oldest first.
   private var marks: [Mark] = []
@@ -54,27 +55,27 @@ struct HLSWindow: Sendable {
   /// The list that was read last.
   private var list: Listed?
 
-  /// The number of the segment that is marked last; nil before one is.
+  /// The number of the last marked segment; nil before the first.
   var lastMarked: Int? { marks.last?.number }
 
   /// Forgets the buffer: another one is played, or the numbers of segments have begun anew.
   mutating func reset() { (phase, delivered, marks) = (.idle, nil, []) }
 
-  /// A frame of another segment follows in the buffer.
+  /// Marks the first frame of another segment in the buffer.
   mutating func mark(_ mark: Mark) { marks.append(mark) }
 
-  /// A newer list has come.
+  /// Receives a newer list.
   mutating func follow(_ media: HLSMedia, at base: StreamAddress, of version: StreamAddress) {
     list = (media, base, version)
   }
 
-  /// Returns the mark of the oldest frame, and drops those of sound that is no longer there.
+  /// Returns the mark of the oldest frame, and drops the marks of sound that was evicted.
   private mutating func front(of start: StreamTime) -> Mark? {
     while marks.count > 1, marks[1].time <= start { marks.removeFirst() }
     return marks.first
   }
 
-  /// Returns the numbers of the segments in front of one that are listed without a hole.
+  /// Returns the numbers of the segments before one that are listed without a hole.
   private func listed(before number: Int) -> Range<Int> {
     guard let media = list?.media, number <= media.end else { return number..<number }
     var first = number
@@ -84,17 +85,17 @@ struct HLSWindow: Sendable {
     return first..<number
   }
 
-  /// Seconds in front of the end of the list at which listeners begin. Source: RFC 8216 §6.3.3.
+  /// The seconds before the end of the list at which listeners begin. Source: RFC 8216 §6.3.3.
   var lead: Double { list.map { 3 * min($0.media.targetDuration, 3600) } ?? 0 }
 
-  /// Returns the seconds that the list has in front of a buffer.
+  /// Returns the seconds that the list has before the start of a buffer.
   /// - Parameter start: the time of the oldest frame.
   mutating func reach(before start: StreamTime) -> Double {
     guard let front = front(of: start), let media = list?.media else { return 0 }
     return listed(before: front.number).reduce(0) { $0 + (media.segment($1)?.duration ?? 0) }
   }
 
-  /// Requests the sound from a time on that is in front of a buffer.
+  /// Requests the sound from a time before the start of a buffer.
   /// - Parameter start: the time of the oldest frame.
   mutating func request(from time: StreamTime, before start: StreamTime) -> [Action] {
     guard let front = front(of: start), let list else { return [.deliver(isAligned: true, nil)] }
@@ -107,7 +108,7 @@ struct HLSWindow: Sendable {
       seconds += media.segment(first)?.duration ?? 0
     }
     guard first < listed.upperBound else {
-      // What is received by an older copy of the list is not whole yet.
+      // A request by an older copy of the list is not complete yet.
       if case .fetching = phase { return [] }
       return [.deliver(isAligned: true, nil)]
     }
@@ -131,23 +132,23 @@ struct HLSWindow: Sendable {
     return [.fetch(piece)]
   }
 
-  /// The segment that was requested has come whole.
+  /// Continues after a requested segment that was received whole.
   mutating func segmentReceived() -> [Action] {
     guard case .fetching(let piece, let order, let failures, let error) = phase else { return [] }
     return fetch(piece.segment.sequence + 1, of: order, failures: failures, error: error)
   }
 
-  /// The segment that was requested has not come, or is no sound.
+  /// Handles a requested segment that was not received, or is not sound.
   mutating func segmentFailed(_ error: StreamError, _ failure: HLSFailure) -> [Action] {
     guard case .fetching(let piece, var order, let failures, let old) = phase else { return [] }
     let isLast = failure == .content || failures + 1 >= Self.attemptLimit
-    // Part of it may have come: what was received in front is received again with it, or is of no use without it.
+    // Part of it may have come: the segments before it are received again with it, or are useless without it.
     if isLast { order.first = piece.segment.sequence + 1 }
     return [.discard]
       + fetch(order.first, of: order, failures: isLast ? 0 : failures + 1, error: isLast ? error : old)
   }
 
-  /// The sound of the segments that were requested is in the buffer, which begins at `start` now.
+  /// Notes that the sound of the requested segments is in the buffer, which begins at `start` now.
   mutating func extend(to start: StreamTime) {
     guard let delivered else { return }
     marks.insert(Mark(number: delivered, time: start, isStart: true), at: 0)
@@ -157,10 +158,11 @@ struct HLSWindow: Sendable {
   /// Ends the reception: the connection is closed for good.
   mutating func cancel() { phase = .idle }
 
-  /// Returns the number, among the frames received, of the first that the buffer has already; nil if it has none of them.
+  /// Returns the index, among the received frames, of the first that the buffer has already; nil if it has
+  /// none of them.
   /// - Parameters:
   ///   - oldest: the hashes of the oldest frames of the buffer.
-  ///   - expected: the number by the lengths in the list, for sound that repeats.
+  ///   - expected: the index by the lengths in the list, for sound that repeats.
   static func join(_ received: [UInt64], to oldest: [UInt64], near expected: Int) -> Int? {
     guard let first = oldest.first else { return nil }
     let candidates = received.indices.filter { index in
@@ -171,6 +173,6 @@ struct HLSWindow: Sendable {
 }
 
 extension HLSEncryption {
-  /// True for a kind that does not work here.
+  /// `true` for an unsupported kind.
   var isForeign: Bool { if case .foreign = self { true } else { false } }
 }

@@ -1,20 +1,20 @@
 internal import EventLoop
 
-/// A tag of ID3 that comes with the sound of a stream. Source: ID3v2.3.0 and ID3v2.4.0, informal standards; RFC 8216 §3.4
-/// for the time of packed audio.
+/// An ID3 tag that comes with the sound of a stream. Source: ID3v2.3.0 and ID3v2.4.0, informal standards; RFC
+/// 8216 §3.4 for the time of packed audio.
 struct TimedTag: Sendable, Equatable {
   /// The title and the artist, as "artist - title"; nil if the tag has neither.
   private(set) var title: String?
   /// The time of the first frame of packed audio in ticks of 90 kHz.
   private(set) var time: Int?
 
-  /// Bytes of the longest tag that is read.
+  /// The length in bytes of the longest tag that is read.
   static let limit = 256 * 1024
-  /// Bytes of the header of a tag.
+  /// The length in bytes of a tag's header.
   static let headerSize = 10
   private static let timeOwner = "com.apple.streaming.transportStreamTimestamp"
 
-  /// Returns the length in bytes of the tag that begins so; nil when none does.
+  /// Returns the length in bytes of the tag with these first bytes; nil if they do not begin a tag.
   static func length(_ start: some Collection<UInt8>) -> Int? {
     let head = Array(start.prefix(headerSize))
     guard head.count == headerSize, head.starts(with: "ID3".utf8), head[6...].allSatisfy({ $0 < 0x80 }) else {
@@ -23,7 +23,7 @@ struct TimedTag: Sendable, Equatable {
     return headerSize + syncsafe(head[6...]) + (head[5] & 0x10 != 0 ? 10 : 0)
   }
 
-  /// Reads a whole tag; nil when the bytes are none.
+  /// Reads a whole tag; nil if the bytes are not a tag.
   init?(_ bytes: [UInt8]) {
     guard let length = Self.length(bytes), length <= bytes.count, bytes[3] == 3 || bytes[3] == 4 else {
       return nil
@@ -45,7 +45,7 @@ struct TimedTag: Sendable, Equatable {
       var content = rest.dropFirst(10).prefix(size)
       if isNew, format & 0x01 != 0 { content = content.dropFirst(4) }
       if isNew, format & 0x02 != 0 { content = Self.synchronized(content)[...] }
-      // Neither compressed nor encrypted.
+      // The frame is neither compressed nor encrypted.
       if format & (isNew ? 0x0C : 0xC0) == 0 { read(name, content, into: &texts) }
       rest = rest.dropFirst(10 + size)
     }
@@ -88,7 +88,7 @@ struct TimedTag: Sendable, Equatable {
     }
   }
 
-  /// Returns bytes without the zeros behind 0xFF that keep decoders from finding frames in them.
+  /// Returns bytes without the zeros after 0xFF that keep decoders from finding frames in them.
   private static func synchronized(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var (result, previous) = ([UInt8](), UInt8(0))
     for byte in bytes {

@@ -3,8 +3,8 @@
 /// ```swift
 /// try demuxer.feed(bytes) { item in … }
 /// ```
-/// Packets that are damaged are skipped; what is lost with them shows in the times. Memory: a packet, two tables of at
-/// most 1 KiB, the header of a packet of the elementary stream, and one tag of at most 64 KiB.
+/// Damaged packets are skipped; the sound lost with them shows in the times. Memory: a packet, two tables of
+/// at most 1 KiB, the header of a packet of the elementary stream, and one tag of at most 64 KiB.
 ///
 /// Source: ISO/IEC 13818-1 §2.4.3 (packets, PES), §2.4.4 (PAT, PMT).
 struct TransportStream: Sendable {
@@ -22,7 +22,7 @@ struct TransportStream: Sendable {
   /// A reason why the stream brings no sound, in words.
   struct Obstacle: Error, Equatable {
     let found: String
-    /// True for sound of a kind that does not work here; false for damage.
+    /// `true` for an unsupported kind of sound; `false` for damage.
     var isUnsupported = true
   }
 
@@ -30,7 +30,8 @@ struct TransportStream: Sendable {
   private static let sync: UInt8 = 0x47
   private static let longestTable = 1024 + 3
   private static let longestTag = 64 * 1024
-  /// The bytes between packets after which a stream is given up: those behind a false packet count on.
+  /// The number of bytes between packets after which a stream is given up; bytes after a false packet count
+  /// on.
   private static let lossLimit = 64 * 1024
 
   /// A table that comes in several packets.
@@ -39,22 +40,22 @@ struct TransportStream: Sendable {
     var bytes: [UInt8] = []
   }
 
-  /// Packets of one elementary stream.
+  /// The packets of one elementary stream.
   private struct Packets {
     let id: Int
-    /// The header under way; nil once it is complete, and before the first.
+    /// The header so far; nil once it is complete, and before the first.
     var header: [UInt8]?
     var isStarted = false
     var time: Int?
-    /// Bytes that the packet still has; nil if it does not state them.
+    /// The bytes remaining in the packet; nil if it does not state a length.
     var rest: Int?
     var counter: UInt8?
   }
 
   private var carry: [UInt8] = []
-  /// Bytes in no packet since the last packet that followed another one.
+  /// The number of bytes in no packet since the last packet that followed another one.
   private var lost = 0
-  /// True if the byte in front was the last of a packet.
+  /// `true` if the byte before was the last of a packet.
   private var isInSync = false
   private var programmes = Table(id: 0)
   private var map: Table?
@@ -62,13 +63,13 @@ struct TransportStream: Sendable {
   private var tags: Packets?
   private var tag: [UInt8] = []
 
-  /// Returns true if an initialization section is one of MPEG-TS: tables in packets. Source: RFC 8216 §3.2.
+  /// Returns `true` if an initialization section is MPEG-TS: tables in packets. Source: RFC 8216 §3.2.
   static func isPacket(_ section: [UInt8]) -> Bool { section.first == sync && section.count >= packetSize }
 
-  /// True if the table of contents has named a sound.
+  /// `true` if the table of contents has named a sound.
   var hasSound: Bool { sound != nil }
 
-  /// The bytes that are held.
+  /// The number of held bytes.
   var pendingBytes: Int {
     carry.count + tag.count + programmes.bytes.count + (map?.bytes.count ?? 0) + (sound?.header?.count ?? 0)
       + (tags?.header?.count ?? 0)
@@ -165,7 +166,7 @@ struct TransportStream: Sendable {
     }
   }
 
-  /// Returns true if a packet says that its counter does not follow from the last one.
+  /// Returns `true` if a packet states that its counter does not follow from the last one.
   private func isDiscontinuous(_ packet: UnsafeRawBufferPointer) -> Bool {
     packet[3] & 0x20 != 0 && packet[4] > 0 && packet[5] & 0x80 != 0
   }
@@ -248,7 +249,7 @@ struct TransportStream: Sendable {
     guard packets.isStarted else { return }
     var bytes = payload
     if var header = packets.header {
-      // Nine bytes, the last of which has the length of the rest.
+      // Nine bytes; the last one has the length of the rest.
       while !bytes.isEmpty, header.count < 9 || header.count < 9 + Int(header[8]) {
         header.append(bytes[0])
         bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
