@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// The kind of a file whose bytes are recorded as they are.
+/// The kind of a file that is recorded byte for byte.
 struct CopiedKind: Sendable {
   /// The format of its frames, as far as its first bytes determine it.
   let format: StreamFormat
@@ -15,15 +15,15 @@ struct CopiedKind: Sendable {
     Codec.allCases.filter { $0.isOgg || [.ogg, .mp4, .pcm].contains($0) }.flatMap(\.extensions)
   ).subtracting(["wav"]).union(["wma", "ape", "wv"])
 
-  /// Returns the name of a container that is refused, as a station of it is; nil for others.
+  /// Returns the name of a container that is refused, for files as for stations; nil for others.
   static func refused(_ start: [UInt8]) -> String? {
     start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) ? ForeignSound.name(of: start[...]) : nil
   }
 
-  /// Identifies a file that begins with `start`; nil when it is no sound, or more of it is needed.
+  /// Identifies a file that begins with `start`; nil if it is not sound, or more bytes are needed.
   /// - Parameters:
   ///   - path: the path of its address.
-  ///   - isWhole: `true` if nothing follows.
+  ///   - isWhole: `true` if no bytes follow.
   init?(_ start: [UInt8], contentType: String?, path: String, isWhole: Bool) {
     let path = path.lowercased()
     let end = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? ""

@@ -1,13 +1,13 @@
 internal import Codecs
 
-/// A file of FLAC without a container. Its frames come out as pages of FLAC in Ogg, bit for bit, so that they are kept,
-/// decoded and joined as those are.
+/// A FLAC file without a container. Its frames are returned as Ogg FLAC pages, bit for bit, so that they are
+/// kept, decoded and joined like those.
 ///
-/// Times of frames are in them: a seek requests an estimate between the positions that are known, and lands exactly to a
-/// frame; where that is behind the target, or far in front, it requests another one.
+/// Frames state their times: a seek requests an estimate between the known positions, and is exact to a
+/// frame; if the estimate is after the target, or far before it, it requests another one.
 struct FLACFile: FileParser {
   private enum State {
-    /// Frames follow on each other.
+    /// Frames are consecutive.
     case sound
     /// The bytes from some offset on were requested for the sound at `target`, in PCM frames.
     case landing(target: Int, bounds: Bounds, attempts: Int)
@@ -30,13 +30,14 @@ struct FLACFile: FileParser {
   private var hasBegun = false
   /// The number of PCM frames up to the end of the newest frame.
   private var heard = 0
-  /// The position behind the last frame; nil while it is not known.
+  /// The position after the last frame; nil while it is not known.
   private var last: Int?
 
   private static let serial: UInt32 = 0x666C_6163
-  /// The requests for one target, and the PCM frames in front of it that are read rather than skipped by another one.
+  /// The limit of requests for one target, and the PCM frames before it that are read rather than skipped by
+  /// another request.
   private static let (mostAttempts, near) = (2, 10 * 44_100)
-  /// The bytes in front of an estimate that are requested too.
+  /// The number of bytes before an estimate that are requested too.
   private static let margin = 32 << 10
 
   init(size: Int?) { self.size = size }
@@ -76,7 +77,7 @@ struct FLACFile: FileParser {
 
   private mutating func atEnd() -> FileItem? {
     if case .landing(let target, let bounds, let attempts) = state, attempts > 0 {
-      // The bytes have no whole frame: those from a known one on have.
+      // These bytes hold no whole frame: the bytes from a known frame on do.
       return .jump(to: land(on: target, bounds, attempts: 0))
     }
     guard hasBegun else { return unusable("FLAC without sound") }
@@ -117,7 +118,7 @@ struct FLACFile: FileParser {
     }
   }
 
-  /// Adds the items in front of the first frame.
+  /// Adds the items before the first frame.
   private mutating func begin(at frame: FLACFraming.Frame, _ headers: OggHeaders) {
     (state, hasBegun) = (.sound, true)
     let (bytes, count) = headers.pages(serial: Self.serial)
@@ -151,7 +152,7 @@ struct FLACFile: FileParser {
   }
 
   /// Continues at an estimate between two positions.
-  /// - Parameter attempts: the number of further estimates; without one it continues at the position in front.
+  /// - Parameter attempts: the number of further estimates; without one it continues at the position before.
   private mutating func land(on target: Int, _ bounds: Bounds, attempts: Int) -> Int {
     let (before, behind) = (bounds.before, bounds.behind)
     let share = Double(target - before.sample) / Double(max(1, behind.sample - before.sample))

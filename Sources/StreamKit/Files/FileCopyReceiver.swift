@@ -2,16 +2,16 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// Receives one file for a recording, byte for byte, or its frames for a recording that ends after a certain length:
-/// adopts the connection that found it, and requests the rest after a loss. From a server that gives no parts it receives
-/// the file anew, and skips the bytes that are there.
+/// Receives one file for a recording, byte for byte, or its frames for a recording that ends after a certain
+/// length: adopts the connection that found it, and requests the rest after a loss. If the server sends no
+/// parts it receives the file from its start, and skips the bytes received before.
 ///
-/// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
+/// Unchecked: confined to the loop of its network thread; `init` passes in all its parts.
 final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
   private enum Phase {
     /// Too few bytes have come to recognise the file.
     case starting([UInt8])
-    /// The headers of Ogg are searched for meanwhile.
+    /// The Ogg headers are searched for meanwhile.
     case copying(CopiedKind, OggStart?)
     case framing(FileFrames)
   }
@@ -24,14 +24,14 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private var identity: FileIdentity
   private let head: HTTPResponse
   private var phase = Phase.starting([])
-  /// The byte that the transfer brings next, and the one that is wanted next.
+  /// The next byte of the transfer, and the next byte to record.
   private var position = 0
   private var wanted = 0
   private var waitsForDisk = false
   private var restarts = FileRestarts()
 
   /// - Parameters:
-  ///   - head: the answer that is the file.
+  ///   - head: the head of the answer with the file.
   ///   - report: called on the network thread.
   init(
     at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions,
@@ -60,7 +60,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   func end() { driver.end() }
 
-  /// Does nothing: a recording has no position that could be moved.
+  /// Does nothing: a recording has no position to move.
   func seek(to time: StreamTime, generation: Int) {}
 
   func rest() {}
@@ -86,7 +86,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
-    // No byte is missing while none is read.
+    // No byte is missing while reading is paused.
     waitsForDisk ? nil : deadline
   }
 
@@ -111,7 +111,8 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     return .more
   }
 
-  /// Receives the answer that no byte is there: the file ends before it, or has become shorter.
+  /// Receives the answer that the requested bytes do not exist: the file ends before them, or has become
+  /// shorter.
   private func receiveNoRange(_ head: HTTPResponse) -> HTTPFlow {
     driver.transfer = nil
     let size = head.headers["Content-Range"].flatMap { ContentRange($0)?.size } ?? identity.size
@@ -131,7 +132,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
       receive(UnsafeRawBufferPointer(rebasing: bytes[skipped...]), at: start)
     }
     if isStopped { return .stop }
-    // Bytes that come again are no progress.
+    // Repeated bytes are no progress.
     let isNew = skipped < bytes.count
     driver.perform(driver.machine.received(isNew ? .nanoseconds(1) : .zero, isNew: isNew, at: driver.now))
     guard !isStopped else { return .stop }
@@ -144,7 +145,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   func receiveEnd(_ failure: HTTPError?) {
     guard !isStopped else { return }
     driver.transfer = nil
-    // Without a known size the end of an answer that ends in order is that of the file.
+    // Without a known size, an answer that ends in order ends the file.
     if identity.size.map({ wanted >= $0 }) ?? (failure == nil && position >= wanted) { return finish() }
     let error = failure.map { StreamError($0, at: driver.address) } ?? .ended(shownURL)
     driver.perform(driver.machine.ended(error, at: driver.now))
@@ -200,7 +201,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     start.withUnsafeBytes { receive($0, at: 0) }
   }
 
-  /// Ends the reception of a file that turned out to be no sound.
+  /// Ends the reception of a file that turned out not to be sound.
   private func discard(_ found: String) {
     tee.discardFile()
     _ = fail(.noAudio(found, from: shownURL))

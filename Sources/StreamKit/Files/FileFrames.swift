@@ -1,19 +1,21 @@
 internal import Codecs
 
-/// The frames of a file of a server, as its bytes come, for recordings that end after a certain length of sound.
+/// The frames of a file from a server, as its bytes come, for recordings that end after a certain length of
+/// sound.
 ///
-/// Tags, and a first frame that only describes the others, are left out: they state the length of the whole file.
+/// Tags, and a first frame that only describes the others, are left out: they state the length of the whole
+/// file.
 struct FileFrames: Sendable {
   private var parser: any FileParser
 
-  /// - Parameter kind: one whose codec has frames.
+  /// - Parameter kind: a kind whose codec has frames.
   init(_ kind: CopiedKind, contentType: String?) {
-    // Without a size it asks for no other part of the file.
+    // Without a size it requests no other part of the file.
     parser = kind.format.codec.isOgg ? PagedFile(size: nil) : FramedFile(contentType: contentType, size: nil)
   }
 
   /// Sends the frames of the next bytes to the recordings.
-  /// - Returns: the content that was found in place of sound, in words; nil for sound.
+  /// - Returns: the content found instead of sound, in words; nil for sound.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, into tee: FrameTee) -> String? {
     parser.feed(bytes)
     return drain(into: tee)
@@ -44,13 +46,15 @@ struct FileFrames: Sendable {
   }
 }
 
-/// The search for the headers of a file of Ogg whose bytes are copied meanwhile: comments with a picture are long.
+/// The search for the headers of an Ogg file whose bytes are copied meanwhile: comments with a picture are
+/// long.
 struct OggStart: Sendable {
-  /// Nil once they are found, and for sound of a kind that has no decoder here.
+  /// Nil once they are found, and for an unsupported kind of sound.
   private var framer: StreamFramer? = StreamFramer()
 
   /// Receives the next bytes of the file.
-  /// - Returns: the damage of headers that no decoder accepts, in words; nil for none.
+  /// - Returns: the damage of headers that no decoder accepts, in words; nil if they are valid or still
+  ///   incomplete.
   mutating func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
     framer?.feed(bytes)
     return search()

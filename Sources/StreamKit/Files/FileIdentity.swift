@@ -1,9 +1,8 @@
 internal import HTTP
 
-/// The identity of a file on a server, from the head of an answer, by which its parts are known to belong
-/// together.
+/// The identity of a file on a server, from the head of an answer. It shows which parts belong together.
 struct FileIdentity: Equatable {
-  /// The bytes of the whole file; nil when unknown.
+  /// The size of the whole file in bytes; nil if unknown.
   var size: Int?
   var tag: String?
   var modified: String?
@@ -27,8 +26,8 @@ struct FileIdentity: Equatable {
     (start, size) = (range.start ?? 0, range.size)
   }
 
-  /// The validator with which a request demands a part of the same file; a weak tag does not promise the same
-  /// bytes.
+  /// The validator with which a request demands a part of the same file; a weak tag does not guarantee the
+  /// same bytes.
   var condition: String? { tag.flatMap { $0.hasPrefix("W/") ? nil : $0 } ?? modified }
 
   /// Returns a request for the bytes from `byte` on.
@@ -45,7 +44,7 @@ struct FileIdentity: Equatable {
   }
 
   /// Applies the head of the answer to a request for the bytes from `byte` on.
-  /// - Returns: the offset of its first byte, at most `byte`; nil when it belongs to another file.
+  /// - Returns: the offset of its first byte, at most `byte`; nil if it belongs to another file.
   mutating func admit(_ head: HTTPResponse, from byte: Int) -> Int? {
     let new = FileIdentity(head)
     guard !differs(from: new), new.start <= byte else { return nil }

@@ -3,26 +3,26 @@ internal import Codecs
 /// Parses a file as its bytes come: the counterpart of `StreamFramer` for files.
 ///
 /// Bytes are fed in the order of the file, from its start, from the offset of a `jump`, or from that of a
-/// `seek`. Times are those of the audible sound: sound that the encoder put in front has times below zero.
+/// `seek`. Times are those of the audible sound: sound that the encoder put before it has times below zero.
 /// Memory is bounded whatever a file claims.
 protocol FileParser: Sendable {
   /// Feeds the next bytes.
   mutating func feed(_ bytes: UnsafeRawBufferPointer)
   /// Ends the file: no bytes follow.
   mutating func end()
-  /// Returns the next item; nil when more bytes are needed, or nothing follows.
+  /// Returns the next item; nil if more bytes are needed, or nothing follows.
   mutating func next() -> FileItem?
 
-  /// Prepares for the sound at `time`, and the frames that decoders need in front of it.
+  /// Prepares for the sound at `time`, and the frames that decoders need before it.
   /// - Returns: the offset from which the file is to be fed next; nil while that is unknown.
   mutating func seek(to time: StreamTime) -> Int?
 
-  /// The length of the audible sound in seconds; nil while unknown, and an estimate where the file has no
+  /// The length of the audible sound in seconds; nil while unknown, and an estimate if the file states no
   /// length.
   var duration: Double? { get }
   /// The end of the audible sound, if padding follows it; nil otherwise.
   var soundEnd: StreamTime? { get }
-  /// The number of whole frames that decoders need in front of a target.
+  /// The number of whole frames that decoders need before a target.
   var preroll: Int { get }
 }
 
@@ -36,7 +36,7 @@ enum FileItem: Equatable {
   case frame(StreamFrame, [UInt8])
   /// A request to feed the file from this offset on.
   case jump(to: Int)
-  /// The end: the last frame was found, and what may follow is no sound.
+  /// The end: the last frame was found, and any further bytes are not sound.
   case end
   /// A file that can't be played: `found` names the content, in words.
   case unusable(found: String, isUnsupported: Bool)
@@ -56,7 +56,7 @@ enum FileKind {
   static let magicLength = ContentSniffer.magicLength
 
   /// Returns the parser for a file that begins with `start`.
-  /// - Parameter size: the size of the file in bytes; nil when the server does not state it.
+  /// - Parameter size: the size of the file in bytes; nil if the server does not state it.
   /// - Returns: the parser; a failure names the kind of a file that does not play from a URL.
   static func parser(
     for start: [UInt8], contentType: String?, size: Int?
@@ -74,7 +74,7 @@ enum FileKind {
   }
 }
 
-/// A file of a kind that does not play as its bytes come.
+/// A file of a kind that can't be played as its bytes come.
 struct UnusableFile: Error {
   let kind: String
   /// The remedy in the error.

@@ -1,27 +1,27 @@
 internal import EventLoop
 internal import HTTP
 
-/// A receiver of one file in place of a `StationReceiver`, once that has found out that the stream is a file. On the
-/// network thread.
+/// A receiver of one file that replaces a `StationReceiver`, once that has found that the stream is a file.
+/// On the network thread.
 protocol AdoptingReceiver: HTTPReceiver {
-  /// Adopts a transfer, whose bytes come to this receiver from now on.
+  /// Adopts a transfer, whose bytes go to this receiver from now on.
   func adopt(_ transfer: HTTPTransfer?)
   /// Applies new options.
   func change(_ options: ReceiverOptions)
-  /// Ends it for good.
+  /// Ends the receiver for good.
   func end()
   /// Moves to a time of the file.
   func seek(to time: StreamTime, generation: Int)
   /// Resumes reading: the recorded sound is on the disks.
   func diskHasRoom()
-  /// Closes a connection on which nothing is awaited, as the player rests for long.
+  /// Closes a connection that is not needed, as the player rests for long.
   func rest()
 }
 
-/// Receives one file for a player: adopts the connection that found it, holds back the sound that is too far ahead of
-/// the player, requests the rest after a loss, and other parts after a seek.
+/// Receives one file for a player: adopts the connection that found it, holds back sound that is too far
+/// ahead of the player, requests the rest after a loss, and other parts after a seek.
 ///
-/// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
+/// Unchecked: confined to the loop of its network thread; `init` passes in all its parts.
 final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
   let driver: ConnectionDriver
   private let address: StreamAddress
@@ -34,19 +34,19 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   /// The facts of the answer, until the file turns out to be sound.
   private var station: StationInfo?
   private var parser: (any FileParser)?
-  /// The start of the file, until it is enough to choose a parser.
+  /// The start of the file, until there is enough to choose a parser.
   private var start: [UInt8] = []
-  /// The byte that the transfer brings next, and the one that is wanted next.
+  /// The next byte of the transfer, and the next byte to parse.
   private var position = 0
   private var wanted = 0
-  /// Number of the last seek; frames of those before it are not accepted.
+  /// The generation of the last seek; frames of earlier generations are not accepted.
   private var seekGeneration = 0
-  /// The item that has been found and has no room yet.
+  /// The item that was found and has no room yet.
   private var waiting: FileItem?
   private var reading = Reading.flowing
   private var hasSounded = false
   private var facts = FileFacts()
-  /// Requests for other parts since the last frame.
+  /// The number of requests for other parts since the last frame.
   private var requests = 0
   private var restarts = FileRestarts()
 
@@ -64,15 +64,15 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     case open
     /// The connection was lost meanwhile.
     case lost(StreamError)
-    /// The connection was closed, as the player rests for long: another one brings what follows.
+    /// The connection was closed, as the player rests for long: another one brings the rest.
     case closed
   }
 
-  /// Bytes that are read rather than skipped by another request.
+  /// The number of bytes that are read rather than skipped by another request.
   private static let shortSkip = 64 << 10
 
   /// - Parameters:
-  ///   - head: the answer that is the file.
+  ///   - head: the head of the answer with the file.
   ///   - report: called on the network thread.
   init(
     at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread,
@@ -106,7 +106,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   func end() { driver.end() }
 
-  /// Moves to a time of the file; items that were found before are dropped.
+  /// Moves to a time of the file; items found earlier are dropped.
   func seek(to time: StreamTime, generation: Int) {
     guard !isStopped else { return }
     seekGeneration = generation
@@ -152,7 +152,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
-    // No byte is missing while none is wanted.
+    // No byte is missing while reading is paused.
     if case .flowing = reading { deadline } else { nil }
   }
 
@@ -170,7 +170,8 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     return .more
   }
 
-  /// Receives the answer that no byte is there: the file ends before it, or has become shorter.
+  /// Receives the answer that the requested bytes do not exist: the file ends before them, or has become
+  /// shorter.
   private func receiveNoRange(_ head: HTTPResponse) -> HTTPFlow {
     driver.transfer = nil
     let size = head.headers["Content-Range"].flatMap { ContentRange($0)?.size }
@@ -202,7 +203,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   /// Reports to the machine that the connection is not silent.
-  /// - Parameter isNew: true if bytes have come that had not before.
+  /// - Parameter isNew: `true` if bytes have come that had not come before.
   private func received(isNew: Bool) {
     let audio = requests == 0 && hasSounded ? Duration.nanoseconds(1) : .zero
     driver.perform(driver.machine.received(audio, isNew: isNew && audio > .zero, at: driver.now))
@@ -212,7 +213,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     guard !isStopped else { return }
     driver.transfer = nil
     let isEnd = identity.size.map { position >= $0 } ?? (failure == nil)
-    // Without a known size the end of the answer is that of the file, though more was to be there.
+    // Without a known size the end of the answer ends the file, even if more bytes were expected.
     if isEnd, position >= wanted || identity.size == nil { return endOfFile() }
     let error =
       failure.map { StreamError($0, at: driver.address) }
@@ -269,7 +270,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
           facts: facts))
   }
 
-  /// Puts the items that were found into the buffer, until there is no more, or no room.
+  /// Puts the found items into the buffer, until none are left, or there is no room.
   private func drain() -> HTTPFlow {
     while !isStopped {
       guard let item = waiting ?? parser?.next() else {
@@ -304,7 +305,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     return .stop
   }
 
-  /// - Returns: true if another transfer brings it.
+  /// - Returns: `true` if another transfer brings it.
   private func jump(to byte: Int) -> Bool {
     wanted = byte
     let isNear = byte >= position && (byte - position <= Self.shortSkip || !identity.acceptsRanges)
@@ -358,7 +359,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     var new = FileFacts()
     new.duration = parser?.duration
     new.canSeek = identity.acceptsRanges && identity.size != nil && new.duration != nil
-    // An estimate gets better with every frame: only a change that is noticed is reported.
+    // An estimate improves with every frame: only a noticeable change is reported.
     let isClose =
       zip(new.duration, facts.duration).map { abs($0 - $1) < 0.001 * $0 } ?? (new.duration == facts.duration)
     var isFinal = false

@@ -1,5 +1,5 @@
-/// Counts the connections in a row that sent a file from its start, and ended before they brought a new byte of it: a server
-/// that sends no parts of files, and does not last, never brings the rest.
+/// Counts the consecutive connections that sent a file from its start, and ended before they brought a new
+/// byte: a server that sends no parts of files, and whose connections end early, never sends the rest.
 struct FileRestarts {
   /// The number of such connections after which the file is given up.
   static let limit = 5
@@ -7,7 +7,7 @@ struct FileRestarts {
   private enum Connection {
     /// No answer has come, or it begins where the one before ended.
     case other
-    /// Bytes come again that are there already.
+    /// Bytes received before come again.
     case restarted
   }
 
@@ -19,11 +19,11 @@ struct FileRestarts {
     connection = first < wanted ? .restarted : .other
   }
 
-  /// Records that bytes have come that had not before.
+  /// Records that new bytes have come.
   mutating func advanced() { (connection, count) = (.other, 0) }
 
-  /// Records that another connection is to be opened.
-  /// - Returns: `true` if it would be in vain.
+  /// Records that another connection is needed.
+  /// - Returns: `true` if it would be useless.
   mutating func isInVain() -> Bool {
     if connection == .restarted { count += 1 }
     connection = .other

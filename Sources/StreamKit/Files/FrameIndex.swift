@@ -12,7 +12,7 @@ struct FrameIndex: Sendable {
   /// The least time between two marks.
   private(set) var step = StreamTime(seconds: 0.5)
 
-  /// The mark that is furthest in the file; nil before the first frame.
+  /// The last mark in the file; nil before the first frame.
   var last: Mark? { marks.last }
 
   /// Adds a frame that begins at `byte`, with all sound before it counted.
@@ -24,7 +24,7 @@ struct FrameIndex: Sendable {
     step = step + step
   }
 
-  /// Returns the last mark that is not behind `time`; nil when there is none.
+  /// Returns the last mark not after `time`; nil before the first mark.
   func mark(before time: StreamTime) -> Mark? {
     var (low, high) = (0, marks.count)
     while low < high {

@@ -1,10 +1,10 @@
 internal import Codecs
 
-/// A file of whole frames: MP3 and its elder layers, AAC in ADTS.
+/// A file of whole frames: MP3 and its older layers, AAC in ADTS.
 ///
-/// A first frame with data about the others (Xing, Info, VBRI) is no sound. Times of frames are counted, so
-/// behind a seek the frames from the last one with a known time on are read and dropped: exact in files of
-/// any bit rate. Where that would be more than `longestCount` bytes, the table, a constant bit rate, or the
+/// A first frame with data about the others (Xing, Info, VBRI) is not sound. Times of frames are counted, so
+/// after a seek the frames from the last one with a known time on are read and dropped: exact in files of any
+/// bit rate. If that would take more than `longestCount` bytes, the table, a constant bit rate, or the
 /// average of the frames so far maps bytes to times, to a whole frame: exact at a constant bit rate,
 /// otherwise an estimate.
 struct FramedFile: FileParser {
@@ -20,22 +20,22 @@ struct FramedFile: FileParser {
   /// The offset of the first frame of sound, and the duration of such a frame.
   private var firstByte = 0
   private var frameTime = StreamTime.zero
-  /// The length of the sound in front that is not audible.
+  /// The length of the inaudible sound at the start.
   private var leadIn = StreamTime.zero
   private var landing = Landing.done
   private var index = FrameIndex()
-  /// The time between the first frame and the next one; nil where that is an estimate.
+  /// The time between the first frame and the next one; nil if it is an estimate.
   private var position: StreamTime?
   private var hasEnded = false
   /// The length of the audible sound, once all of it has come.
   private var total: StreamTime?
-  /// The bytes and the duration of the frames that came, for the average.
+  /// The bytes and the duration of the frames so far, for the average.
   private var bytes = 0
   private var time = StreamTime.zero
-  /// The constant bit rate of all frames so far; nil when they differ.
+  /// The constant bit rate of all frames so far; nil if they differ.
   private var bitRate: Int?
 
-  /// The state of the first frames behind a seek.
+  /// The state of the first frames after a seek.
   private enum Landing: Equatable {
     case done
     /// The time of the next frame is an estimate from its offset.
@@ -46,14 +46,14 @@ struct FramedFile: FileParser {
     case counting(target: StreamTime)
   }
 
-  /// The limit in bytes for counting frames rather than estimating a position: a second or so of a usual
+  /// The limit in bytes for counting frames rather than estimating a position: about a second of a usual
   /// connection.
   static let longestCount = 8 << 20
 
-  /// The length in bytes up to which a tag is believed in a file of unknown size: that of a picture for print.
+  /// The limit in bytes of a credible tag in a file of unknown size: that of a picture for print.
   private static let longestTag = 64 << 20
 
-  /// The delay of a layer III decoder behind its encoder, in PCM frames.
+  /// The delay of a layer III decoder after its encoder, in PCM frames.
   private static let decoderDelay = 529
 
   init(contentType: String?, size: Int?) {
@@ -122,7 +122,7 @@ struct FramedFile: FileParser {
 
   // MARK: Times
 
-  /// The number of frames and their duration in the tag; nil when they are impossible.
+  /// The number of frames and their duration in the tag; nil if they are impossible.
   private var declared: (frames: Int, seconds: Double)? {
     guard let tag, let frames = tag.length.frames, frames > 0, frameTime > .zero else { return nil }
     if let size, tag.offset + (tag.length.bytes ?? 0) > size { return nil }
@@ -192,7 +192,7 @@ struct FramedFile: FileParser {
     return !isConstant && guess - mark.byte <= Self.longestCount
   }
 
-  /// Determines the time of the first frame behind a seek.
+  /// Determines the time of the first frame after a seek.
   /// - Returns: `false` for a frame that is dropped.
   private mutating func land(_ frame: StreamFrame) -> Bool {
     if case .counted(let byte, let target) = landing {

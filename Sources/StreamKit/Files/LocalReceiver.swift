@@ -6,13 +6,14 @@ internal import Synchronization
 
 /// Receives a file of this machine, in any format that `AudioFile` reads, as PCM.
 ///
-/// Unchecked: confined to a loop, which decodes a piece a turn, no more than is wanted; under virtual time that of its
-/// owner, otherwise one of its own, since a file system may never answer. The watch and the end of that thread belong to
-/// the owner's loop.
+/// Unchecked: confined to a loop, which decodes a piece a turn, no more than needed; under virtual time that
+/// of its owner, otherwise one of its own, since a file system may never answer. The watch and the end of
+/// that thread belong to the owner's loop.
 final class LocalReceiver: StreamReceiver, @unchecked Sendable {
-  /// The most sound decoded ahead of the player: a disk is read at once.
+  /// The most sound decoded ahead of the player: a disk is read without delay.
   private static let lead = StreamTime(seconds: 0.5)
-  /// The size of a buffer for that sound, of two channels at 48 kHz; more sound than fits is not ahead.
+  /// The size of a buffer for that sound, of two channels at 48 kHz; sound that does not fit is not decoded
+  /// ahead.
   static let bufferBlocks = 80
   /// The samples of a piece, which fill a block of the buffer.
   private static let pieceSamples = PacketBuffer.blockSize / MemoryLayout<Float>.size
@@ -31,13 +32,13 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private var phase = Phase.opening
   private var format: StreamFormat?
   private var frameCount: Int?
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   private var size = 0
-  /// Frames that were decoded or skipped.
+  /// The number of decoded or skipped frames.
   private var position = 0
   private var seekGeneration = 0
   private var waiting: (frame: StreamFrame, bytes: [UInt8])?
-  /// Numbers the turns in which it decodes, so that there is one at a time.
+  /// The number of the current decoding turn, so that there is one at a time.
   private var turn = 0
 
   /// A state of the reception.
@@ -63,7 +64,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     (self.path, self.options, owner, self.buffer, reporter) = (path, options, loop, buffer, report)
-    // Without a thread to spare it decodes on the owner's loop.
+    // Without a thread of its own it decodes on the owner's loop.
     thread = loop.isVirtual ? nil : try? LoopThread(name: "a file")
     self.loop = thread?.loop ?? loop
   }
@@ -172,7 +173,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   /// Decodes about two tenths of a second.
-  /// - Returns: true if more is wanted.
+  /// - Returns: `true` if more is needed.
   private func decodePieces(of decoder: any Decoder) throws -> Bool {
     for _ in 0..<16 {
       guard let (frame, bytes) = try waiting ?? nextPiece(of: decoder) else {
@@ -212,7 +213,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     let format = StreamFormat(
       codec: .pcm, sampleRate: decoder.format.sampleRate, channels: decoder.format.channels)
     let bytes = samples.prefix(count * format.channels).withUnsafeBytes { [UInt8]($0) }
-    // The byte is a share of the file: decoders do not report what they have read.
+    // The offset is a share of the file: decoders do not report the bytes they have read.
     let offset = frameCount.map { $0 > 0 ? Int(Double(size) * Double(position) / Double($0)) : 0 } ?? 0
     position += count
     return (
@@ -221,7 +222,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     )
   }
 
-  /// Returns the format with the codec of the file, where that is known.
+  /// Returns the format with the codec of the file, if it is known.
   private func sourceFormat(_ format: StreamFormat, of decoder: any Decoder) -> StreamFormat {
     let codec: Codec =
       switch decoder {

@@ -3,20 +3,20 @@ internal import Codecs
 /// Parses an MP4 file (M4A) as it comes: `moov` at any position, then frame after frame of AAC, each returned
 /// as ADTS.
 ///
-/// An `mdat` in front of `moov` is skipped by a jump. Gapless: sound that the file declares inaudible has
-/// times outside of the audible range.
+/// An `mdat` before `moov` is skipped by a jump. Gapless: sound that the file declares inaudible has times
+/// outside of the audible range.
 struct MP4File: FileParser {
   private enum State {
     /// The parser is between boxes.
     case boxes
-    /// The parser is in `moov`, which has so many bytes.
+    /// The parser is in `moov`, which has `length` bytes.
     case moov(length: Int)
     case frames(MP4Track)
   }
 
   private let size: Int?
   private var state = State.boxes
-  /// The bytes that were fed and not parsed, from offset `position` of the file on.
+  /// The bytes fed and not yet parsed, from offset `position` of the file on.
   private var bytes: [UInt8] = []
   private var position = 0
   private var boxCount = 0
@@ -58,7 +58,7 @@ struct MP4File: FileParser {
     return true
   }
 
-  /// Moves to an offset, by skipping bytes that are there or by a jump to others.
+  /// Moves to an offset, by skipping buffered bytes or by a jump to others.
   private mutating func go(to offset: Int) {
     if offset >= position, offset <= position + bytes.count {
       bytes.removeFirst(offset - position)
@@ -72,7 +72,7 @@ struct MP4File: FileParser {
   // MARK: Boxes
 
   /// Parses the next box.
-  /// - Returns: `true` if something happened; otherwise more bytes are needed.
+  /// - Returns: `true` if it made progress; otherwise more bytes are needed.
   private mutating func readBox() -> Bool {
     func number(_ index: Int, _ count: Int) -> UInt64 {
       bytes[index..<(index + count)].reduce(0) { $0 << 8 | UInt64($1) }
@@ -115,7 +115,7 @@ struct MP4File: FileParser {
   // MARK: Frames
 
   /// Parses the next frame.
-  /// - Returns: `true` if something happened; otherwise more bytes are needed.
+  /// - Returns: `true` if it made progress; otherwise more bytes are needed.
   private mutating func readFrame(_ track: MP4Track) -> Bool {
     guard let location = track.location(of: frame, after: last), location.offset >= 0,
       location.offset < size ?? FileIdentity.longest

@@ -1,18 +1,19 @@
 internal import Codecs
 
-/// A file of Ogg: Vorbis, Opus or FLAC.
+/// An Ogg file: Vorbis, Opus or FLAC.
 ///
-/// The length is the position in the last page, which is requested before the sound. Times of pages are in them, so a seek
-/// requests an estimate, and lands exactly to a page; where that is behind the target, it requests an earlier one. A
-/// file in which several logical streams follow on each other has no known length, and can't be repositioned.
+/// The length is the position in the last page, which is requested before the sound. Pages state their times,
+/// so a seek requests an estimate, and is exact to a page; if the estimate is after the target, it requests
+/// an earlier one. A file of several consecutive logical streams has no known length, and can't be
+/// repositioned.
 struct PagedFile: FileParser {
   private enum State {
-    /// Pages come from the beginning of the file; the first of sound is kept until the length is known.
+    /// Pages come from the beginning of the file; the first one of sound is kept until the length is known.
     case beginning
     /// The end of the file was requested, from this offset on.
     case end
     case sound
-    /// Behind a seek to `target`: the pages from `from` on were requested.
+    /// After a seek to `target`: the pages from `from` on were requested.
     case landing(target: StreamTime, from: Int, attempts: Int)
     case over
   }
@@ -24,19 +25,19 @@ struct PagedFile: FileParser {
   private var hasEnded = false
   private var headers: (headers: OggHeaders, serial: UInt32, start: Int)?
   private var isChained = false
-  /// `true` if the headers of a further logical stream have come, and no page of it.
+  /// `true` if the headers of a further logical stream have come, but no page of it.
   private var isNext = false
-  /// The position behind the last page, in PCM frames; nil while unknown.
+  /// The position after the last page, in PCM frames; nil while unknown.
   private var last: Int?
-  /// The end of the newest page that came in order from the beginning.
+  /// The end of the newest page received in order from the beginning.
   private var heard = StreamTime.zero
 
-  /// The bytes of the file's end that hold a page for certain.
+  /// The number of bytes at the file's end that certainly hold a page.
   private static let endLength = 2 * OggFraming.longestPage
 
   init(size: Int?) { self.size = size }
 
-  /// Opus needs 80 ms, in pages of 20 ms at least in all but odd files.
+  /// Opus needs 80 ms, and almost all files have pages of at least 20 ms.
   let preroll = 5
   var soundEnd: StreamTime? { nil }
 
@@ -105,12 +106,12 @@ struct PagedFile: FileParser {
     framing = OggFraming(headers.headers, serial: headers.serial, offset: offset)
   }
 
-  /// Applies the end of the bytes that were requested.
+  /// Handles the end of the requested bytes.
   private mutating func atEnd() {
     switch state {
     case .end:
       guard let headers else { return }
-      // The end is of another stream where no page of this one is in it.
+      // The end belongs to another stream if it holds no page of this one.
       isChained = isChained || last == nil
       (state, hasEnded) = (.sound, false)
       resume(at: headers.start)
@@ -128,7 +129,7 @@ struct PagedFile: FileParser {
 
   // MARK: Sound
 
-  /// Adds the items in front of the first page.
+  /// Adds the items before the first page.
   private mutating func announce(at time: StreamTime) {
     guard let headers else { return }
     found += [.format(format(headers.headers)), .begins(at: time), headerFrame(at: headers.start)].compactMap
@@ -181,7 +182,7 @@ struct PagedFile: FileParser {
   mutating func seek(to target: StreamTime) -> Int? {
     guard let headers, let size, let duration, duration > 0 else { return nil }
     (found, hasEnded) = ([], false)
-    // Some pages earlier: decoders need some sound in front.
+    // Some pages earlier: decoders need some sound before the target.
     let wanted = max(0, target.seconds - 1)
     let share = min(1, wanted / duration)
     let from = headers.start + Int(share * Double(max(0, size - headers.start - Self.endLength)))
@@ -197,7 +198,7 @@ struct PagedFile: FileParser {
   private mutating func retry(_ target: StreamTime, _ from: Int, _ attempts: Int) {
     guard let headers else { return }
     hasEnded = false
-    // Twice as far back each time, in the end at the beginning.
+    // Two retries go back by a quarter of the way, the third to the beginning.
     let back = (from - headers.start) / (attempts > 1 ? 1 : 4) + Self.endLength
     found.append(.jump(to: land(at: max(headers.start, from - back), target, attempts: attempts + 1)))
   }
@@ -209,7 +210,7 @@ struct PagedFile: FileParser {
     if !isFirst, begin + StreamTime(seconds: 0.1) > target, attempts < 3 {
       return retry(target, from, attempts)
     }
-    // Far in front of the target more pages are dropped than decoders need.
+    // Pages far before the target are dropped: decoders need only the last of them.
     if begin + StreamTime(seconds: 3) < target { return }
     state = .sound
     announce(at: begin)

@@ -8,8 +8,8 @@ struct SeekTable: Sendable, Equatable {
 
   private let points: [Point]
 
-  /// Creates a table of at least two points; nil when there are fewer.
-  /// - Parameter points: the points in order; those that go back in bytes or time are left out.
+  /// Creates a table of at least two points; nil for fewer points.
+  /// - Parameter points: the points in order; points that go back in bytes or time are left out.
   init?(_ points: [Point]) {
     var kept: [Point] = []
     for point in points where point.byte.isFinite && point.seconds.isFinite {

@@ -3,7 +3,7 @@ internal import Codecs
 /// Parses a WAV file into pieces of PCM with times of their own. A seek is exact to a frame.
 ///
 /// Source: "Multimedia Programming Interface and Data Specifications 1.0" (RIFF, WAVE), Microsoft's
-/// WAVEFORMATEXTENSIBLE. Samples of 8, 16 and 24 bits stay as they are; all others become Float32.
+/// WAVEFORMATEXTENSIBLE. Samples of 8, 16 and 24 bits are unchanged; all others become Float32.
 struct WAVFile: FileParser {
   /// The layout of samples.
   private struct Samples {
@@ -15,12 +15,12 @@ struct WAVFile: FileParser {
   }
 
   private let size: Int?
-  /// The bytes that were fed and not parsed, from offset `position` on.
+  /// The bytes fed and not yet parsed, from offset `position` on.
   private var bytes: [UInt8] = []
   private var position = 0
   /// The number of bytes of a chunk that remain to be skipped.
   private var skipped = 0
-  /// The offset at which the file ends by its first chunk; nil until that was read.
+  /// The offset at which the file ends according to its first chunk; nil until that chunk was read.
   private var claimedEnd: Int?
   private var samples: Samples?
   /// The bytes of a frame of samples in the file, once its head is read.
@@ -82,7 +82,7 @@ struct WAVFile: FileParser {
     position += count
   }
 
-  /// Converts samples that decoders do not accept as they are to Float32.
+  /// Converts samples to Float32, except those that decoders accept unchanged.
   private static func canonical(_ bytes: ArraySlice<UInt8>, _ samples: Samples) -> [UInt8] {
     func number(_ index: Int) -> UInt64 {
       bytes[index..<(index + samples.width)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -103,8 +103,8 @@ struct WAVFile: FileParser {
 
   // MARK: The head
 
-  /// Parses the next chunk in front of the samples.
-  /// - Returns: nil when more bytes are needed.
+  /// Parses the next chunk before the samples.
+  /// - Returns: nil if more bytes are needed.
   private mutating func readHead() -> [FileItem]? {
     guard position < Self.headLimit || skipped == 0 else { return [unusable("a WAV file without sound")] }
     func little(_ index: Int, _ count: Int) -> Int {
@@ -123,8 +123,8 @@ struct WAVFile: FileParser {
     if kind.elementsEqual("data".utf8) {
       guard let samples else { return [unusable("a WAV file with sound in front of its format")] }
       drop(8)
-      // A writer of a live file does not know the length. A file that has a length of its own, and none of
-      // its sound, is without sound: other chunks follow.
+      // A writer of a live file does not know the length. A file that states its own length but none for its
+      // sound has no sound: other chunks follow.
       let unknown = 0xFFFF_FFFF - 36
       let isOpen = length >= unknown || length == 0 && !(position + 1..<unknown).contains(claimedEnd ?? 0)
       let end = size ?? .max / 2

@@ -2,18 +2,18 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 
-/// Decodes the pieces of PCM of a source to samples. For one thread at a time.
+/// Decodes the PCM pieces of a source to samples. For one thread at a time.
 final class PCMStreamDecoder: Decoder {
   let format: AudioFormat
   let frameCount: Int? = nil
 
   private let source: any FrameSource
-  /// Bytes of a sample: 1, 2 or 3 of whole numbers, 4 of Float32.
+  /// The bytes of a sample: 1, 2 or 3 for integers, 4 for Float32.
   private let width: Int
   private var bytes: [UInt8] = []
   private var position = 0
 
-  /// - Parameter first: the first piece; the others are alike.
+  /// - Parameter first: the first piece; the others have the same format.
   init(_ source: any FrameSource, of first: StreamFrame) {
     self.source = source
     format = AudioFormat(sampleRate: max(1, first.sampleRate), channels: max(1, first.channels))
@@ -46,7 +46,7 @@ final class PCMStreamDecoder: Decoder {
     case 3: return Float(Int32(bitPattern: byte(0) << 8 | byte(1) << 16 | byte(2) << 24) >> 8) / 8_388_608
     default:
       let sample = Float(bitPattern: byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24)
-      // What is no number, or none of a sound, would stay in filters for ever.
+      // NaN, infinities and absurd levels would stay in recursive filters for ever.
       return sample.magnitude < 1e9 ? sample : 0
     }
   }

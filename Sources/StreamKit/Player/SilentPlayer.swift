@@ -1,8 +1,8 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Plays a stream that no session plays, for its taps and its meter: decodes it at the pace of the loop's clock, a
-/// little ahead, and drops the sound. Confined to the loop.
+/// Plays a stream that no session plays, for its taps and its meter: decodes it at the pace of the loop's
+/// clock, a little ahead, and drops the sound. Confined to the loop.
 final class SilentPlayer {
   private let loop: EventLoop
   private let makeDecoder: () -> any LiveDecoder
@@ -11,12 +11,13 @@ final class SilentPlayer {
   private var decoder: (any LiveDecoder)?
   private var timer: LoopTimer?
   private var isReading = false
-  /// Seconds that were decoded since the decoder began, and that were heard until `since`.
+  /// The seconds decoded since the decoder began, and the seconds heard until `since`.
   private var decoded = 0.0
   private var before = 0.0
   private var since: Instant?
 
-  /// - Parameter onEnd: called with the failure of the decoder, which ends the player, or with nil when all was heard.
+  /// - Parameter onEnd: receives the failure of the decoder, which ends the player, or nil after all sound
+  ///   was heard.
   init(
     loop: EventLoop, makeDecoder: @escaping () -> any LiveDecoder, onEnd: @escaping ((any Error)?) -> Void
   ) {
@@ -27,7 +28,7 @@ final class SilentPlayer {
 
   deinit { timer?.cancel() }
 
-  /// Seconds of the decoder's sound that would have been heard.
+  /// The seconds of the decoder's sound that would have been heard.
   var heard: Double {
     guard let since else { return before }
     return max(before, min(decoded, before + since.duration(to: loop.now).inSeconds))
@@ -49,7 +50,7 @@ final class SilentPlayer {
   func moved() {
     (decoded, before) = (0, 0)
     decoder = nil
-    // Made at once: its position is that of now.
+    // Created at once: its position is the present one.
     _ = begin()
     guard since != nil else { return }
     since = loop.now
@@ -81,7 +82,7 @@ final class SilentPlayer {
     timer = loop.after(.milliseconds(50)) { [weak self] in self?.read() }
   }
 
-  /// Waits until all that was decoded has been heard.
+  /// Waits until all decoded sound has been heard.
   private func waitForEnd() {
     timer?.cancel()
     let left = max(0, decoded - heard)
@@ -96,7 +97,7 @@ final class SilentPlayer {
     decoder = new
     let this = LoopReference(self)
     let loop = loop
-    // Taps return blocks in here; new sound is read at the next turn, once for all that came in this one.
+    // Taps return blocks in here; new sound is read at the next turn, once for all blocks of this turn.
     let isPosted = Lock(false)
     new.onFrames {
       let isFirst = isPosted.withLock { isPosted in
@@ -113,9 +114,9 @@ final class SilentPlayer {
   }
 }
 
-/// The sound of a stream that no session plays, and that a meter or a tap reads.
+/// The sound of a stream that no session plays, for a meter or a tap.
 extension Stream {
-  /// Has the sound decoded though no session plays it.
+  /// Decodes the sound though no session plays it.
   func playSilently() {
     guard let buffer else { return }
     let reference = SilentReference()
@@ -141,16 +142,16 @@ extension Stream {
     _ = buffer?.move(to: clock.start)
   }
 
-  /// Begins or ends the meter, as the first tap has come or the last one has gone.
+  /// Begins or ends the meter, as the first tap was added or the last one removed.
   func soundIsUsed() {
     guard machine.hasPosition, sound.isUsed ? listener.playback == nil : listener.meter != nil else { return }
     if sound.isUsed { halt() } else { leaveSilently() }
     if status == .playing { run() }
   }
 
-  /// The levels of the sound that is heard; nil while there is none.
+  /// Returns the levels of the sound being heard; nil if there is no sound.
   func heardLevels() -> MeterReading? { machine.isPlaying ? listener.playback?.levels : nil }
 }
 
-/// A reference to a silent player for the closures that are made before it.
+/// A reference to a silent player for closures that are created before it.
 private final class SilentReference { weak var player: SilentPlayer? }

@@ -13,69 +13,69 @@ final class PlayPace: Sendable {
   }
 }
 
-/// Stretches live sound by 0.5 % for as long as that is wanted: a player then uses up less than comes.
+/// Stretches live sound by 0.5 % for as long as requested: a player then consumes less than it receives.
 ///
-/// The first and the last frames pass as they are. Where resampled frames take their place, and the other way round, both
-/// are at the same sample, and one fades into the other. The ratio changes over 3 s. For one thread at a time.
+/// The first and the last frames pass unchanged. At a change between input and resampled frames both are at
+/// the same sample, and one fades into the other. The ratio changes over 3 s. For one thread at a time.
 final class SoundStretch {
-  /// Input frames per output frame of sound that is stretched.
+  /// The number of input frames per output frame of stretched sound.
   static let ratio = 0.995
   /// The time in seconds in which the ratio is reached, and left.
   static let ramp = 3.0
-  /// Frames for which the ratio stays the same: the pitch then moves in steps of less than 0.02 cent.
+  /// The number of frames with the same ratio: the pitch then moves in steps of less than 0.02 cent.
   private static let step = 256
-  /// Frames that begin the resampler, and that bring it to a whole frame at the end.
+  /// The number of frames that start the resampler, and that align it to a whole frame at the end.
   private static let lead = 1024
-  /// Frames of a fade.
+  /// The number of frames of a fade.
   private static let fade = 512
-  /// Frames of silence behind the last, more than the resampler holds back.
+  /// The number of silent frames after the last, more than the resampler holds back.
   private static let tail = 4096
 
   private enum Phase {
-    /// Input passes as it is, up to frame `lead`, while the resampler begins.
+    /// Input passes unchanged, up to frame `lead`, while the resampler begins.
     case beginning
-    /// Input fades into resampled frames; so many frames are done.
+    /// Input fades into resampled frames; that many frames are done.
     case fadingIn(Int)
     case stretching
-    /// The ratio is that which leads to a whole frame in so many frames.
+    /// The ratio leads to a whole frame in that many frames.
     case aligning(Int, ratio: Double)
     /// Resampled frames fade into the input.
     case fadingOut(Int)
-    /// The rest of the input passes as it is.
+    /// The rest of the input passes unchanged.
     case ending
     case over
   }
 
   /// The format of the sound.
   let format: AudioFormat
-  /// Input frames per output frame of what is returned next.
+  /// The number of input frames per output frame of the next returned sound.
   private(set) var ratio = 1.0
 
   private let resampler: VariableResampler
   private var phase = Phase.beginning
-  /// The input from frame `base` on; what has been returned is dropped now and then.
+  /// The input from frame `base` on; returned frames are dropped now and then.
   private var input: [Float] = []
   private var base = 0
   /// The next input frame for the resampler.
   private var fed = 0
-  /// The next input frame that passes as it is.
+  /// The next input frame that passes unchanged.
   private var passed = 0
   /// The number of input frames; nil while more may come.
   private var end: Int?
   private let waste: PCMBlock
 
   /// Creates a stage whose input has not been stretched before.
-  /// - Throws: `audio.unsupported` when libsoxr refuses, or is missing.
+  /// - Throws: `audio.unsupported` if libsoxr refuses, or is missing.
   init(_ format: AudioFormat) throws {
     self.format = format
     resampler = try VariableResampler(channels: format.channels)
     waste = PCMBlock(format: format, frames: Self.lead)
   }
 
-  /// `true` if all input has been returned, and the sound may pass without this stage.
+  /// `true` if all input has been returned, and the sound may bypass this stage.
   var isOver: Bool { if case .over = phase { true } else { false } }
 
-  /// The input frame that is returned next, counted from the first.
+  /// The next returned input frame, counted from the first.
   var position: Double {
     switch phase {
     case .beginning, .ending, .over: Double(passed)
@@ -100,7 +100,7 @@ final class SoundStretch {
 
   /// Writes the next frames.
   /// - Parameter isWanted: `true` if the sound is to be stretched.
-  /// - Returns: their number; 0 if there is no room, input is missing, or all has been returned.
+  /// - Returns: their number; 0 if there is no room, input is missing, or all frames have been returned.
   func read(into buffer: UnsafeMutableBufferPointer<Float>, isWanted: Bool) throws -> Int {
     guard let samples = buffer.baseAddress, buffer.count >= format.channels else { return 0 }
     let view = PCMView(samples: samples, frames: buffer.count / format.channels, channels: format.channels)
@@ -144,7 +144,7 @@ final class SoundStretch {
 
   private var inputEnd: Int { base + input.count / format.channels }
 
-  /// Returns input as it is, up to a frame, and not beyond the end.
+  /// Returns input unchanged, up to a frame, and not beyond the end.
   private func pass(_ view: PCMView, until limit: Int) -> Int {
     let count = min(view.frames, min(limit, end ?? limit) - passed)
     guard count > 0 else { return 0 }
@@ -160,12 +160,12 @@ final class SoundStretch {
     }
   }
 
-  /// Has the resampler begin with frames that have passed, so that its next one is the next that would pass.
+  /// Starts the resampler with frames that have passed, so that its next frame is the next that would pass.
   /// - Returns: `false` if it needs more input.
   private func begin() throws -> Bool {
     while true {
       let missing = Double(Self.lead) - resampler.position
-      // A ratio a little above 1 makes up for the delay of the resampler.
+      // A ratio slightly above 1 makes up for the delay of the resampler.
       let count = (missing / 1.001).rounded()
       guard count > 0 else { return true }
       let view = waste.view.prefix(min(Self.lead, Int(count)))
@@ -173,7 +173,7 @@ final class SoundStretch {
     }
   }
 
-  /// Mixes resampled frames with the input of the same place.
+  /// Mixes resampled frames with the input at the same position.
   /// - Parameter share: returns the share of the resampled frame with a number below `fade`.
   private func fade(_ view: PCMView, from done: Int, _ share: (Int) -> Float) throws -> Int {
     let first = Int(resampler.position.rounded())
@@ -189,7 +189,7 @@ final class SoundStretch {
     return count
   }
 
-  /// Resamples the next frames, at most those for which the ratio stays, and not beyond the end.
+  /// Resamples the next frames, at most those with the same ratio, and not beyond the end.
   private func resample(_ view: PCMView, at ratio: Double) throws -> Int {
     var most = Self.step
     if let end { most = min(most, Int(((Double(end) - resampler.position) / ratio).rounded(.up))) }

@@ -6,15 +6,15 @@ internal import HTTP
 extension Stream {
   /// Begins to receive.
   /// - Parameters:
-  ///   - plays: true to play the sound that comes.
+  ///   - plays: `true` to play the received sound.
   ///   - recordings: the recordings of the sound from its first frame on.
-  /// - Throws: the error with which no receiver can be made; nothing is received then.
+  /// - Throws: the error with which no receiver can be created; nothing is received then.
   func connect(plays: Bool, into recordings: [Recording] = []) throws {
     let this = LoopReference(self)
     let (loop, tee) = (loop, FrameTee())
     let (name, nickname) = (stationName, nickname)
     let report: @Sendable (ReceiverEvent) -> Void = { event in
-      // Files are named with it, whatever the loop does meanwhile.
+      // Files are named by it, whatever the loop does meanwhile.
       if case .answered(let station) = event {
         (name.value, name.genre) = (station.name ?? nickname, station.genre)
       }
@@ -51,7 +51,7 @@ extension Stream {
     }
   }
 
-  /// Makes a buffer to be played.
+  /// Creates a buffer to play.
   private func makeBuffer() -> StreamBuffer {
     let buffer = StreamBuffer(blocks: bufferBlocks, wait: wait)
     buffer.isFollowed = machine.files?.rest.isEmpty == false
@@ -66,8 +66,8 @@ extension Stream {
     return buffer
   }
 
-  /// The size of the buffer in blocks. Of a file of this machine that no session plays, it holds what is decoded ahead: any
-  /// other sound of the file can be read again.
+  /// The size of the buffer in blocks. For a file of this machine that no session plays, it only holds the
+  /// sound decoded ahead: all other sound of the file can be read again.
   var bufferBlocks: Int {
     if case .session = listener { return options.bufferBlocks }
     return isLocalFile ? min(options.bufferBlocks, LocalReceiver.bufferBlocks) : options.bufferBlocks
@@ -79,7 +79,7 @@ extension Stream {
     listener.playback?.resume(with: buffer)
   }
 
-  /// Plays the stream that is received for recordings already.
+  /// Plays a stream that is already received for recordings.
   func playReceived() {
     guard let tee else { return }
     let buffer = makeBuffer()
@@ -106,7 +106,7 @@ extension Stream {
     settings.isRaw = options.kind == .raw
     settings.isFile = options.isFile
     settings.fileWait = StreamTime(options.bufferWaitFile)
-    // A second ahead at least, so that not each frame is requested.
+    // A second ahead at least, so that not every frame is requested.
     settings.fileLead = max(StreamTime(seconds: 1), settings.fileWait + StreamTime(options.throttleBypass))
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
     settings.wakeTime = min(.milliseconds(250), options.bufferWait.map { $0 / 10 } ?? .milliseconds(250))
@@ -124,7 +124,7 @@ extension Stream {
     if options.catchUp != old.catchUp { keepReserve() }
   }
 
-  /// Ends the sound that is played; its listener still waits for more.
+  /// Ends the sound that is played; its listener waits for more.
   func leavePlayer() {
     tee?.play(nil)
     buffer = nil
@@ -171,7 +171,7 @@ extension Stream {
   /// Completes a live stream that has turned out to be a file without a length.
   func completeSound() {
     if buffer?.complete() == true { perform(machine.buffered(isFilling: isFilling)) }
-    // A player that had run dry has been heard.
+    // A player that had run dry has heard everything.
     if listener.playback == nil { watchSilentEnd() }
   }
 }

@@ -1,18 +1,18 @@
 public import EventLoop
 
-/// The time of a file, and moves to any of it.
+/// The time of a file, and moves to any time of it.
 extension Stream {
-  /// Seconds of the file that have been heard or skipped; nil for live streams, and before it plays.
+  /// The seconds of the file that have been heard or skipped; nil for live streams, and before it plays.
   public var fileTime: Double? { file != nil && machine.hasPosition ? position.seconds : nil }
 
-  /// Seconds of the whole file; nil for live streams, and while that is not known.
+  /// The length of the file in seconds; nil for live streams, and while it is not known.
   public var fileDuration: Double? { file?.duration }
 
-  /// True if the position can be moved to any time of the file.
+  /// `true` if the position can be moved to any time of the file.
   public var canSeek: Bool { file?.canSeek ?? false }
 
   /// Moves to a time of a file; a pause continues.
-  /// - Throws: `stream.no_seek` past its end, for a live stream, and where the server gives no parts of files.
+  /// - Throws: `stream.no_seek` past its end, for a live stream, and if the server sends no parts of files.
   public func seek(to seconds: Double) throws(StreamError) {
     guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     guard let file else {
@@ -29,8 +29,8 @@ extension Stream {
 
   private static func shown(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
 
-  /// Moves in the buffer, or has the file received from the target on; not beyond its ends.
-  /// - Returns: the position then.
+  /// Moves in the buffer, or receives the file from the target on; not beyond its ends.
+  /// - Returns: the new position.
   func moveInFile(to target: StreamTime) throws(StreamError) -> StreamTime {
     let end = file?.duration.map { StreamTime(seconds: $0) }
     let target = max(.zero, min(target, end ?? target))
@@ -51,8 +51,8 @@ extension Stream {
     return target
   }
 
-  /// Returns true if the position can be moved there: the file has that time, and the buffer too where the server gives
-  /// no parts.
+  /// Returns `true` if the position can be moved there: the file has that time, and so has the buffer if the
+  /// server sends no parts.
   func canGo(to target: StreamTime) -> Bool {
     guard target >= .zero else { return false }
     if isHeld(target) { return true }

@@ -1,12 +1,12 @@
 internal import AudioCore
 public import EventLoop
 
-/// The play position: runs, rests, and is moved in the sound that the buffer holds.
+/// The play position: moves, rests, and is set within the buffered sound.
 extension Stream {
   /// The time of the stream that is heard.
   public var position: StreamTime {
     if let heard = listener.playback?.position { return heard }
-    // A reception that rests is not to be disturbed for an end that is far ahead.
+    // An end far ahead is no reason to disturb a resting reception.
     if let end = buffer?.rest?.end(at: loop.now), clock.moved(at: loop.now) < end {
       return clock.moved(at: loop.now)
     }
@@ -19,7 +19,7 @@ extension Stream {
     clock.rest(at: file == nil ? buffer?.range.start ?? .zero : .zero)
   }
 
-  /// Lets the position move, unless the session that listens is paused.
+  /// Lets the position move, unless the listening session is paused.
   func run() {
     if let session = listener.silentSession {
       guard !session.isPaused else { return }
@@ -48,15 +48,15 @@ extension Stream {
     listener.silentSession?.report(.waits)
   }
 
-  /// Drops sound that was heard by the clock from the buffer: a decoder has read it where there is one.
+  /// Drops sound heard by the clock from the buffer: a decoder, if there is one, has read it.
   func passHeard() {
     if listener.playback == nil { buffer?.pass(to: clock.start) }
   }
 
-  /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes, and where the
-  /// server of a live stream still has what was before, as far as that and the size of the buffer go.
-  /// - Returns: seconds that it moved.
-  /// - Throws: `stream.no_seek` when there is no play position.
+  /// Moves the play position by seconds of sound, backwards if negative, within the buffer; if the server of
+  /// a live stream still has earlier sound, as far as it and the size of the buffer allow.
+  /// - Returns: the seconds that it moved.
+  /// - Throws: `stream.no_seek` without a play position.
   public func move(by seconds: Double) throws(StreamError) -> Double {
     guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     let (before, wanted) = (position, position + StreamTime(seconds: seconds))
@@ -66,8 +66,9 @@ extension Stream {
     return moved
   }
 
-  /// Moves in the sound that the buffer holds, or in front of it, as far as the server has that: the player waits then.
-  /// - Returns: the position then.
+  /// Moves in the buffered sound, or before it, as far as the server has earlier sound: the player waits
+  /// then.
+  /// - Returns: the new position.
   private func moveLive(to time: StreamTime) -> StreamTime {
     guard let target = buffer?.awaitEarlier(from: time) else {
       return move(to: time)
@@ -80,7 +81,8 @@ extension Stream {
     return target
   }
 
-  /// The sound in front of the buffer has come for a player that waits for it from `time` on, or all that can be had.
+  /// Resumes a player that waits for sound from `time` on before the buffer: it has come, or all of it that
+  /// the server has.
   func earlierCame(
     from time: StreamTime, _ new: [(title: ICYMetadata, time: StreamTime)], _ error: StreamError?
   ) {
@@ -91,8 +93,8 @@ extension Stream {
     _ = move(to: max(time, buffer.range.start))
   }
 
-  /// Moves in the sound that the buffer holds. A player that has waited for sound plays on where there is enough.
-  /// - Returns: the position then.
+  /// Moves in the buffered sound. A player that has waited for sound plays on if there is enough.
+  /// - Returns: the new position.
   func move(to time: StreamTime) -> StreamTime {
     guard let buffer else { return time }
     let wasAway = buffer.awaited != nil
@@ -111,8 +113,8 @@ extension Stream {
     file == nil ? options.bufferWait.map { StreamTime($0) } : StreamTime(options.bufferWaitFile)
   }
 
-  /// Moves to the newest sound, but for the part that is buffered before it plays, and in HLS for what is heard until
-  /// the next segment comes. A player that is nearer stays.
+  /// Moves to the newest sound, except the part that is buffered before it plays, and in HLS the part that is
+  /// heard until the next segment comes. A player that is nearer stays.
   /// - Throws: `stream.no_seek`.
   public func goLive() throws(StreamError) {
     guard machine.hasPosition, let buffer else {
@@ -123,7 +125,7 @@ extension Stream {
     if lead > .zero || buffer.awaited != nil { _ = try move(by: lead.seconds) }
   }
 
-  /// Returns true if `move` reaches so far: back when `seconds` is negative.
+  /// Returns `true` if `move` reaches that far: backwards if `seconds` is negative.
   public func canMove(by seconds: Double) -> Bool {
     guard machine.hasPosition, let range = buffer?.range else { return false }
     let target = position + StreamTime(seconds: seconds)
@@ -131,10 +133,10 @@ extension Stream {
     return (buffer?.earliest ?? range.start) <= target && target <= range.end
   }
 
-  /// The rate in kbit/s: that of the station, else the average of its frames; nil before some seconds have come.
+  /// The rate in kbit/s: that of the station, else the average of its frames; nil during the first seconds.
   public var bitRate: Int? { station.bitRate ?? buffer?.bitRate }
 
-  /// The figures of the buffer for scripts; empty while there is none.
+  /// The figures of the buffer for scripts; empty without a buffer.
   public var figures: StreamFigures {
     buffer?.figures(heardAt: position) ?? StreamFigures(size: bufferBlocks)
   }
@@ -142,18 +144,18 @@ extension Stream {
 
 /// The figures of a stream's buffer for scripts.
 public struct StreamFigures: Sendable {
-  /// Blocks of 5 KiB.
+  /// The size in blocks of 5 KiB.
   public var size: Int
-  /// Blocks that are not empty.
+  /// The number of blocks that are not empty.
   public var used = 0
   /// The block that is heard.
   public var playing: Int?
-  /// Seconds of sound that have not been heard.
+  /// The seconds of unheard sound.
   public var buffered = 0.0
-  /// Seconds that it holds when it is full, at the present rate.
+  /// The seconds that it holds when it is full, at the present rate.
   public var capacity = 0.0
-  /// Seconds behind the newest sound.
+  /// The distance from the newest sound in seconds.
   public var timeShift = 0.0
-  /// Byte of the received sound that is heard.
+  /// The byte of the received sound that is heard.
   public var byteOffset: Int?
 }

@@ -1,13 +1,13 @@
 internal import EventLoop
 
 extension Stream {
-  /// True if there is a recording of it.
+  /// `true` if there is a recording of it.
   public var isRecorded: Bool { !recordings.isEmpty }
 
-  /// Records the sound that comes from now on, whatever is heard; a stream that is stopped is received for that only. A
-  /// file is recorded whole, also while it plays: then by a connection of its own. Returns when the first frame is on
-  /// disk.
-  /// - Parameter made: called with the recording before its first event.
+  /// Records the sound that comes from now on, whatever is heard; a stopped stream is received for the
+  /// recording only. A file is recorded whole, also while it plays: then by a connection of its own. Returns
+  /// when the first frame is on disk.
+  /// - Parameter made: receives the recording before its first event.
   /// - Throws: the error of the first connection, `RecordError`, `CancellationError`.
   public func record(
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
@@ -42,8 +42,8 @@ extension Stream {
     return recording
   }
 
-  /// Records a file that is received for a player, which seeks and waits: another stream receives it for the recording,
-  /// which keeps that.
+  /// Records a file that is received for a player, which seeks and waits: another stream receives it for the
+  /// recording, which retains that stream.
   private func recordBeside(
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void
   ) async throws -> Recording {
@@ -58,8 +58,8 @@ extension Stream {
     do { try connect(plays: false, into: recordings) } catch { endRecordings { $0.fail(error) } }
   }
 
-  /// Returns the length of the buffer's sound with which a recording begins, nil for all of it: the connection of a
-  /// recording that resets may have delivered sound already.
+  /// Returns the length of the buffer's sound with which a recording begins, nil for all of it: the
+  /// connection of a recording that resets may have delivered sound already.
   private func back(_ options: RecordingOptions) -> StreamTime? {
     if status == .stopped || file != nil { return .zero }
     return options.resets ? nil : StreamTime(options.back + options.padBefore)
@@ -75,7 +75,7 @@ extension Stream {
     }
   }
 
-  /// Removes a recording that is over; a stream that is neither recorded nor played is received no longer.
+  /// Removes a recording that has ended; a stream that is neither recorded nor played is no longer received.
   func left(_ recording: Recording) {
     recordings.removeAll { $0 === recording }
     if recordings.isEmpty { perform(machine.recordingsEnded()) }

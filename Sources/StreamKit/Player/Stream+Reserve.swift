@@ -1,16 +1,16 @@
 internal import EventLoop
 
-/// The reserve of a live player: sound that has come and has not been heard. A player begins with little, and is
+/// The reserve of a live player: received sound that has not been heard. A player begins with little, and is
 /// stretched until there is enough to outlast a short failure of the network.
 extension Stream {
   /// The sound that is kept.
   static let reserve = StreamTime(seconds: 3)
-  /// The time behind a start in which a burst comes.
+  /// The time after a start in which a burst comes.
   private static let settling = Duration.seconds(1)
   /// The longest time between two looks while sound is stretched.
   private static let longestLook = Duration.seconds(15)
 
-  /// Looks for the reserve soon, as the player has begun, or sound is missing.
+  /// Checks the reserve soon, as the player has begun, or sound is missing.
   func keepReserve() {
     timers.reserve?.cancel()
     guard listener.playback != nil, isLive else { return }
@@ -23,7 +23,7 @@ extension Stream {
     timers.reserve = loop.after(time, keepsAlive: false) { [weak self] in self?.lookForReserve() }
   }
 
-  /// Stretches the sound while less is kept than is to be.
+  /// Stretches the sound while the reserve is too short.
   private func lookForReserve() {
     guard let buffer, let playback = listener.playback else { return }
     let mayStretch = machine.isPlaying && isLive && !buffer.isComplete && options.catchUp == .skip

@@ -42,20 +42,20 @@ struct TitleQueue {
 
   /// Adds a title of the sound from `time` on.
   mutating func add(_ title: StreamTitle, from time: StreamTime) {
-    // A station sends its title to a new listener some seconds late: the sound before had it too.
+    // A station sends its title to a new listener some seconds late: it applies to the sound before, too.
     let start = titles.isEmpty && heard == nil ? .zero : max(time, titles.last?.time ?? .zero)
-    // While no sound comes the last title is that of the next sound.
+    // While no sound comes, the last title is that of the next sound.
     if titles.last?.time == start { titles.removeLast() }
     titles.append((start, title))
   }
 
-  /// Inserts a title of sound in front of that which has come.
+  /// Inserts a title of sound before the sound received so far.
   mutating func insert(_ title: StreamTitle, from time: StreamTime) {
     let index = titles.firstIndex { $0.time > time } ?? titles.endIndex
     titles.insert((time, title), at: index)
   }
 
-  /// Forgets all titles but the one that is heard: those of other sound follow.
+  /// Forgets all titles but the current one: those of other sound follow.
   mutating func restart() { titles = [] }
 
   /// Moves to a position, and forgets the titles of sound before `start`.
@@ -71,6 +71,6 @@ struct TitleQueue {
     return title
   }
 
-  /// The time of the first title behind a position; nil if there is none.
+  /// Returns the time of the first title after a position; nil if there is no later title.
   func next(after position: StreamTime) -> StreamTime? { titles.first { $0.time > position }?.time }
 }

@@ -1,19 +1,21 @@
 internal import AudioCore
 internal import EventLoop
 
-/// The end of the sound that has come: a player has run dry there, or a file has been heard.
+/// The end of the received sound: a player has run dry there, or a file has been heard.
 extension Stream {
-  /// Sound that counts as heard when a player without a decoder is looked at: less than a frame of any codec.
+  /// The sound that counts as heard when a player without a decoder is checked: less than a frame of any
+  /// codec.
   private static let silentRest = StreamTime(seconds: 0.02)
-  /// Sound ahead of the position of which a reception that rests is sure: a player can't run dry in that rest.
+  /// The sound ahead of the position that a resting reception guarantees: a player can't run dry in that
+  /// rest.
   private static let restLead = StreamTime(seconds: 0.1)
-  /// Sound that a decoding player has left when it counts as dry: it is silent before later sound is decoded.
+  /// The sound left to a decoding player when it counts as dry: it is silent before later sound is decoded.
   private static let dryRest = StreamTime(seconds: 0.1)
 
-  /// Looks whether a player that reads nothing has heard all, and again when it would have.
+  /// Checks whether a player that reads nothing has heard everything, and again when it should have.
   func watchSilentEnd() {
     timers.silence?.cancel()
-    // While the buffer fills, as behind a seek, the player waits already.
+    // While the buffer fills, as after a seek, the player waits already.
     guard listener.playback == nil, clock.since != nil, let buffer, !buffer.isFilling else { return }
     if let rest = buffer.rest, rest.until > loop.now,
       clock.moved(at: loop.now) + Self.restLead < rest.end(at: loop.now)
@@ -23,7 +25,7 @@ extension Stream {
     if buffer.heldBackUntil != nil { buffer.pass(to: position) }
     let left = (buffer.range.end - position).seconds
     guard left <= Self.silentRest.seconds else {
-      // Sound that is held back is wanted before the end.
+      // Sound that is held back is needed before the end.
       let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
       return watchSilentEnd(in: Duration(inSeconds: min(left, next)))
     }
@@ -40,9 +42,9 @@ extension Stream {
     timers.silence = loop.after(time, keepsAlive: loop.isVirtual) { [weak self] in self?.watchSilentEnd() }
   }
 
-  /// Looks whether all that was read has been heard. A decoder reads ahead of the position: its player has run dry when
-  /// no frame has come by the time that the last is heard.
-  /// - Parameter before: the position of the last look; one that has not moved since then is that of the end.
+  /// Checks whether all sound that was read has been heard. A decoder reads ahead of the position: its player
+  /// has run dry if no frame has come by the time that the last is heard.
+  /// - Parameter before: the position at the last check; if it has not moved since, it is at the end.
   func watchReadOut(before: StreamTime? = nil) {
     timers.readOut?.cancel()
     guard let buffer, machine.isPlaying, !machine.isSuspended else { return }
@@ -60,14 +62,15 @@ extension Stream {
     }
   }
 
-  /// Waits until a file that was read to its end has been heard, and plays the next of its list then.
+  /// Waits until a file that was read to its end has been heard, and then plays the next file of its list.
   private func awaitEnd(heardBefore: StreamTime? = nil) {
     timers.end?.cancel()
     guard machine.isPlaying, !machine.isSuspended, let buffer, buffer.isFollowed, buffer.isComplete else {
       return
     }
     let (position, end) = (position, buffer.range.end)
-    // A player may end a little before the file's own length, and its position is an estimate that swings then.
+    // A player may end slightly before the file's own length, and its position is then an estimate that
+    // varies.
     if end <= position + StreamTime(seconds: 0.02) || heardBefore.map({ position <= $0 }) == true {
       return finish()
     }

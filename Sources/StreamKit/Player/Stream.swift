@@ -4,16 +4,16 @@ public import HTTP
 
 /// A live stream or a file: received on the network thread, played through this object. Confined to the loop.
 ///
-/// Nothing is connected until `start`. From then on the play position moves in real time, through a session that plays
-/// the sound, or silently without one; it can be moved in the sound that the buffer holds. `StreamMachine` decides;
-/// this object performs its actions, and owns receiver, buffer and timers.
+/// Nothing is connected until `start`. From then on the play position moves in real time, through a session
+/// that plays the sound, or silently without one; it can be moved within the buffered sound. `StreamMachine`
+/// decides; this object performs its actions, and owns receiver, buffer and timers.
 public final class Stream {
   /// The state of a stream.
   public enum Status: String, Sendable {
     case stopped, connecting, buffering, playing, paused
   }
 
-  /// The metadata feed, whose titles replace those that come with the sound while it is received.
+  /// The metadata feed, whose titles replace those of the sound while it is received.
   public var feed: Feed? {
     didSet {
       oldValue?.end()
@@ -23,7 +23,7 @@ public final class Stream {
   private var listeners = Listeners<(StreamEvent) -> Void>()
   private var changeListeners = Listeners<(StreamChange) -> Void>()
 
-  /// The address and the options that are in effect.
+  /// The address and the options in effect.
   var target: StreamTarget
   /// The address and the options of the next `start`, once they have been set.
   var next: StreamTarget?
@@ -41,7 +41,7 @@ public final class Stream {
   var timers = Timers()
   var titles = TitleQueue()
   var listener = Listener.none
-  /// The position, where no listener has one.
+  /// The position while no listener has one.
   var clock = MediaClock()
   /// The gain, the meter and the taps of the sound.
   let sound: SoundControls
@@ -58,28 +58,28 @@ public final class Stream {
   struct Timers {
     /// Ends a pause.
     var pause: LoopTimer?
-    /// Looks whether a file that another one follows has been heard.
+    /// Checks whether a file that another one follows has been heard.
     var end: LoopTimer?
-    /// Looks whether all that was read has been heard.
+    /// Checks whether all sound that was read has been heard.
     var readOut: LoopTimer?
-    /// Looks whether all that has come has been heard silently.
+    /// Checks whether all received sound has been heard silently.
     var silence: LoopTimer?
     /// Fires when the next title is heard.
     var title: LoopTimer?
-    /// Looks how much sound is kept.
+    /// Checks the length of the reserve.
     var reserve: LoopTimer?
 
     func cancel() { for timer in [pause, end, readOut, silence, title, reserve] { timer?.cancel() } }
   }
 
-  /// A stream at `address`; nothing is connected.
+  /// Creates a stream at `address`; nothing is connected.
   public convenience init(
     at address: StreamAddress, options: StreamOptions = .init(), loop: EventLoop, source: StreamSource
   ) {
     self.init(StreamTarget(origin: .server(address), options: options), loop: loop, source: source)
   }
 
-  /// A stream at `address`, over the network.
+  /// Creates a stream at `address`, over the network.
   /// - Parameter network: returns the thread that receives, at `start`.
   public convenience init(
     at address: StreamAddress, options: StreamOptions = .init(), loop: EventLoop,
@@ -88,7 +88,7 @@ public final class Stream {
     self.init(at: address, options: options, loop: loop, source: .network(network))
   }
 
-  /// The sound file at `path` of this machine; nothing is opened.
+  /// Creates a stream of the sound file at `path` on this machine; nothing is opened.
   /// - Parameter source: the source of a URL that is set later.
   public convenience init(
     file path: String, options: StreamOptions = .init(), loop: EventLoop,
@@ -124,22 +124,22 @@ public final class Stream {
 
   /// The state; it is the new one when its event is emitted.
   public var status: Status { machine.status }
-  /// The URL without user and password, or the path of a file: of the sound that plays, or that the next `start` plays
-  /// while the stream is stopped.
+  /// The URL without user and password, or the path of a file: of the sound that plays, or that the next
+  /// `start` plays while the stream is stopped.
   public var url: String { target.url }
   /// The URL as messages show it, without its query, or the path.
   public var shownURL: String { target.shownURL }
   /// `true` for a file of this machine.
   public var isLocalFile: Bool { if case .file = target.origin { true } else { false } }
-  /// The memory in bytes that a file of this machine has while it plays to nobody: buffer, decoder and thread.
+  /// The memory in bytes of a file on this machine that plays without a session: buffer, decoder and thread.
   public static let localFileMemory = LocalReceiver.bufferBlocks * PacketBuffer.blockSize + 64 << 10
-  /// The memory in bytes that the buffer that is played may need; 0 while nothing is played.
+  /// The memory in bytes that the current buffer may need; 0 while nothing is played.
   public var bufferMemory: Int { PacketBuffer.blockSize * (buffer?.blocks ?? 0) }
-  /// The memory in bytes that the buffer of the next `start` may need, or the one that is played where that is larger.
+  /// The memory in bytes that the buffer of the next `start` may need, or the current one if that is larger.
   public var nextBufferMemory: Int {
     max(bufferMemory, PacketBuffer.blockSize * (next ?? target).options.bufferBlocks)
   }
-  /// The options of reception and player; a change takes effect as `StreamOptions` says.
+  /// The options of reception and player; a change takes effect as `StreamOptions` states.
   public var options: StreamOptions {
     get { target.options }
     set {
@@ -148,19 +148,19 @@ public final class Stream {
       optionsChanged(from: old)
     }
   }
-  /// The name of the station in recordings, where it has none of its own.
+  /// The name of the station in recordings, if the station sends none.
   public var nickname: String? {
     get { target.nickname }
     set { target.nickname = newValue }
   }
-  /// The facts that the station sends of itself, as far as they are known.
+  /// The facts that the station publishes about itself, as far as they are known.
   public var station: StationInfo { machine.content.station }
   /// The format of the frames, once they come.
   public var format: StreamFormat? { machine.content.format }
   /// The title that is heard.
   public var title: StreamTitle? { titles.heard }
 
-  /// The failure of the first file of a list that was left out, since the list was opened; nil for none.
+  /// The failure of the first left out file of a list, since the list was opened; nil without one.
   public var leftOut: StreamError? { machine.leftOut }
 
   var receiver: (any StreamReceiver)? { connection?.receiver }
@@ -168,8 +168,8 @@ public final class Stream {
   /// The facts of a file, while one is played.
   var file: FileFacts? { machine.content.file }
 
-  /// True while there is sound to be heard: also while paused, and while disconnected with sound left in the buffer,
-  /// unless that waits for more.
+  /// `true` while there is sound to hear: also while paused, and while disconnected with sound left in the
+  /// buffer, unless the player waits for more.
   public var isPlaying: Bool {
     guard machine.hasPosition, machine.reception != .receiving else { return machine.hasPosition }
     let isDry = status == .buffering || status == .connecting && isFilling
@@ -178,10 +178,10 @@ public final class Stream {
 
   // MARK: Starting and stopping
 
-  /// Connects and fills the buffer, or resumes after `pause`; changes over to an address that was set for it. Returns
-  /// when it plays; at once when it does already.
-  /// - Throws: the error of the first connection; `CancellationError` after `stop`, and when the task is cancelled: the
-  ///   stream stops then, unless another call waits for it too.
+  /// Connects and fills the buffer, or resumes after `pause`; changes to the next address if one was set.
+  /// Returns when it plays; at once if it already does.
+  /// - Throws: the error of the first connection; `CancellationError` after `stop`, and when the task is
+  ///   cancelled: the stream stops then, unless another call waits for it too.
   public func start() async throws {
     loop.assertOnLoop()
     let wasPaused = status == .paused
@@ -200,7 +200,7 @@ public final class Stream {
   private func giveUp(_ call: PendingCall<Void>) { perform(machine.giveUp(call, isRecorded: isRecorded)) }
 
   /// Sets the address and the options of the next `start`; the sound that plays continues until then.
-  /// - Parameter nickname: the name of the station in recordings, where it has none of its own.
+  /// - Parameter nickname: the name of the station in recordings, if the station sends none.
   public func setNext(_ address: StreamAddress, nickname: String? = nil, options: StreamOptions) {
     next = StreamTarget(origin: .server(address), nickname: nickname, options: options)
     // Recordings continue until then too.
@@ -224,22 +224,22 @@ public final class Stream {
   /// Ends playing, and receiving unless it is recorded. Does nothing while it is stopped.
   public func stop() { perform(machine.stop(isRecorded: isRecorded)) }
 
-  /// Pauses at the play position; the sound that comes is kept. Does nothing without a position, and while it is
+  /// Pauses at the play position; received sound is kept. Does nothing without a position, and while it is
   /// paused.
   public func pause() { perform(machine.pause()) }
 
   /// Resumes after `pause`; does nothing else.
   public func resumeIfPaused() { perform(machine.resume(isFilling: isFilling)) }
 
-  /// Applies that its session must be silent for a while, or may sound again: meanwhile no sound is lost, and no pause
-  /// gets too long.
+  /// Notes that its session must be silent for a while, or may sound again: meanwhile no sound is lost, and
+  /// no pause gets too long.
   public func suspend(_ isSuspended: Bool) { perform(machine.suspend(isSuspended)) }
 
-  /// Ends a file whose last sound has been heard: reports so, and stops, or plays the next of its list. Does nothing
-  /// for a live stream.
+  /// Ends a file whose last sound has been heard: reports it, and stops, or plays the next file of its list.
+  /// Does nothing for a live stream.
   public func finish() { perform(machine.finish(isComplete: buffer?.isComplete == true)) }
 
-  /// True unless the buffer holds enough for its player.
+  /// `true` unless the buffer holds enough for its player.
   var isFilling: Bool { buffer?.isFilling != false }
 
   // MARK: Actions
@@ -301,7 +301,7 @@ public final class Stream {
 }
 
 extension StreamEvent {
-  /// The event with which a stream enters a status.
+  /// Creates the event with which a stream enters a status.
   init(_ status: Stream.Status) {
     self =
       switch status {

@@ -8,10 +8,10 @@ struct StreamContent {
   var format: StreamFormat?
   /// The facts of a file; nil for a live stream.
   var file: FileFacts?
-  /// True while the bytes of a file go to a recording as they are.
+  /// `true` while the bytes of a file go to a recording unchanged.
   var isCopied = false
 
-  /// The reason for which it can only be recorded; nil if it can be played, and while that is not known.
+  /// The reason why it can only be recorded; nil if it can be played, and while that is not known.
   var unplayable: StreamError? {
     guard case .server(let address)? = origin else { return nil }
     if isCopied { return .copied(address.description) }

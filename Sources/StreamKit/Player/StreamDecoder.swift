@@ -4,8 +4,8 @@ internal import EventLoop
 
 /// Decodes the sound of a stream from its play position on. For one thread at a time.
 ///
-/// Behind a gap, a change of format and a seek a new decoder begins, with the first frame that needs none of those
-/// before it.
+/// After a gap, a change of format and a seek a new decoder begins, with the first frame that needs no
+/// earlier frames.
 final class StreamDecoder: LiveDecoder {
   private(set) var format = AudioFormat.session
   let frameCount: Int? = nil
@@ -17,17 +17,17 @@ final class StreamDecoder: LiveDecoder {
   private let reader: BufferReader
   private var decoder: (any Decoder)?
   private var delivered = 0.0
-  /// The time of the stream of the next sound.
+  /// The time of the next sound in the stream.
   private var time = StreamTime.zero
-  /// The time of the stream of the sound that was decoded last.
+  /// The time of the last decoded sound in the stream.
   private var start = StreamTime.zero
   private var isMarked = true
   /// The first frame of a decoder that has delivered nothing yet.
   private var first: StreamFrame?
   private var stretching: Stretching?
-  /// `false` once libsoxr has refused, which `roomtone doctor` reports: the sound then passes as it is.
+  /// `false` once libsoxr has refused, which `roomtone doctor` reports: the sound then passes unchanged.
   private var canStretch = true
-  /// Sound that was decoded behind a break, which ends what is stretched before it.
+  /// Sound decoded after a break, which ends the stretched sound before it.
   private var held: Held?
 
   /// Sound that is stretched.
@@ -37,10 +37,10 @@ final class StreamDecoder: LiveDecoder {
     let start: StreamTime
     /// The room for the next sound.
     let input: PCMBlock
-    /// The ratio of the last mark in the map, and the sound that had been delivered then.
+    /// The ratio of the last mark in the map, and the sound delivered by then.
     var marked: (ratio: Double, delivered: Double)
 
-    /// The time of the stream of the frame that is next.
+    /// The time of the next frame in the stream.
     var time: StreamTime {
       start + StreamTime(seconds: stretch.position / Double(stretch.format.sampleRate))
     }
@@ -75,14 +75,14 @@ final class StreamDecoder: LiveDecoder {
     return count
   }
 
-  /// Marks in the map that the sound from `time` on comes next, at its own pace.
+  /// Marks in the map that the sound from `time` on follows, at its own pace.
   private func mark(_ time: StreamTime) {
     isMarked = true
     map.mark(delivered: delivered, time: time)
   }
 
-  /// Delivers sound through the stage that stretches it, where that is wanted.
-  /// - Returns: nil if the sound passes as it is.
+  /// Delivers sound through the stage that stretches it, if requested.
+  /// - Returns: nil if the sound passes unchanged.
   private func readStretched(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int? {
     if stretching == nil { beginStretching() }
     guard let stretch = stretching?.stretch else { return nil }
@@ -114,7 +114,7 @@ final class StreamDecoder: LiveDecoder {
     } catch { canStretch = false }
   }
 
-  /// Marks in the map the pace of the sound that comes next, ten times a second while it changes.
+  /// Marks in the map the pace of the next sound, ten times a second while it changes.
   private func mark(_ time: StreamTime, _ ratio: Double) {
     guard let marked = stretching?.marked, ratio != marked.ratio, delivered - marked.delivered >= 0.1 else {
       return
@@ -123,8 +123,8 @@ final class StreamDecoder: LiveDecoder {
     map.mark(delivered: delivered, time: time, pace: ratio)
   }
 
-  /// Decodes sound that is to be stretched; a break ends that.
-  /// - Returns: `false` if there is none now.
+  /// Decodes sound to stretch; a break ends the stretched sound.
+  /// - Returns: `false` if there is no sound now.
   private func decode(for stretch: SoundStretch) throws -> Bool {
     guard let view = stretching?.input.view else { return false }
     let count = try decode(into: view.buffer)
@@ -142,7 +142,7 @@ final class StreamDecoder: LiveDecoder {
     return true
   }
 
-  /// Delivers sound that was decoded behind a break.
+  /// Delivers sound that was decoded after a break.
   private func deliverHeld(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
     guard var sound = held else { return 0 }
     (format, isWaiting) = (sound.format, false)
@@ -157,7 +157,7 @@ final class StreamDecoder: LiveDecoder {
     return count
   }
 
-  /// Decodes the next sound, which begins at `start` then.
+  /// Decodes the next sound; `start` becomes its time.
   private func decode(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while true {
       if let count = try decoder?.read(into: buffer), count > 0, let decoder {
@@ -177,14 +177,14 @@ final class StreamDecoder: LiveDecoder {
         return 0
       }
       (time, isMarked, self.first) = (first.start, false, first.frame)
-      // So that its handles are free before the new one takes some.
+      // Its handles must be free before the new one takes some.
       decoder = nil
       decoder = try Self.decoder(of: first.frame, reader)
     }
   }
 
-  /// Leaves out what is not heard of `count` frames that were decoded.
-  /// - Returns: the number left, from the start of `buffer`.
+  /// Cuts the inaudible frames from `count` decoded ones.
+  /// - Returns: the number of frames left, from the start of `buffer`.
   private func cut(_ count: Int, of buffer: UnsafeMutableBufferPointer<Float>) -> Int {
     start = time
     time = time + StreamTime(samples: count, sampleRate: format.sampleRate)
@@ -216,7 +216,7 @@ final class StreamDecoder: LiveDecoder {
       hint: "look for one in MP3 or AAC")
   }
 
-  /// The frames of the buffer that follow on each other.
+  /// The consecutive frames of the buffer.
   private final class BufferReader: FrameSource {
     private typealias Frame = (packet: PacketBuffer.Packet, bytes: [UInt8])
 
@@ -225,7 +225,7 @@ final class StreamDecoder: LiveDecoder {
       case idle
       /// A decoder reads, and continues with frames that come late.
       case reading
-      /// A frame that does not follow on those before has come: the decoder reads none any more, and a new one
+      /// A frame that does not follow the frames before has come: the decoder reads no more, and a new one
       /// begins with it.
       case broken(Frame)
       /// A decoder has begun, and this frame is the next that it reads.
@@ -238,9 +238,9 @@ final class StreamDecoder: LiveDecoder {
     private let reader: Int
     private var reservoir = BitReservoir()
     private var phase = Phase.idle
-    /// True if frames were left out since the last that was read.
+    /// `true` if frames were left out since the last one read.
     private var isInterrupted = false
-    /// The headers of Ogg for the first frame, as whole pages; empty for other frames.
+    /// The Ogg headers for the first frame, as whole pages; empty for other frames.
     private(set) var headers: [UInt8] = []
     private var headersCursor: PacketBuffer.Cursor?
 
@@ -252,8 +252,8 @@ final class StreamDecoder: LiveDecoder {
     /// `true` if no frame follows.
     var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-    /// Begins a new decoder, once the old one is through.
-    /// - Returns: its first frame, whose bytes are the next that are read; nil if none is due.
+    /// Begins a new decoder, once the old one has finished.
+    /// - Returns: its first frame, whose bytes are read next; nil if no decoder is due.
     func beginDecoder() -> PacketBuffer.Packet? {
       switch phase {
       case .idle:
@@ -282,7 +282,7 @@ final class StreamDecoder: LiveDecoder {
       }
     }
 
-    /// The next frame that can be played, and whether it does not follow on the one before.
+    /// Returns the next playable frame, with `isNew` if it does not follow the one before.
     private func nextPacket() -> (packet: PacketBuffer.Packet, bytes: [UInt8], isNew: Bool)? {
       while true {
         guard case .frame(let packet, let bytes) = read() else { return nil }
@@ -303,7 +303,7 @@ final class StreamDecoder: LiveDecoder {
       }
     }
 
-    /// Finds the headers for a page: others than those of the page before begin a new decoder.
+    /// Finds the headers for a page: a new decoder begins if they differ from those of the page before.
     private func adoptHeaders(of packet: PacketBuffer.Packet) {
       guard let new = buffer.headers(of: packet), new.cursor != headersCursor else { return }
       if headersCursor != nil { isInterrupted = true }

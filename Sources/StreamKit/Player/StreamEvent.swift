@@ -3,7 +3,7 @@ public import EventLoop
 /// An event of a stream.
 public enum StreamEvent: Sendable {
   case connecting, buffering, started, paused, stopped
-  /// A title is heard; `isRealtime`: has come.
+  /// A title is heard, or has just come if `isRealtime`.
   case metadata(StreamTitle, isRealtime: Bool)
   /// A connection failed.
   case failed(StreamError)
@@ -19,7 +19,7 @@ public enum StreamEvent: Sendable {
 public enum StreamChange: Sendable {
   /// The gain in dB.
   case gain(Double)
-  /// The position has moved by seconds of sound, back when they are negative.
+  /// The position has moved by seconds of sound, backwards if negative.
   case position(by: Double)
 }
 
@@ -27,7 +27,7 @@ public enum StreamChange: Sendable {
 public struct StreamTitle: Sendable, Equatable {
   /// The text as it was sent; `artist - title` from a feed.
   public let text: String
-  /// `StreamUrl`, when one was sent.
+  /// `StreamUrl`, if it was sent.
   public let url: String?
   /// The parts of a feed's title; either may be missing.
   private let tagged: Tagged?
@@ -42,10 +42,10 @@ public struct StreamTitle: Sendable, Equatable {
     tagged = nil
   }
 
-  /// A title as a station sent it.
+  /// Creates a title as a station sent it.
   init(_ text: String) { (self.text, url, tagged) = (text, nil, nil) }
 
-  /// A title of a feed, which is cut to a thousand letters; nil when it says nothing.
+  /// Creates a title of a feed, cut to a thousand letters each; nil if it is empty.
   init?(artist: String?, title: String?) {
     let tagged = Tagged(
       artist: artist.map { String($0.cleaned.prefix(1000)) },
@@ -57,9 +57,9 @@ public struct StreamTitle: Sendable, Equatable {
     self.tagged = tagged
   }
 
-  /// The text in front of the first " - ", nil without one; or the artist of a feed.
+  /// The text before the first " - ", nil without one; or the artist of a feed.
   public var artist: String? { tagged != nil ? tagged?.artist : parts?.artist }
-  /// The text behind it, the whole without one; or the title of a feed.
+  /// The text after it, or the whole text without one; or the title of a feed.
   public var withoutArtist: String {
     if let tagged { return tagged.title ?? "" }
     return parts?.title ?? text

@@ -1,6 +1,7 @@
 internal import EventLoop
 
-/// The states of a stream, and the actions that follow from each event. Knows no receiver, buffer, clock or listener.
+/// The states of a stream, and the actions that follow from each event. Knows no receiver, buffer, clock or
+/// listener.
 ///
 /// | phase | start | enough has come | nothing left | pause | stop, failure, end of file |
 /// | --- | --- | --- | --- | --- | --- |
@@ -9,8 +10,8 @@ internal import EventLoop
 /// | playing | returns | flowing | filling | paused | stopped |
 /// | paused | flowing or filling | | | | stopped |
 ///
-/// A connection that is lost changes connecting, filling and playing to their variants in which it connects again. With
-/// another address set, `start` leaves any phase for connecting.
+/// A lost connection changes connecting, filling and playing to their variants that reconnect. With another
+/// address set, `start` leaves any phase for connecting.
 struct StreamMachine {
   /// The state of the player.
   enum Phase: Equatable {
@@ -26,12 +27,12 @@ struct StreamMachine {
     case paused
   }
 
-  /// The activity of a stream that plays, as last reported.
+  /// The activity of a playing stream, as last reported.
   enum Activity: Equatable {
     case flowing
     /// The player waits for enough.
     case filling
-    /// The connection is lost; the player continues with the sound in the buffer, as long as there is some.
+    /// The connection is lost; the player continues with the sound in the buffer, as long as it lasts.
     case connecting
   }
 
@@ -42,35 +43,36 @@ struct StreamMachine {
     /// The receiver waits for sound.
     case connecting
     case receiving
-    /// The receiver has ended, as the buffer was full of sound that has not been heard.
+    /// The receiver has ended, as the buffer was full of unheard sound.
     case full
   }
 
-  /// An action of the stream; they are performed in the order given.
+  /// An action of the stream; actions are performed in the given order.
   enum Action {
     // The receiver.
-    /// Makes a receiver, and with `plays` a buffer, and reports to `connect`. May fail, and is always the last action.
+    /// Creates a receiver, and with `plays` a buffer, and reports to `connect`. May fail, and is always the
+    /// last action.
     case connect(plays: Bool)
     case disconnect
-    /// Has the receiver resume after the buffer was full.
+    /// Lets the receiver resume after the buffer was full.
     case restart
-    /// Has the receiver let go of what the player of a file does not await.
+    /// Lets the receiver close a transfer that the player of a file does not need.
     case rest
-    /// Reports to the receiver that the player has nothing left.
+    /// Reports to the receiver that the player has run out of sound.
     case reportDry
 
     // The player.
-    /// Makes a buffer for the stream that is received already.
+    /// Creates a buffer for a stream that is received already.
     case playReceived
     /// Ends the buffer, the timers of the player and the meter.
     case leavePlayer
     /// Marks the buffer as complete: no frame follows.
     case completeBuffer
-    /// The same for a live stream that has turned out to be a file.
+    /// Marks the buffer of a live stream that has turned out to be a file as complete.
     case completeSound
-    /// Marks the buffer as one that another one follows.
+    /// Marks the buffer as one that another buffer follows.
     case followBuffer
-    /// Sets whether sound that has not been heard may make room.
+    /// Sets whether unheard sound may be evicted.
     case keepUnheard(Bool)
     /// Sets the position to the first sound, and opens the taps.
     case beginPosition
@@ -78,14 +80,14 @@ struct StreamMachine {
     case run, halt
     /// Drops sound that was heard silently from the buffer.
     case passHeard
-    /// Looks whether all that was read has been heard.
+    /// Checks whether all sound that was read has been heard.
     case watchReadOut
     /// Arms or cancels the timer that ends a pause.
     case pauseTimer(runs: Bool)
-    /// Ends the session that listens.
+    /// Ends the listening session.
     case forgetListener
     case playNext
-    /// Makes a receiver of the next file of the list, for the recordings that the last one had.
+    /// Creates a receiver of the next file of the list, for the recordings of the last one.
     case recordNext
     case stop
 
@@ -95,24 +97,24 @@ struct StreamMachine {
     case finishRecordings
     case failRecordings(StreamError)
     case emit(StreamEvent)
-    /// Emits the event of a status, unless an action before has led to another one.
+    /// Emits the event of a status, unless an earlier action has led to another status.
     case announce(Stream.Status)
-    /// Ends all calls of `start` that wait; nil if the stream plays.
+    /// Ends all waiting calls of `start`; nil if the stream plays.
     case endStarts((any Error)?)
-    /// Ends calls of `start` that waited when the action was decided on.
+    /// Ends calls of `start` that waited when the action was decided.
     case fail([PendingCall<Void>], any Error)
   }
 
   private(set) var phase = Phase.stopped
   private(set) var reception = Reception.none
-  /// True while a session that plays the stream is suspended: no sound is lost meanwhile.
+  /// `true` while a session that plays the stream is suspended: no sound is lost meanwhile.
   private(set) var isSuspended = false
   private(set) var content = StreamContent()
-  /// The files of a list; nil where the stream is none.
+  /// The files of a list; nil if the stream is not a list of files.
   private(set) var files: FileList?
-  /// The failure of the first file of a list that was left out; nil for none since the list was opened.
+  /// The failure of the first left out file of a list; nil without one since the list was opened.
   private(set) var leftOut: StreamError?
-  /// The calls of `start` that wait.
+  /// The waiting calls of `start`.
   private(set) var waiters: [PendingCall<Void>] = []
 
   var status: Stream.Status {
@@ -125,7 +127,7 @@ struct StreamMachine {
     }
   }
 
-  /// True if there is a play position.
+  /// `true` if there is a play position.
   var hasPosition: Bool {
     switch phase {
     case .stopped, .connecting, .filling: false
@@ -133,15 +135,15 @@ struct StreamMachine {
     }
   }
 
-  /// True if there is a play position that is not paused.
+  /// `true` if there is a play position that is not paused.
   var isPlaying: Bool { if case .playing = phase { true } else { false } }
 
   // MARK: Commands
 
   /// Starts, or resumes after a pause.
   /// - Parameters:
-  ///   - hasNext: true if another address was set.
-  ///   - isFilling: true if the buffer holds too little for its player.
+  ///   - hasNext: `true` if another address was set.
+  ///   - isFilling: `true` if the buffer holds too little for its player.
   /// - Throws: `stream.unsupported` for a stream that is received for recordings and can't be played.
   mutating func start(hasNext: Bool, isFilling: Bool) throws(StreamError) -> [Action] {
     if hasNext { return connectToNext() }
@@ -176,7 +178,7 @@ struct StreamMachine {
     return waiters
   }
 
-  /// Leaves the sound that plays for the next address. Its listener waits for that of the new one. The files of a list
+  /// Leaves the current sound for the next address. The listener waits for the new sound. The files of a list
   /// belong to the old address.
   mutating func connectToNext() -> [Action] {
     files = nil
@@ -185,14 +187,14 @@ struct StreamMachine {
     return [.finishRecordings] + leave + disconnect() + [.adoptNext, .connect(plays: true)]
   }
 
-  /// A receiver of `content` begins.
+  /// Notes that a receiver of `content` begins.
   mutating func connect(plays: Bool) {
     reception = .connecting
     if plays { phase = .connecting }
     if files == nil { leftOut = nil }
   }
 
-  /// Sets the facts of the stream that is to be received.
+  /// Sets the facts of the stream to receive.
   mutating func reset(_ content: StreamContent) { self.content = content }
 
   /// Ends the reception.
@@ -226,7 +228,7 @@ struct StreamMachine {
     return [.halt, .passHeard, .keepUnheard(true), .pauseTimer(runs: !isSuspended), .emit(.paused)]
   }
 
-  /// The longest pause has passed. A file keeps its place; nothing of it is missed meanwhile.
+  /// Handles the end of the longest pause. A file keeps its position; none of it is missed meanwhile.
   mutating func pauseEnded(isRecorded: Bool) -> [Action] {
     content.file == nil ? stop(isRecorded: isRecorded) : [.rest]
   }
@@ -249,7 +251,7 @@ struct StreamMachine {
       + (isSuspended || isPaused ? [] : restart() + [.watchReadOut])
   }
 
-  /// Resumes a reception that has ended as the buffer was full.
+  /// Resumes a reception that ended because the buffer was full.
   mutating func restart() -> [Action] {
     guard reception == .full else { return [] }
     reception = .connecting
@@ -258,7 +260,7 @@ struct StreamMachine {
 
   // MARK: Events of the receiver
 
-  /// An attempt to connect begins, the first or another one.
+  /// Notes that an attempt to connect begins, the first or another one.
   mutating func connecting() -> [Action] {
     reception = .connecting
     switch phase {
@@ -283,13 +285,13 @@ struct StreamMachine {
 
   mutating func received(_ facts: FileFacts) { content.file = facts }
 
-  /// The bytes of a file go to a recording as they are.
+  /// Notes that the bytes of a file go to a recording unchanged.
   mutating func copying() -> [Action] {
     content.isCopied = true
     return endUnplayable()
   }
 
-  /// The URL is a list of files, of which the first is received.
+  /// Receives a list of files, the first of which is received.
   mutating func received(_ rest: [ListedAddress]) -> [Action] {
     files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
     return [.followBuffer]
@@ -300,7 +302,7 @@ struct StreamMachine {
     return [.emit(.failed(error))]
   }
 
-  /// Enough has come for the player, unless the position has been moved since.
+  /// Starts a player for which enough has come, unless the position has been moved since.
   mutating func buffered(isFilling: Bool) -> [Action] {
     guard !isFilling else { return [] }
     let before = phase
@@ -322,15 +324,15 @@ struct StreamMachine {
     return [event, .announce(status)]
   }
 
-  /// The buffer is full of sound that has not been heard.
+  /// Notes that the buffer is full of unheard sound.
   mutating func full(isRecorded: Bool) -> [Action] {
     reception = .full
     // The player may have resumed since.
     return phase != .paused && !isSuspended || isRecorded ? restart() : []
   }
 
-  /// Completes a live stream that has turned out to be a file, or a file that is recorded: the next one of its list is
-  /// recorded then, unless the stream plays.
+  /// Completes a live stream that has turned out to be a file, or a file that is recorded: the next file of
+  /// its list is then recorded, unless the stream plays.
   mutating func complete() -> [Action] {
     guard phase == .stopped else {
       let left = files.flatMap { $0.rest.isEmpty ? nil : Action.emit(.failed(.leftOut($0.rest))) }
@@ -341,18 +343,18 @@ struct StreamMachine {
   }
 
   /// Records the next file of the list.
-  /// - Returns: nil if there is none.
+  /// - Returns: nil if there is no next file.
   private mutating func recordNext() -> [Action]? {
     guard phase == .stopped, let old = files, let next = old.rest.first else { return nil }
     files = FileList(current: next, rest: Array(old.rest.dropFirst()))
     return disconnect() + [.recordNext]
   }
 
-  /// The first connection failed, or the reception can't continue.
+  /// Handles a first connection that failed, or a reception that can't continue.
   mutating func gaveUp(_ error: StreamError) -> [Action] {
     var error = error
     if files != nil {
-      // The others of the list are played or recorded, and the first failure ends a recording.
+      // The other files of the list are played or recorded, and the first failure ends a recording.
       let first = leftOut ?? error
       leftOut = first
       if let next = recordNext() { return next }
@@ -373,7 +375,7 @@ struct StreamMachine {
 
   // MARK: Events of the player
 
-  /// The player has nothing left.
+  /// Notes that the player has run out of sound.
   mutating func ranDry() -> [Action] {
     guard case .playing(let activity) = phase else { return [] }
     let actions: [Action] = [.halt, .reportDry, .emit(.queueExhausted)]
@@ -382,20 +384,20 @@ struct StreamMachine {
     return actions + [.announce(.buffering)]
   }
 
-  /// The position has moved out of the buffer, which is empty now.
+  /// Notes that the position has moved out of the buffer, which is empty now.
   mutating func leftBuffer() -> [Action] {
     guard isPlaying, phase != .playing(.connecting) else { return [] }
     phase = .playing(.filling)
     return [.emit(.buffering)]
   }
 
-  /// The position is in the buffer again, which it had left.
+  /// Notes that the position is in the buffer again, which it had left.
   mutating func returned(isFilling: Bool) -> [Action] {
     phase == .playing(.connecting) && !isFilling ? [.run] : buffered(isFilling: isFilling)
   }
 
-  /// The last of the sound has been heard.
-  /// - Parameter isComplete: true if no frame follows.
+  /// Ends the sound, the last of which has been heard.
+  /// - Parameter isComplete: `true` if no frame follows.
   mutating func finish(isComplete: Bool) -> [Action] {
     guard hasPosition, isComplete else { return [] }
     let isLast = files?.rest.isEmpty ?? true
@@ -404,7 +406,7 @@ struct StreamMachine {
   }
 
   /// Plays the next file of the list; the listener waits for it.
-  /// - Returns: an empty array if there is none.
+  /// - Returns: an empty array if there is no next file.
   mutating func playNext() -> [Action] {
     guard let files, let next = files.rest.first else { return [] }
     self.files = FileList(current: next, rest: Array(files.rest.dropFirst()))

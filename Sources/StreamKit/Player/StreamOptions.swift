@@ -1,7 +1,7 @@
 public import HTTP
 
-/// The options of the reception and the player of a stream. A change while it plays takes effect at once, unless the
-/// option names another time.
+/// The options of the reception and the player of a stream. A change while it plays takes effect at once,
+/// unless the option names another time.
 public struct StreamOptions: Sendable {
   /// The kind of the URL's content.
   public enum Kind: String, Sendable, CaseIterable {
@@ -15,47 +15,47 @@ public struct StreamOptions: Sendable {
 
   /// The kind of the URL's content. From the next connection on.
   public var kind = Kind.auto
-  /// Blocks of 5 KiB that the buffer has. From the next `start` on.
+  /// The size of the buffer in blocks of 5 KiB. From the next `start` on.
   public var bufferBlocks = 1200
   /// The user agent in requests. From the next connection on.
   public var userAgent = "Roomtone"
-  /// The longest that nothing may come.
+  /// The longest time without bytes.
   public var dataTimeout = Duration.seconds(20)
-  /// The time for which it is received while it is paused; zero for ever. Counts anew when it is changed.
+  /// The time for which a paused stream is received; zero for ever. A change restarts it.
   public var pauseTimeout = Duration.seconds(300)
-  /// Sound that is buffered before it plays; nil for the rule of `PlayerWait`.
+  /// The sound that is buffered before it plays; nil for the rule of `PlayerWait`.
   public var bufferWait: Duration?
   /// The policy of a live player for sound that comes too late.
   public enum CatchUp: String, Sendable, CaseIterable {
-    /// Plays what comes first, and is live again.
+    /// Plays the sound that comes first, and is live again.
     case skip
-    /// Plays all that still comes, later.
+    /// Plays all sound that still comes, later.
     case keep
   }
   /// The policy of a live player for sound that comes too late.
   public var catchUp = CatchUp.skip
-  /// True if the URL leads to a file and no station; nil to detect it. From the next `start` on.
+  /// `true` if the URL leads to a file and not a station; nil to detect it. From the next `start` on.
   public var isFile: Bool?
   /// The sound of a file that is buffered before it plays.
   public var bufferWaitFile = Duration.seconds(3)
-  /// The sound of a file ahead of that before it is held back to the pace at which it is heard. From the next `start`
-  /// on.
+  /// The further sound of a file that may be received ahead before it is held back to real time. From the
+  /// next `start` on.
   public var throttleBypass = Duration.zero
-  /// The highest rate in kbit/s of a version of the stream that is received where there are several (HLS): the best of
-  /// at most that, else the lowest. From the next connection on.
+  /// The highest rate in kbit/s of the received version of the stream, if there are several (HLS): the best
+  /// version up to that rate, else the lowest. From the next connection on.
   public var maxBitRate = 320
   /// The encoding of titles that are not UTF-8. From the next title on.
   public var metadataEncoding = MetadataEncoding.latin1
   /// The user and the password of basic authentication. From the next connection on.
   public var credentials: HTTPCredentials?
 
-  /// A file of certificates that are trusted in place of the system's. From the next connection on.
+  /// A file of certificates that are trusted instead of the system's. From the next connection on.
   public var certificateFile: String?
 
   /// The clock of its connections.
   var clock = ReceiverClock.loop
 
-  /// The defaults.
+  /// Creates the defaults.
   public init() {}
 }
 
@@ -69,7 +69,7 @@ enum StreamOrigin: Sendable {
 /// The origin of a stream with its options.
 struct StreamTarget {
   var origin: StreamOrigin
-  /// The name of the station in recordings, where it has none of its own.
+  /// The name of the station in recordings, if the station sends none.
   var nickname: String?
   var options: StreamOptions
 

@@ -2,11 +2,12 @@ public import AudioCore
 public import EventLoop
 
 extension Stream {
-  /// Attaches a player of its sound: the play position follows what is heard from now on.
+  /// Attaches a player of its sound: from now on the play position follows the sound being heard.
   /// - Parameters:
-  ///   - heard: returns the seconds of sound that were heard since the playback's last decoder began, on the loop.
-  ///   - moved: called when the position has been moved: a new decoder is wanted.
-  /// - Throws: `stream.in_use` when it is played elsewhere; `stream.no_seek` before it plays.
+  ///   - heard: returns the seconds of sound that were heard since the playback's last decoder began, on the
+  ///     loop.
+  ///   - moved: called when the position has been moved: a new decoder is needed.
+  /// - Throws: `stream.in_use` if it is played elsewhere; `stream.no_seek` before it plays.
   public func attach(
     heard: @escaping () -> Double, moved: @escaping () -> Void
   ) throws(StreamError) -> StreamPlayback {
@@ -18,20 +19,20 @@ extension Stream {
     guard machine.hasPosition, let buffer else {
       throw StreamError(.noSeek, "the stream does not play yet")
     }
-    // Sound of a file that passed silently while the player got ready is not to be missing.
+    // Sound of a file that passed silently while the player got ready must not be missing.
     let wasReady = file == nil || clock.since.map { $0.duration(to: loop.now) > .milliseconds(250) } ?? true
     let start = clock.start
     halt()
     if !wasReady { clock.rest(at: start) }
     let playback = makePlayback(of: buffer, heard: heard, moved: moved)
     listener = .session(playback)
-    // Titles that have come are waited for by the clock of the session from now on.
+    // Received titles are reported by the clock of the session from now on.
     followTitles()
     keepReserve()
     return playback
   }
 
-  /// Makes a playback at the position.
+  /// Creates a playback at the position.
   func makePlayback(
     of buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
   ) -> StreamPlayback {
@@ -51,8 +52,8 @@ extension Stream {
 
 /// The sound of a stream, for its player.
 ///
-/// Unchecked: `makeDecoder` and `makeLiveDecoder` may be called on any thread and use only what is Sendable; all else
-/// belongs to the loop.
+/// Unchecked: `makeDecoder` and `makeLiveDecoder` may be called on any thread and use only Sendable values;
+/// everything else belongs to the loop.
 public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable {
   private let source: Lock<(buffer: StreamBuffer, map: PlayMap)>
   private let heard: () -> Double
@@ -74,10 +75,10 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
     onMoved = moved
   }
 
-  /// A decoder at the play position.
+  /// Creates a decoder at the play position.
   public func makeDecoder() -> any Decoder { makeLiveDecoder() }
 
-  /// A decoder at the play position, which tells an empty buffer from the end.
+  /// Creates a decoder at the play position, which distinguishes an empty buffer from the end.
   public func makeLiveDecoder() -> any LiveDecoder {
     let new = PlayMap()
     let buffer = source.withLock { source in
@@ -108,7 +109,7 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
   var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
 
-  /// Reports that the position has been moved. The sound that is heard is counted anew, so that the map of the old
+  /// Reports that the position has been moved. Heard sound is counted from zero again, so the map of the old
   /// decoder is void.
   func moved() {
     source.withLock { $0.map = PlayMap() }
@@ -129,28 +130,30 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
 
 /// Maps the sound of a decoder to times of the stream, between the thread that decodes and the loop.
 ///
-/// Sound and stream run alike but where sound is missing, and where it is stretched, so that a few marks are enough.
+/// Sound and stream run alike except where sound is missing or stretched, so a few marks are enough.
 final class PlayMap: Sendable {
   private struct Mark {
-    /// Seconds of sound that the decoder had delivered.
+    /// The seconds of sound that the decoder had delivered.
     let delivered: Double
     let time: StreamTime
-    /// Seconds of the stream in a second of sound.
+    /// The seconds of the stream in a second of sound.
     let pace: Double
   }
 
   private let marks = Lock<[Mark]>([])
 
-  /// The sound behind `delivered` seconds is from `time` on, of which `pace` seconds are in a second of sound.
+  /// Marks that the sound after `delivered` seconds is from `time` on, with `pace` seconds of the stream in a
+  /// second of sound.
   func mark(delivered: Double, time: StreamTime, pace: Double = 1) {
     marks.withLock { marks in
       marks.append(Mark(delivered: delivered, time: time, pace: pace))
-      // What is heard is at most some seconds old.
+      // Sound being heard is at most some seconds old.
       if marks.count > 64 { marks.removeFirst() }
     }
   }
 
-  /// The time of the stream that is heard when so many seconds of the decoder's sound have been; nil before any is.
+  /// Returns the time of the stream that is heard after `heard` seconds of the decoder's sound; nil before
+  /// the first mark.
   func time(heard: Double) -> StreamTime? {
     marks.withLock { marks in
       guard let mark = marks.last(where: { $0.delivered <= heard }) ?? marks.first else { return nil }

@@ -8,7 +8,7 @@ public enum StreamSource {
   /// Stations that are simulated, on the loop.
   case simulation(SimulatedStations)
 
-  /// Makes the receiver of the stream at `listed` into `tee`. The loop's thread.
+  /// Creates the receiver of the stream at `listed` into `tee`. On the loop's thread.
   func makeReceiver(
     of listed: ListedAddress, _ options: ReceiverOptions, on loop: EventLoop, into tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
@@ -30,14 +30,14 @@ public enum StreamSource {
     }
   }
 
-  /// The thread for metadata feeds; nil in a simulation, which has none.
+  /// The thread for metadata feeds; nil in a simulation, which has no feeds.
   var feedThread: NetworkThread? {
     guard case .network(let thread) = self else { return nil }
     return try? thread()
   }
 }
 
-/// A receiver of a stream that can't be requested: reports why, as a first connection that fails.
+/// A receiver of a stream that can't be requested: reports the reason like a failed first connection.
 private final class FailedReceiver: StreamReceiver {
   private let error: StreamError
   private let report: @Sendable (ReceiverEvent) -> Void
