@@ -14,7 +14,7 @@ public struct CueSheet: Sendable, Equatable {
     public var performer: String?
     /// The position in the file at which it begins, in seconds.
     public var start: Double
-    /// The name of its own file; nil when it is a part of the whole.
+    /// The name of its own file; nil if it is a part of the whole.
     public var file: String?
 
     /// Creates a title that begins at `start`.
@@ -40,7 +40,7 @@ public struct CueSheet: Sendable, Equatable {
   public var url: String?
   /// The local time of the beginning.
   public var start: LocalTime
-  /// The name of the file of the whole; nil when every title has its own.
+  /// The name of the file of the whole; nil if every title has its own.
   public var file: String?
   /// The codec of the frames.
   public var codec: Codec
@@ -49,7 +49,7 @@ public struct CueSheet: Sendable, Equatable {
   /// The gaps, in order.
   public var gaps: [Gap]
 
-  /// Creates a sheet for the file called `file` in the same folder, or for the files that the titles name.
+  /// Creates a sheet for the file called `file` in the same folder, or for the files of the titles.
   public init(
     file: String? = nil, codec: Codec, station: String? = nil, url: String? = nil, start: LocalTime,
     tracks: [Track] = [], gaps: [Gap] = []
@@ -84,7 +84,7 @@ public struct CueSheet: Sendable, Equatable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Writes the sheet, in place of the one that is there: a reader finds the old one or the new one, whole.
+  /// Writes the sheet, replacing an existing one: a reader finds the old one or the new one, whole.
   /// - Throws: `record.disk_full`, `record.write`.
   public func write(to path: String) throws(RecordError) {
     let new = path + ".new"
@@ -107,7 +107,7 @@ public struct CueSheet: Sendable, Equatable {
     var result: [Track] = []
     for track in tracks {
       if let last = result.last, track.file == last.file, Self.frame(track.start) <= Self.frame(last.start) {
-        // Replaced before any sound of it.
+        // The last title was replaced before any sound of it.
         if Self.frame(track.start) == Self.frame(last.start) { result[result.count - 1] = track }
         continue
       }
@@ -123,7 +123,7 @@ public struct CueSheet: Sendable, Equatable {
 
   /// Returns a position in frames of a disc, 75 a second.
   private static func frame(_ seconds: Double) -> Int {
-    // The limit is some hundred years.
+    // The limit is about a hundred years.
     Int(max(0, min(4e9, seconds.isNaN ? 0 : seconds)) * 75)
   }
 
@@ -140,7 +140,7 @@ public struct CueSheet: Sendable, Equatable {
     return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 
-  /// Returns a text in quotes; quotes and controls in it are replaced, as the format has no other form for
+  /// Returns a text in quotes; quotes and control characters in it are replaced, as the format can't escape
   /// them.
   private static func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(1000).map { scalar -> Unicode.Scalar in

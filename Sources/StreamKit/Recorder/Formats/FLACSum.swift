@@ -1,11 +1,12 @@
 internal import Codecs
 internal import Crypto
 
-/// The MD5 of the sound of a file of FLAC, which its headers state, made as its pages are written. Confined to the disk
-/// thread.
+/// The MD5 of the sound of a FLAC file, which its headers state, computed as its pages are written. Confined
+/// to the disk thread.
 ///
-/// Unknown as soon as a packet is not a good frame that continues the one before, as the packets of a file do, or a page
-/// was not written. In front of its first frame the stream may have had any others. Source: RFC 9639 §8.2.
+/// Unknown as soon as a packet is not a valid frame that continues the one before, as the packets of a file
+/// do, or a page was not written. Any frames may precede its first frame in the stream. Source: RFC 9639
+/// §8.2.
 struct FLACSum {
   private enum State {
     /// The sum of all pages but the last ones, which may be cut off.
@@ -13,7 +14,7 @@ struct FLACSum {
     case unknown
   }
 
-  /// The packets of a page, and their length.
+  /// The packets of a page, and their duration.
   private struct Page {
     let packets: [[UInt8]]
     let length: StreamTime
@@ -23,7 +24,7 @@ struct FLACSum {
   private let reach: StreamTime
 
   /// Creates the sum of no sound; unknown for headers of another codec.
-  /// - Parameter reach: the sound at the end that may be cut off again.
+  /// - Parameter reach: the length of the sound at the end that may be cut off again.
   init(_ headers: OggHeaders, reach: StreamTime = .zero) {
     self.reach = reach
     if let samples = FLACSamples(headers), let hash = MD5() {
@@ -33,7 +34,7 @@ struct FLACSum {
     }
   }
 
-  /// Adds the packets of a page, which last so long.
+  /// Adds the packets of a page, with their duration.
   mutating func add(_ packets: [[UInt8]], lasting length: StreamTime) {
     guard case .counting(let samples, let hash, var held) = state, !packets.isEmpty else { return }
     state = .unknown  // so that the pages are not copied
@@ -47,7 +48,7 @@ struct FLACSum {
     state = .counting(samples, hash, held: held)
   }
 
-  /// Adds a page of a file as it is.
+  /// Adds a page of a file unchanged.
   mutating func add(page: UnsafeRawBufferPointer) {
     guard case .counting(let samples, let hash, _) = state else { return }
     if !samples.decode(page: page, { hash.update($0) }) { state = .unknown }
@@ -57,16 +58,16 @@ struct FLACSum {
     page.packets.allSatisfy { samples.decode($0) { hash.update($0) } }
   }
 
-  /// Removes the last pages, `count` of them; the sum is unknown if they are more than were held.
+  /// Removes the last `count` pages; the sum is unknown if they are more than were held.
   mutating func cut(_ count: Int) {
     guard case .counting(let samples, let hash, let held) = state else { return }
     state = held.count >= count ? .counting(samples, hash, held: held.dropLast(count)) : .unknown
   }
 
-  /// Forgets the sum: the file does not hold what was added.
+  /// Forgets the sum: the file does not hold all added sound.
   mutating func discard() { state = .unknown }
 
-  /// Returns the sum of all packets, 16 bytes; nil if it is unknown, which it is afterwards.
+  /// Returns the sum of all packets, 16 bytes; nil if it is unknown. It is unknown afterwards.
   mutating func finish() -> [UInt8]? {
     guard case .counting(let samples, let hash, let held) = state else { return nil }
     state = .unknown

@@ -5,7 +5,7 @@ internal import Glibc
 enum FileBytes {
   /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(_ file: Int32, _ path: String, at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
-    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    // All empty arrays of Swift share one storage, which this initializer would write into.
     guard count > 0 else { return [] }
     var failure: Int32?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -52,7 +52,7 @@ enum FileBytes {
     }
   }
 
-  /// Removes all bytes behind the first `length`.
+  /// Removes all bytes after the first `length`.
   static func truncate(_ file: Int32, _ path: String, to length: Int) throws(RecordError) {
     guard ftruncate(file, off_t(length)) == 0 else { throw RecordError("cut", path, errno: errno) }
   }

@@ -4,26 +4,26 @@ internal import Glibc
 
 /// Appends the frames of a part to an existing recording: the last step of `append`.
 ///
-/// A join that was killed at any moment can be repeated with the same `base`: the bytes in front of it are
-/// never touched, and the part stays until the caller removes it.
+/// A join that was killed at any moment can be repeated with the same `base`: the bytes before it are never
+/// touched, and the part stays until the caller removes it.
 public struct FileJoin: ~Copyable {
-  /// The bytes that were copied.
+  /// The number of copied bytes.
   public private(set) var copied = 0
 
   private let (part, path): (String, String)
   private let (source, target): (Int32, Int32)
   private let base: Int
-  /// The range of the part that is copied, without a leading tag.
+  /// The copied range of the part, without a leading tag.
   private let range: Range<Int>
 
   private static let piece = 256 * 1024
 
-  /// Opens both files, and removes what an earlier attempt has appended behind `base`.
+  /// Opens both files, and removes the bytes that an earlier attempt appended after `base`.
   /// - Parameters:
   ///   - part: the path of the part.
-  ///   - path: the path of the recording that gets longer.
-  ///   - base: the length of the recording before.
-  /// - Throws: `record.write`; also when the recording is shorter than `base`, and so another file.
+  ///   - path: the path of the recording that is extended.
+  ///   - base: the former length of the recording.
+  /// - Throws: `record.write`; also if the recording is shorter than `base`, and so another file.
   public init(part: String, to path: String, base: Int) throws(RecordError) {
     var (source, target): (Int32, Int32) = (-1, -1)
     let range: Range<Int>
@@ -49,9 +49,9 @@ public struct FileJoin: ~Copyable {
 
   deinit { Self.end(source, target) }
 
-  /// Copies the next quarter of a MiB; the last step returns when all is on the disk.
-  /// - Returns: `true` if all is copied.
-  /// - Throws: `record.disk_full`, `record.write`; the recording is cut back to `base` then.
+  /// Copies the next quarter of a MiB; the last step returns when everything is on the disk.
+  /// - Returns: `true` if everything is copied.
+  /// - Throws: `record.disk_full`, `record.write`; the recording is then cut back to `base`.
   public mutating func step() throws(RecordError) -> Bool {
     do throws(RecordError) {
       let start = range.lowerBound + copied
@@ -69,7 +69,7 @@ public struct FileJoin: ~Copyable {
   }
 
   /// Checks that frames of `format` may follow those of the file at `path`.
-  /// - Throws: `record.exists` when codec, rate or channels differ, or there is no readable frame;
+  /// - Throws: `record.exists` if codec, rate or channels differ, or there is no readable frame;
   ///   `record.write`.
   public static func check(_ path: String, accepts format: StreamFormat) throws(RecordError) {
     let there = try RecordedFrames.format(path)

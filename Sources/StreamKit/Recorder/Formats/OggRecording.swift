@@ -4,8 +4,8 @@ internal import EventLoop
 /// Reads and completes recordings in Ogg.
 enum OggRecording {
   /// Walks all pages of a file from an offset on, at which a stream begins.
-  /// - Returns: nil when it is no Ogg with sound that is decoded here.
-  /// - Throws: `record.write` when it can't be read.
+  /// - Returns: nil if it is not Ogg with a supported codec.
+  /// - Throws: `record.write` if it can't be read.
   static func walk(
     _ file: Int32, _ path: String, from: Int = 0, length: Int
   ) throws(RecordError) -> RecordedFrames.Walk? {
@@ -44,7 +44,7 @@ enum OggRecording {
     return walk
   }
 
-  /// Returns the end of the last whole page of a file, of which only the end is read.
+  /// Returns the end of the last whole page of a file, reading only the end of the file.
   static func lastPageEnd(_ file: Int32, _ path: String, length: Int) throws(RecordError) -> Int {
     var window = 2 * RecordedFrames.piece
     while true {
@@ -56,11 +56,11 @@ enum OggRecording {
     }
   }
 
-  /// Marks the last page of a whole file of one logical stream, and states its length and the MD5 of its sound where
-  /// the headers have fields for them.
+  /// Marks the last page of a whole file of one logical stream, and states its length and the MD5 of its
+  /// sound if the headers have fields for them.
   /// - Parameters:
   ///   - samples: the length in PCM frames.
-  ///   - sum: the MD5; nil for one that is not known.
+  ///   - sum: the MD5; nil if it is not known.
   static func complete(_ path: String, samples: Int, sum: [UInt8]?) throws(RecordError) {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
       try complete(file, path, length: length, (start: 0, samples, sum))
@@ -81,12 +81,12 @@ enum OggRecording {
     }
   }
 
-  /// The limit in bytes of a logical stream whose sound is decoded for its MD5 when its end was cut off: some seconds of
-  /// work.
+  /// The limit in bytes of a logical stream that is decoded for its MD5 after its end was cut off: some
+  /// seconds of work.
   private static let longestSum = 256 << 20
 
-  /// Completes a file whose end was cut off: marks its last page, and states the length and the MD5 of its last logical
-  /// stream anew. A longer one than 256 MiB, and one in which packets are damaged or missing, has no MD5.
+  /// Completes a file whose end was cut off: marks its last page, and restates the length and the MD5 of its
+  /// last logical stream. A stream longer than 256 MiB, or with damaged or missing packets, has no MD5.
   static func restate(_ path: String) throws(RecordError) {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
       let magic = try FileBytes.read(file, path, at: 0, count: ContentSniffer.magicLength)

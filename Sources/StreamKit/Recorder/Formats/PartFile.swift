@@ -12,7 +12,7 @@ public final class PartFile {
 
   /// The path of the part.
   public let path: String
-  /// The bytes that were written, whole.
+  /// The number of bytes written, complete.
   public private(set) var length: Int
 
   private var descriptor: Int32
@@ -26,8 +26,8 @@ public final class PartFile {
   // MARK: Making and finding
 
   /// Creates the part of the recording that will be called `path`, with its folders, and locks it.
-  /// - Throws: `record.exists` when that part is there; `record.write` and `record.disk_full` when it can't
-  ///   be made.
+  /// - Throws: `record.exists` if that part exists; `record.write` and `record.disk_full` if it can't be
+  ///   created.
   public static func create(path: String) throws(RecordError) -> PartFile {
     try makeFolder(of: path)
     let part = path + suffix
@@ -59,8 +59,8 @@ public final class PartFile {
   }
 
   /// Locks an abandoned part.
-  /// - Returns: nil when somebody else holds it, and when it is not there.
-  /// - Throws: `record.write` when it can't be opened.
+  /// - Returns: nil if another owner holds it, or it does not exist.
+  /// - Throws: `record.write` if it can't be opened.
   public static func adopt(_ part: String) throws(RecordError) -> PartFile? {
     let file = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -80,7 +80,7 @@ public final class PartFile {
     return PartFile(path: part, descriptor: file, length: Int(status.st_size))
   }
 
-  /// Returns `true` if a part is locked, here or in another process; `false` if it is not there.
+  /// Returns `true` if a part is locked, here or in another process; `false` if it does not exist.
   public static func isHeld(_ part: String) -> Bool {
     let file = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return false }
@@ -93,8 +93,8 @@ public final class PartFile {
 
   // MARK: Bytes
 
-  /// Appends bytes: all, or none when it throws, so that the file always ends where a write did.
-  /// - Throws: `record.disk_full`, `record.write`; the latter also when the file was removed meanwhile.
+  /// Appends all bytes, or none if it throws, so that the file always ends where a write did.
+  /// - Throws: `record.disk_full`, `record.write`; the latter also if the file was removed meanwhile.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(RecordError) {
     try requireName()
     var done = 0
@@ -112,7 +112,7 @@ public final class PartFile {
     length += bytes.count
   }
 
-  /// Appends bytes: all, or none when it throws.
+  /// Appends all bytes, or none if it throws.
   public func write(_ bytes: [UInt8]) throws(RecordError) {
     let result = bytes.withUnsafeBytes { bytes in
       Result { () throws(RecordError) in try write(bytes) }
@@ -121,18 +121,18 @@ public final class PartFile {
   }
 
   /// Checks that the file was not removed: a file without a name accepts bytes for ever.
-  /// - Throws: `record.write` when the file was removed.
+  /// - Throws: `record.write` if the file was removed.
   public func requireName() throws(RecordError) {
     guard Self.isNamed(descriptor) else { throw RecordError("write", path, errno: ENOENT) }
   }
 
   /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
-  /// - Throws: `record.write` when they can't be read.
+  /// - Throws: `record.write` if they can't be read.
   public func read(at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
     try FileBytes.read(descriptor, path, at: offset, count: count)
   }
 
-  /// Removes all bytes behind the first `length`.
+  /// Removes all bytes after the first `length`.
   public func truncate(to length: Int) throws(RecordError) {
     guard ftruncate(descriptor, off_t(length)) == 0 else { throw RecordError("cut", path, errno: errno) }
     self.length = length
@@ -143,17 +143,17 @@ public final class PartFile {
     guard fdatasync(descriptor) == 0 else { throw RecordError("write", path, errno: errno) }
   }
 
-  /// Returns when everything that any process has written to this file's disk is on it.
+  /// Returns when everything that any process has written to this file's disk is on the disk.
   public func syncFileSystem() throws(RecordError) {
     let number = LinuxFiles.syncFileSystem(of: descriptor)
     guard number == 0 else { throw RecordError("write", path, errno: number) }
   }
 
-  /// Drops the system's cache of what is on the disk by now: nobody reads it soon, and a recording of weeks
-  /// need not evict what others read.
+  /// Drops the system's cache of the bytes already on disk: they are not read soon, and a recording of weeks
+  /// need not evict files that others read.
   public func releaseMemory() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
 
-  /// The device number of the file's file system; 0 when unknown.
+  /// The device number of the file's file system; 0 if unknown.
   public var fileSystem: UInt64 {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? UInt64(status.st_dev) : 0
@@ -161,12 +161,12 @@ public final class PartFile {
 
   // MARK: The end
 
-  /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`; file and name are on the disk
-  /// then. The file stays locked until `release`: who looks for abandoned recordings leaves it alone while its row
-  /// still has the part.
-  /// - Parameter syncs: `false` for a file that no power cut need spare.
+  /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`; file and name are on the
+  /// disk then. The file stays locked until `release`: a search for abandoned recordings leaves it alone
+  /// while its row still has the part.
+  /// - Parameter syncs: `false` for a file that need not survive a power cut.
   /// - Returns: the final path.
-  /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and locked.
+  /// - Throws: `record.write`, `record.disk_full`; the file then stays a part, and locked.
   public func finish(as name: String, syncs: Bool = true) throws(RecordError) -> String {
     if syncs { try sync() }
     var number = 1
@@ -184,14 +184,14 @@ public final class PartFile {
     }
   }
 
-  /// Unlocks and closes the part, which stays as it is, to be recovered, or is removed. Does nothing after
+  /// Unlocks and closes the part; it is kept unchanged, to be recovered, or removed. Does nothing after
   /// `release`.
   public func abandon(keep: Bool) {
     if !keep, descriptor >= 0, Self.isNamed(descriptor) { unlink(path) }
     release()
   }
 
-  /// Unlocks and closes the file. Does nothing when called again.
+  /// Unlocks and closes the file. Further calls do nothing.
   public func release() {
     guard descriptor >= 0 else { return }
     // A program that is being started at this moment may share the descriptor, and with it the lock.
@@ -222,7 +222,7 @@ public final class PartFile {
   private static func rename(_ path: String, to name: String) -> Int32 {
     let result = LinuxFiles.rename(path, toNew: name)
     guard result == EINVAL || result == ENOSYS else { return result }
-    // The file system has no such call (some in user space, and old NFS).
+    // The file system lacks this call (some in user space, and old NFS).
     if isThere(name) { return EEXIST }
     return Glibc.rename(path, name) == 0 ? 0 : errno
   }
@@ -236,7 +236,7 @@ public final class PartFile {
     guard number == EEXIST else { throw RecordError("make the folder", folder, errno: number) }
   }
 
-  /// Syncs the folder of `path`, where the file system supports it: the names in it are on the disk then.
+  /// Syncs the folder of `path`, if the file system supports it: the names in it are on the disk then.
   private static func syncFolder(of path: String) {
     let file = open(LinuxFiles.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -2,25 +2,26 @@ internal import Codecs
 public import EventLoop
 internal import Glibc
 
-/// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, pages of Ogg, or bytes that have no frames.
+/// Finds the frames of a recording's file: MPEG audio and AAC after a tag, Ogg pages, or bytes without
+/// frames.
 public struct RecordedFrames {
   /// The result of walking all frames of a file.
   public struct Walk: Sendable, Equatable {
     /// The length of the file in bytes.
     public var length = 0
-    /// The length in bytes of the tag in front; in Ogg, of all headers.
+    /// The length in bytes of the tag at the start; in Ogg, of all headers.
     public var tagLength = 0
     /// The number of whole frames.
     public var frames = 0
     /// The length of the frames in PCM frames, at the rate in their headers.
     public var samples = 0
-    /// The bytes of the frames.
+    /// The number of bytes in frames.
     public var audioBytes = 0
-    /// The format of the first frame; nil when there is none.
+    /// The format of the first frame; nil without a frame.
     public var format: StreamFormat?
     /// The number of frames whose format differs from that of the frame before.
     public var formatChanges = 0
-    /// The bytes between the tag and the end that are neither frame nor tag.
+    /// The number of bytes between the tag and the end that belong to no frame and no tag.
     public var junkBytes = 0
     /// The offset of the end of the last whole frame; without a frame, of the end of the tag.
     public var endOfLastFrame = 0
@@ -29,24 +30,24 @@ public struct RecordedFrames {
 
     /// `true` if the file is a tag and whole frames, and nothing else.
     public var isWhole: Bool { frames > 0 && junkBytes == 0 }
-    /// `true` if frames may follow: the file ends with a whole one, and holds nothing else.
+    /// `true` if frames may be appended: the file ends with a whole one, and holds nothing else.
     var isOpen: Bool { isWhole && endOfLastFrame == length }
   }
 
-  /// The bytes that are read at once, and in which the last frame is searched for first.
+  /// The number of bytes read at once, in which the last frame is searched for first.
   static let piece = 64 * 1024
 
   /// Walks all frames of the file at `path`.
-  /// - Throws: `record.write` when it can't be read.
+  /// - Throws: `record.write` if it can't be read.
   public static func walk(_ path: String) throws(RecordError) -> Walk {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       try walk(file, path, from: 0, length: length)
     }
   }
 
-  /// Returns the walk of a file that has grown since `before`, of which the new end alone is read.
+  /// Returns the walk of a file that has grown since `before`, reading only its new end.
   /// - Parameter before: a walk of an open file.
-  /// - Throws: `record.write` when it can't be read.
+  /// - Throws: `record.write` if it can't be read.
   static func walk(_ path: String, behind before: Walk) throws(RecordError) -> Walk {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       let start = before.length
@@ -66,9 +67,9 @@ public struct RecordedFrames {
     }
   }
 
-  /// Returns the format of the first frame of the file at `path`; nil when its first quarter of a MiB has
-  /// none.
-  /// - Throws: `record.write` when it can't be read.
+  /// Returns the format of the first frame of the file at `path`; nil if its first quarter of a MiB has no
+  /// frame.
+  /// - Throws: `record.write` if it can't be read.
   public static func format(_ path: String) throws(RecordError) -> StreamFormat? {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       let head = try FileBytes.read(file, path, at: 0, count: 10)
@@ -77,12 +78,12 @@ public struct RecordedFrames {
     }
   }
 
-  /// Returns the end of the last whole frame of the file at `path`: all bytes behind it are to be cut off.
-  /// Only the end of the file is read, unless no frame is in it.
+  /// Returns the end of the last whole frame of the file at `path`: all bytes after it are to be cut off.
+  /// Only the end of the file is read, unless it has no frame.
   ///
-  /// A file of another kind (FLAC, WAV) counts to its end; so does one in which no frame is found at all,
-  /// unless it is too short to have shown one.
-  /// - Throws: `record.write` when it can't be read.
+  /// A file of another kind (FLAC, WAV) counts to its end; so does a file without any frame, unless it is too
+  /// short to have shown one.
+  /// - Throws: `record.write` if it can't be read.
   public static func lastFrameEnd(_ path: String) throws(RecordError) -> Int {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       let head = try FileBytes.read(file, path, at: 0, count: 10)
@@ -140,17 +141,17 @@ public struct RecordedFrames {
   }
 }
 
-/// Walks of files that recordings are appended to, so that each frame of such a file is read once and not again with every
-/// recording. A file that another program has changed is walked anew.
+/// The walks of files that recordings are appended to, so that each frame of such a file is read only once,
+/// not with every recording. A file that another program has changed is walked anew.
 struct WalkedFiles {
-  /// The state of a file by which a change of it is noticed.
+  /// The state of a file that reveals a change of it.
   private struct Mark: Equatable {
     let device: UInt
     let number: UInt
     let length: Int
     let changed: WallTime
 
-    /// The mark of the file at `path`; nil when there is none.
+    /// Creates the mark of the file at `path`; nil without a file.
     init?(_ path: String) {
       var status = stat()
       guard stat(path, &status) == 0, let changed = LinuxFiles.modificationTime(of: path) else { return nil }
@@ -159,12 +160,12 @@ struct WalkedFiles {
     }
   }
 
-  /// The most files.
+  /// The limit of files.
   private static let capacity = 256
   private var known: [String: (mark: Mark, walk: RecordedFrames.Walk)] = [:]
 
   /// Returns the walk of the file at `path`.
-  /// - Throws: `record.write` when it can't be read.
+  /// - Throws: `record.write` if it can't be read.
   mutating func walk(_ path: String) throws(RecordError) -> RecordedFrames.Walk {
     let mark = Mark(path)
     if let mark, let there = known[path], there.mark == mark { return there.walk }
@@ -173,13 +174,13 @@ struct WalkedFiles {
     return walk
   }
 
-  /// Follows the file at `path`, to which frames were appended behind `base`.
+  /// Follows the file at `path`, to which frames were appended after `base`.
   mutating func follow(_ path: String, behind base: Int) {
     guard let before = known.removeValue(forKey: path)?.walk, before.length == base, before.isOpen else {
       return
     }
     let mark = Mark(path)
-    // What can't be read now is walked when it is needed.
+    // A file that can't be read now is walked when it is needed.
     guard let walk = try? RecordedFrames.walk(path, behind: before) else { return }
     keep(walk, of: path, mark)
   }

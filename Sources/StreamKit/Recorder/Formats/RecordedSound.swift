@@ -1,11 +1,11 @@
 internal import AudioCore
 internal import Codecs
 
-/// The sound that a recording on the disk holds, found by walking all of it, or from the headers of its container.
+/// The sound in a recording on the disk, found by walking all of it, or from the headers of its container.
 struct RecordedSound: Equatable {
   /// The state of the sound.
   enum Integrity: Sendable, Equatable {
-    /// Sound from the first byte behind the tag to the last.
+    /// Sound from the first byte after the tag to the last.
     case whole
     /// Damaged, with the damage in words.
     case damaged(String)
@@ -13,19 +13,19 @@ struct RecordedSound: Equatable {
     case unchecked(String)
   }
 
-  /// The number of whole frames, of PCM frames in WAV and in containers; 0 where there are neither.
+  /// The number of whole frames; in WAV and in containers, of PCM frames; 0 without frames.
   var frames = 0
-  /// The length in PCM frames, all of them at `sampleRate`.
+  /// The length in PCM frames, all at `sampleRate`.
   var samples = 0
-  /// The bytes of audio.
+  /// The number of audio bytes.
   var bytes = 0
-  /// The bytes that are neither audio nor a tag.
+  /// The number of bytes that are neither audio nor a tag.
   var junkBytes = 0
   /// The length in seconds of sound.
   var seconds = 0.0
-  /// The sample rate in Hz, in Ogg that of the first stream; nil when unknown.
+  /// The sample rate in Hz, in Ogg that of the first stream; nil if unknown.
   var sampleRate: Int?
-  /// The number of channels; nil when unknown.
+  /// The number of channels; nil if unknown.
   var channels: Int?
   /// The length of the file in bytes.
   var length = 0
@@ -40,10 +40,10 @@ struct RecordedSound: Equatable {
   /// Returns `true` if a recording in a codec is a copy of bytes that are not walked frame by frame.
   static func isOpaque(_ codec: String) -> Bool { ["ogg", "flac", "mp4", "other"].contains(codec) }
 
-  /// Reads the file at `path`: all of its frames, but of a container its headers alone.
-  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown, and then no container is
-  ///   expected.
-  /// - Throws: `record.write` when it can't be read.
+  /// Reads the file at `path`: all of its frames, but only the headers of a container.
+  /// - Parameter codec: the expected codec, as the catalogue names it; nil if unknown, and then no container
+  ///   is expected.
+  /// - Throws: `record.write` if it can't be read.
   static func read(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
     if let wav = try wav(path) { return wav }
     if let codec, isOpaque(codec), let sound = try contained(path, ContainedSound.measure(path)) {
@@ -54,9 +54,9 @@ struct RecordedSound: Equatable {
     return try walked(path, codec: codec)
   }
 
-  /// Reads all of the file at `path`; the sound in a container is decoded.
-  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown.
-  /// - Throws: `record.write` when it can't be read.
+  /// Reads the whole file at `path`; the sound in a container is decoded.
+  /// - Parameter codec: the expected codec, as the catalogue names it; nil if unknown.
+  /// - Throws: `record.write` if it can't be read.
   static func check(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
     if let wav = try wav(path) { return wav }
     if let sound = try contained(path, ContainedSound.check(path)) { return sound }
@@ -68,7 +68,7 @@ struct RecordedSound: Equatable {
     var sound = RecordedSound()
     (sound.frames, sound.samples) = (wav.samples, wav.samples)
     (sound.sampleRate, sound.channels, sound.end) = (wav.sampleRate, wav.channels, wav.end)
-    // Recordings are made with 16 bits only.
+    // Recordings always have 16 bits.
     sound.bytes = wav.samples * wav.channels * 2
     sound.seconds = Double(wav.samples) / Double(wav.sampleRate)
     sound.length = try FileBytes.withFile(path) { $1 }
@@ -109,7 +109,7 @@ struct RecordedSound: Equatable {
     (sound.junkBytes, sound.seconds) = (walk.junkBytes, walk.seconds)
     (sound.length, sound.end) = (walk.length, walk.endOfLastFrame)
     (sound.sampleRate, sound.channels) = (walk.format?.sampleRate, walk.format?.channels)
-    // A row holds one rate for all of a chain.
+    // A row holds one rate for a whole chain.
     if walk.formatChanges > 0, let rate = sound.sampleRate {
       sound.samples = Int((walk.seconds * Double(rate)).rounded())
     }

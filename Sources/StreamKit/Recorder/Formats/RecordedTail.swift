@@ -1,14 +1,14 @@
 internal import Codecs
 internal import EventLoop
 
-/// The frames at the end of a recording's file, with which sound that may continue it is compared.
+/// The frames at the end of a recording's file, which are compared with sound that may continue it.
 enum RecordedTail {
-  /// The bytes of FLAC at the end of a frame that are compared, and those of the checksum behind them: files number
-  /// frames anew, which changes the rest.
+  /// The number of bytes compared at the end of a FLAC frame, and that of the checksum after them: files
+  /// number frames anew, which changes the remaining bytes.
   private static let (comparedFLAC, sumOfFLAC) = (256, 2)
 
-  /// Returns the frames of the last 256 KiB of the file at `path`, as `compared` has them.
-  /// - Throws: `record.write` when it can't be read.
+  /// Returns the frames in the last 256 KiB of the file at `path`, in the form of `compared`.
+  /// - Throws: `record.write` if it can't be read.
   static func frames(_ path: String, of format: StreamFormat) throws(RecordError) -> [StreamFrame] {
     let bytes = try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       let start = min(length, AudioFraming.tagLength(try FileBytes.read(file, path, at: 0, count: 10)))
@@ -30,8 +30,8 @@ enum RecordedTail {
     }
   }
 
-  /// Returns a frame with the hash by which it is compared with those of a file: in Ogg, whose pages are numbered anew
-  /// when they are written, that of the last packet.
+  /// Returns a frame with the hash by which it is compared with those of a file: in Ogg, whose pages are
+  /// renumbered when written, the hash of the last packet.
   static func compared(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) -> StreamFrame {
     guard frame.codec.isOgg, !frame.isHeaders, let page = OggPage(bytes), var range = page.lastPacket,
       range.upperBound <= bytes.count

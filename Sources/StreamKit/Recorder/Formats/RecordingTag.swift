@@ -3,20 +3,20 @@ public import Codecs
 public import EventLoop
 internal import Glibc
 
-/// The metadata in a recording's file: an ID3v2 tag in front of the frames, with room for what is known only
-/// at the end.
+/// The metadata in a recording's file: an ID3v2 tag before the frames, with room for values that are known
+/// only at the end.
 ///
-/// TagLib writes the tag into memory, never into the recording: its own saving moves the sound when a tag
-/// outgrows its room, or has more of it than TagLib thinks fit, and a kill in that moment would cost the
+/// TagLib writes the tag into memory, never into the recording: TagLib's own saving moves the sound if a tag
+/// outgrows its room, or has more room than TagLib thinks fit, and a kill in that moment would destroy the
 /// file.
 public struct RecordingTag: Sendable, Equatable {
-  /// The title: of the song, or of the show.
+  /// The title of the song or the show.
   public var title: String?
   /// The artist.
   public var artist: String?
   /// The station, as the album.
   public var album: String?
-  /// The genre that the station sends.
+  /// The genre sent by the station.
   public var genre: String?
   /// The number of the file in its recording.
   public var track: Int?
@@ -37,16 +37,16 @@ public struct RecordingTag: Sendable, Equatable {
   /// The limit of a text in bytes of UTF-8: the whole tag fits into a page of memory, which the system writes
   /// at once.
   static let longestText = 400
-  /// The length in bytes beyond which a tag is left alone.
+  /// The length in bytes beyond which a tag is left unchanged.
   static let longestTag = 1 << 20
 
   /// Returns `true` if files of a codec carry such a tag.
   public static func suits(_ codec: Codec) -> Bool { codec.hasFrames && !codec.isOgg }
 
   /// Returns the bytes to begin a file with.
-  /// - Parameter padding: the bytes that are left empty for `update`, at most 1 MiB.
-  /// - Throws: `record.write` when the process has no descriptor, or TagLib no memory, to make it with, or TagLib can't be
-  ///   loaded.
+  /// - Parameter padding: the number of bytes left empty for `update`, at most 1 MiB.
+  /// - Throws: `record.write` if the process has no descriptor for it, TagLib has no memory, or TagLib can't
+  ///   be loaded.
   public func make(padding: Int = 2048) throws(RecordError) -> [UInt8] {
     let frames = try frames(after: [], limit: Self.longestText)
     return Self.tag(frames, length: Self.headLength + frames.count + max(0, min(padding, Self.longestTag)))
@@ -73,7 +73,7 @@ public struct RecordingTag: Sendable, Equatable {
     }
   }
 
-  /// Returns the comments of a stream of Ogg, in which these values stand where it has none of its own.
+  /// Returns the comments of an Ogg stream, completed with these values where it has none of its own.
   func added(to comments: OggComments) -> OggComments {
     var comments = comments
     let values = [
@@ -91,7 +91,7 @@ public struct RecordingTag: Sendable, Equatable {
 
   private static func clean(_ text: String?, _ limit: Int) -> String? {
     guard let text else { return nil }
-    // A limit of the work, above that of any text that is kept.
+    // A limit of the work, above that of any stored text.
     let scalars = text.unicodeScalars.prefix(4 * limit).map { scalar -> Unicode.Scalar in
       scalar.properties.generalCategory == .control ? " " : scalar
     }
@@ -109,7 +109,7 @@ public struct RecordingTag: Sendable, Equatable {
 
   private static let library = SharedLibrary<tag_library>(
     "libtag_c.so.0", package: "libtagc0", names: tag_names())
-  /// The failure to load TagLib; nil when it is there.
+  /// The failure to load TagLib; nil if it is loaded.
   static var libraryFailure: LibraryError? { library.failure }
 
   /// The length in bytes of a tag's header.
@@ -133,7 +133,7 @@ public struct RecordingTag: Sendable, Equatable {
     let length = AudioFraming.tagLength(head)
     let tag = try FileBytes.read(memory, path, at: 0, count: min(length, 2 * Self.longestTag))
     let frames = tag[min(Self.headLength, tag.count)..<Self.endOfFrames(tag)]
-    // TagLib's C interface knows years only; it keeps the date of an old tag.
+    // TagLib's C interface supports only years; it keeps the date of an old tag.
     guard let start, old.isEmpty else { return frames }
     return frames + Self.textFrame("TDRC", start.formatted("%Y-%m-%dT%H:%M:%S"))
   }
@@ -152,15 +152,15 @@ public struct RecordingTag: Sendable, Equatable {
     return taglib.taglib_file_save(file) != 0
   }
 
-  /// Returns a frame with a text of ASCII. Source: ID3v2.4 §4.2.
+  /// Returns a frame with an ASCII text. Source: ID3v2.4 §4.2.
   private static func textFrame(_ name: String, _ text: String) -> [UInt8] {
     let body = [3] + Array(text.utf8)
     let size = [21, 14, 7, 0].map { UInt8(body.count >> $0 & 0x7F) }
     return Array(name.utf8) + size + [0, 0] + body
   }
 
-  /// Returns the offset of the padding: each frame is ten bytes, with its length in four of seven bits, and
-  /// that much more. Source: ID3v2.4 §4.
+  /// Returns the offset of the padding: each frame has a head of ten bytes, four of which state the length of
+  /// the rest in seven bits each. Source: ID3v2.4 §4.
   private static func endOfFrames(_ tag: [UInt8]) -> Int {
     var end = min(headLength, tag.count)
     while end + 10 <= tag.count, tag[end] != 0 {
@@ -179,8 +179,8 @@ public struct RecordingTag: Sendable, Equatable {
   }
 }
 
-/// The library that makes the tags of recordings.
+/// The library that creates the tags of recordings.
 package enum TagLibrary {
-  /// The failure to load TagLib; nil when it is there.
+  /// The failure to load TagLib; nil if it is loaded.
   package static var failure: LibraryError? { RecordingTag.libraryFailure }
 }

@@ -4,8 +4,8 @@ internal import EventLoop
 
 /// The sound of a recording, decoded into a WAV file. Confined to the disk thread.
 ///
-/// A WAV file holds 4 GiB, and sound of one format: sound beyond that, or of another format, is for the next
-/// file, which continues with the same decoder, so that no sound is missing between them.
+/// A WAV file holds 4 GiB, and sound of one format: further sound, or sound of another format, goes to the
+/// next file, which continues with the same decoder, so that no sound is missing between them.
 final class WAVBody {
   private let path: String
   private let frames: Frames
@@ -15,7 +15,7 @@ final class WAVBody {
   /// The PCM frames in `block` that are not written: the first of the next file.
   private var carried = 0
   private let longest: Int
-  /// The number of PCM frames that were written.
+  /// The number of written PCM frames.
   private(set) var samples = 0
   /// `true` if further sound belongs in the next file.
   var isFull: Bool { carried > 0 }
@@ -23,8 +23,8 @@ final class WAVBody {
   /// Creates the body of a file.
   /// - Parameters:
   ///   - path: an empty file.
-  ///   - headers: the headers of pages of Ogg.
-  ///   - longest: the limit in PCM frames, beside that of the file format.
+  ///   - headers: the headers of Ogg pages.
+  ///   - longest: the limit in PCM frames, besides that of the file format.
   init(
     path: String, codec: Codec, headers: OggHeaders? = nil, longest: Int = .max
   ) throws(RecordError) {
@@ -40,7 +40,7 @@ final class WAVBody {
     } catch { throw RecordError(.write, "\(error)") }
   }
 
-  /// Creates the body of the next file behind `last`, which is full and receives nothing more.
+  /// Creates the body of the next file after `last`, which is full and receives no more sound.
   init(path: String, behind last: WAVBody) throws(RecordError) {
     (self.path, longest) = (path, last.longest)
     (frames, decoder, block, carried) = (last.frames, last.decoder, last.block, last.carried)
@@ -49,11 +49,11 @@ final class WAVBody {
 
   /// The format of the sound in the file.
   var format: AudioFormat { writer?.format ?? decoder.format }
-  /// The bytes of sound.
+  /// The number of sound bytes.
   var bytes: Int { samples * 2 * format.channels }
 
   /// Adds whole frames of the stream, given as their concatenated bytes and their lengths.
-  /// - Parameter limit: the PCM frames of them that are kept.
+  /// - Parameter limit: the number of their PCM frames that are kept.
   func add(
     _ bytes: ArraySlice<UInt8>, _ lengths: some Sequence<Int>, keeping limit: Int = .max
   ) throws(RecordError) {

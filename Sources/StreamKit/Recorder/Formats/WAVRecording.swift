@@ -12,22 +12,22 @@ public struct WAVRecording {
     public let channels: Int
     /// The offset of the end of the last whole PCM frame.
     public let end: Int
-    /// `true` if the header states the actual length or, as of a file from a pipe, none.
+    /// `true` if the header states the actual length or, as for a file from a pipe, no length.
     public let isWhole: Bool
   }
 
   /// Reads the header, and measures the sound by the length of the file.
-  /// - Returns: the contents; nil when there is no readable header.
-  /// - Throws: `record.write` when the file can't be read.
+  /// - Returns: the contents; nil without a readable header.
+  /// - Throws: `record.write` if the file can't be read.
   public static func read(_ path: String) throws(RecordError) -> Contents? {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
       try contents(file, path, length)?.contents
     }
   }
 
-  /// Repairs a file that nobody closed: writes the actual length into the header, and cuts off an incomplete
+  /// Repairs a file that was not closed: writes the actual length into the header, and cuts off an incomplete
   /// frame.
-  /// - Returns: the contents then; nil, and nothing is changed, when there is no readable header.
+  /// - Returns: the resulting contents; nil, with nothing changed, without a readable header.
   /// - Throws: `record.write`, `record.disk_full`.
   public static func mend(_ path: String) throws(RecordError) -> Contents? {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
@@ -67,8 +67,8 @@ public struct WAVRecording {
     )
   }
 
-  /// Returns `true` if a length of the samples is one that a program leaves when it writes to a pipe and can't go back:
-  /// about 2^31 or 2^32 bytes.
+  /// Returns `true` if a length of the samples is one that a program leaves when it writes to a pipe and
+  /// can't seek back: about 2^31 or 2^32 bytes.
   private static func isUnstated(_ length: Int) -> Bool {
     length >= 0xFFFF_FFFF - 36 || (0x7FFF_0000...0x8000_0000).contains(length)
   }

@@ -13,9 +13,9 @@ public final class Catalogue {
     public var station: String?
     /// A text in one of the titles, whatever its case; nil for any title.
     public var title: String?
-    /// The earliest time at which the recording begins; nil for none.
+    /// The earliest time at which the recording begins; nil for any.
     public var since: WallTime?
-    /// The time before which the recording begins; nil for none.
+    /// The time before which the recording begins; nil for any.
     public var until: WallTime?
     /// The state of the recording; nil for any.
     public var state: RecordingEntry.State?
@@ -42,7 +42,7 @@ public final class Catalogue {
   private var written: [Int64: RecordingEntry] = [:]
 
   /// Opens the catalogue at `path`, or creates it.
-  /// - Parameter log: receives what a person should know, in one line: that a damaged file was set aside.
+  /// - Parameter log: receives a message for the user, in one line: that a damaged file was set aside.
   /// - Throws: `database.newer`, `database.busy`, `database.full`, `database.unavailable`.
   public init(path: String, log: @escaping (String) -> Void = { _ in }) throws {
     self.path = path
@@ -66,7 +66,7 @@ public final class Catalogue {
   /// Writes the changes of these recordings in one transaction; enters those without a row.
   ///
   /// Cheap enough for a thousand open recordings, twice a second: an unchanged one costs nothing, a growing
-  /// one two numbers, and new gaps and titles are added to those that are there.
+  /// one two numbers, and new gaps and titles are added to the existing ones.
   public func update(_ entries: [RecordingEntry]) throws {
     try perform { table in
       let changed = entries.filter { written[$0.id] != $0 }
@@ -89,8 +89,8 @@ public final class Catalogue {
 
   /// Stores the join of `entry`: its row and that of the file that it continued become one, in one
   /// transaction.
-  /// - Parameter earlier: the measured length of the file before; nil to use the catalogue's.
-  /// - Returns: the one row, in the state that `entry` has.
+  /// - Parameter earlier: the measured length of the file before the join; nil to use the catalogue's.
+  /// - Returns: the single row, in the state of `entry`.
   @discardableResult
   public func join(
     _ entry: RecordingEntry, earlier: (samples: Int, bytes: Int)? = nil
@@ -125,7 +125,7 @@ public final class Catalogue {
     }
   }
 
-  /// Returns the recording of that number.
+  /// Returns the recording with that number.
   public func entry(id: Int64) throws -> RecordingEntry? {
     try perform { try $0.entries("id = ?", [.int(id)]).first }
   }
@@ -135,8 +135,8 @@ public final class Catalogue {
     try perform { try $0.entries(matching: filter) }
   }
 
-  /// Returns the recordings that are open by their rows: being recorded by some process, or left behind by
-  /// one.
+  /// Returns the recordings that are open according to their rows: being recorded by some process, or left
+  /// behind by one.
   public func openEntries() throws -> [RecordingEntry] {
     try perform {
       try $0.entries("part IS NOT NULL OR state IN ('recording', 'joining') ORDER BY start, path", [])
@@ -145,7 +145,7 @@ public final class Catalogue {
 
   // MARK: Whatever happens to the file
 
-  /// Runs `work` with the table; when the file turns out to be damaged or gone, with a new one.
+  /// Runs `work` with the table; if the file turns out to be damaged or gone, with a new one.
   private func perform<Result>(_ work: (CatalogueTable) throws -> Result) throws -> Result {
     if table.database.hasMoved { try renew() }
     do {

@@ -5,8 +5,8 @@ internal import EventLoop
 struct CatalogueTable {
   let database: Database
 
-  /// The highest number. Numbers are random, so that a row that is entered anew, after its file was set
-  /// aside, meets no other; and stay below what a script's number holds exactly.
+  /// The highest number. Numbers are random, so that a row that is entered again, after its file was set
+  /// aside, never has the number of another; and small enough for a script's number to hold exactly.
   static let lastID: Int64 = 1 << 53
 
   static let migrations = [
@@ -57,7 +57,7 @@ struct CatalogueTable {
 
   // MARK: Writing
 
-  /// Writes `entry` over the row, whose contents are `old`; nil when they are unknown.
+  /// Writes `entry` over the row, whose contents are `old`; nil if they are unknown.
   func save(_ entry: RecordingEntry, over old: RecordingEntry?) throws {
     if let old, try grow(entry, over: old) {
       try saveGaps(entry, over: old)
@@ -69,8 +69,8 @@ struct CatalogueTable {
     }
   }
 
-  /// Writes the two numbers that always change; returns `false` if there is no row, or if anything but these
-  /// and the lists differs.
+  /// Writes the two numbers that always change.
+  /// - Returns: `false` if there is no row, or if anything but these and the lists differs.
   private func grow(_ entry: RecordingEntry, over old: RecordingEntry) throws -> Bool {
     var grown = old
     (grown.samples, grown.bytes, grown.gaps, grown.titles) = (
@@ -97,12 +97,12 @@ struct CatalogueTable {
     }
   }
 
-  /// Deletes the rows of a list that hold no longer.
-  /// - Returns: the number of elements at its beginning that are stored.
+  /// Deletes the rows of a list that are no longer valid.
+  /// - Returns: the number of stored elements at its beginning.
   private func beginList<Element: Equatable>(
     _ table: String, of id: Int64, _ list: [Element], over old: [Element]?
   ) throws -> Int {
-    // Two arrays that share their memory are compared at no cost.
+    // Comparing two arrays that share their memory costs nothing.
     if let old, old == list { return list.count }
     let kept = zip(old ?? [], list).prefix { $0 == $1 }.count
     if old.map({ $0.count > kept }) ?? true {

@@ -6,13 +6,13 @@ public struct RecordingEntry: Sendable, Equatable {
   public enum State: String, Sendable, CaseIterable {
     /// Being written, or left open by a process that ended.
     case recording
-    /// Complete, and being copied behind the file that it continues.
+    /// Complete, and being appended to the file that it continues.
     case joining
     /// Ended as planned.
     case finished
-    /// Recovered: what was on disk became a file, after its process ended.
+    /// Recovered: the bytes on disk became a file, after its process ended.
     case recovered
-    /// Given up with `error`; what was on disk was made a file, if there was anything.
+    /// Given up with `error`; the bytes on disk, if any, became a file.
     case failed
     /// Left open by a process that ended, and not made a file yet. Found when recordings are listed, never
     /// stored.
@@ -39,16 +39,15 @@ public struct RecordingEntry: Sendable, Equatable {
     public init(at: Double, text: String) { (self.at, self.text) = (at, text) }
   }
 
-  /// The number in the catalogue, 0 before it is entered. Random: of no meaning elsewhere, and not in any
-  /// order.
+  /// The number in the catalogue, 0 before it is entered. Random: it has no meaning elsewhere, and no order.
   public internal(set) var id: Int64 = 0
-  /// The path of the file, which is there once it is closed.
+  /// The path of the file, which exists once it is closed.
   public var path: String
-  /// The path of the part, while there is one.
+  /// The path of the part, while it exists.
   public var part: String?
-  /// The name of the station, its own or the one used here.
+  /// The name of the station, its own or the local one.
   public var station: String?
-  /// The URL that it was received from, without a password.
+  /// The URL of the station, without a password.
   public var url: String
   /// The time of the first frame.
   public var start: WallTime
@@ -62,12 +61,12 @@ public struct RecordingEntry: Sendable, Equatable {
   public var samples: Int
   /// The length in bytes of audio, without a tag.
   public var bytes: Int
-  /// The seconds by which its sound was ahead of the clock at its end, gaps included: what a burst brought, less what a
-  /// station lagged.
+  /// The seconds by which its sound was ahead of the clock at its end, gaps included: the lead from a burst,
+  /// less the lag of the station.
   public var lead = 0.0
-  /// The gaps, in order; more come while it is recorded.
+  /// The gaps, in order; more are added while it is recorded.
   public var gaps: [Gap]
-  /// The titles, in order; more come while it is recorded.
+  /// The titles, in order; more are added while it is recorded.
   public var titles: [Title]
   /// The state.
   public var state: State
@@ -93,12 +92,13 @@ public struct RecordingEntry: Sendable, Equatable {
   /// The length in seconds of sound.
   public var seconds: Double { sampleRate > 0 ? Double(samples) / Double(sampleRate) : 0 }
 
-  /// The time at which the last of its sound was due to come: of what follows at that time nothing is missing.
+  /// The time at which the end of its sound was due: nothing is missing between it and later sound that is
+  /// due then.
   var end: WallTime {
     start.advanced(by: Duration(inSeconds: gaps.reduce(seconds) { $0 + $1.seconds } - lead))
   }
 
-  /// Returns one row for `earlier` and this recording, which was copied behind it.
+  /// Returns one row for `earlier` and this recording, which was appended to it.
   func continuing(_ earlier: RecordingEntry) -> RecordingEntry {
     var whole = self
     let offset = earlier.seconds
@@ -107,7 +107,7 @@ public struct RecordingEntry: Sendable, Equatable {
     whole.samples = earlier.samples &+ samples
     whole.bytes = earlier.bytes &+ bytes
     whole.gaps = earlier.gaps + gaps.map { Gap(at: $0.at + offset, seconds: $0.seconds) }
-    // A station says its title again to each listener.
+    // A station repeats its title to each listener.
     let isSameTitle = titles.first.map { $0.at == 0 && $0.text == earlier.titles.last?.text } ?? false
     whole.titles =
       earlier.titles + titles.dropFirst(isSameTitle ? 1 : 0).map { Title(at: $0.at + offset, text: $0.text) }
@@ -116,7 +116,7 @@ public struct RecordingEntry: Sendable, Equatable {
     return whole
   }
 
-  /// Returns the row with other sound, of which nothing but the length is known.
+  /// Returns the row with other sound, of which only the length is known.
   func withSound(samples: Int, bytes: Int) -> RecordingEntry {
     var other = self
     (other.samples, other.bytes, other.gaps, other.titles) = (samples, bytes, [], [])

@@ -7,16 +7,16 @@ extension RecordingLibrary {
   public struct Recovered: Sendable, Equatable, CustomStringConvertible {
     /// The action taken.
     public enum Outcome: Sendable, Equatable {
-      /// Renamed to a file, with what was on the disk.
+      /// Renamed to a file, with the bytes on the disk.
       case named
       /// Appended to the file that it continues.
       case joined
-      /// Removed with its row, as nothing of it had reached the disk.
+      /// Removed with its row, as none of it had reached the disk.
       case gone
-      /// Left as it is, for the next time, after an error.
+      /// Left unchanged after an error, for the next attempt.
       case failed(RecordError)
     }
-    /// The row as it is now, or was before it was removed.
+    /// The present row, or the former one if it was removed.
     public let entry: RecordingEntry
     /// The action taken.
     public let outcome: Outcome
@@ -34,12 +34,12 @@ extension RecordingLibrary {
     }
   }
 
-  /// The age from which a row without a part counts as left behind: the part is created after its row.
+  /// The age from which a row without a part counts as abandoned: the part is created after its row.
   private static let timeToBegin = Duration.seconds(60)
 
-  /// Recovers what ended processes left behind: unlocked parts, and rows of them. Does not touch what is
-  /// being recorded. Can be interrupted at any moment and repeated.
-  /// - Parameter isIncluded: `true` for the paths of recordings that are looked at.
+  /// Recovers abandoned recordings of ended processes: unlocked parts, and their rows. Does not touch open
+  /// recordings. Can be interrupted at any moment and repeated.
+  /// - Parameter isIncluded: `true` for the paths of recordings to check.
   public func recover(
     now: WallTime, where isIncluded: (_ path: String) -> Bool = { _ in true }
   ) throws -> [Recovered] {
@@ -87,7 +87,7 @@ extension RecordingLibrary {
   }
 
   /// Cuts the part to its last whole frame.
-  /// - Returns: the row with the length on disk; nil when there is no frame.
+  /// - Returns: the row with the length on disk; nil without a frame.
   private func cut(_ entry: RecordingEntry, _ file: PartFile) throws -> RecordingEntry? {
     var entry = entry
     if entry.codec == "wav" {
@@ -119,8 +119,8 @@ extension RecordingLibrary {
     return entry
   }
 
-  /// Measures the frames behind those in the row: the others need not be read again.
-  /// - Returns: the length of these frames; nil when the part does not match the row.
+  /// Measures the frames after those in the row, which need not be read again.
+  /// - Returns: the length of these frames; nil if the part does not match the row.
   private func soundAfterRow(
     _ entry: RecordingEntry, _ file: PartFile, from start: Int, to end: Int
   ) throws -> (samples: Int, bytes: Int)? {
@@ -141,7 +141,7 @@ extension RecordingLibrary {
       guard let whole = try cut(entry, file) else { return try discard(entry, file) }
       entry = whole
     }
-    // The file that it continues may be gone by now, or another one.
+    // The file that it continues may be gone by now, or replaced.
     guard let length = Self.length(of: entry.path), length >= entry.joinBase ?? 0 else {
       return try name(entry, file)
     }
@@ -162,8 +162,8 @@ extension RecordingLibrary {
     return Recovered(entry: entry, outcome: .joined)
   }
 
-  /// Removes the part of a finished recording, which was appended before; a part whose sound the file does
-  /// not hold becomes a recording of its own.
+  /// Removes the part of a finished recording, which was appended before; a part whose sound is not in the
+  /// file becomes a recording of its own.
   private func settle(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered? {
     var entry = entry
     guard Self.isThere(entry.path) else { return try name(entry, file) }
@@ -185,7 +185,7 @@ extension RecordingLibrary {
   // MARK: No part
 
   private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
-    // A missing folder stands for a missing disk.
+    // A missing folder means a missing disk.
     guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { return nil }
     var entry = entry
     switch entry.state {
@@ -195,7 +195,7 @@ extension RecordingLibrary {
       try catalogue.update([entry])
       return nil
     case .joining where Self.isThere(entry.path):
-      // The part was taken away. The sound that was copied from it stays, up to the last whole frame.
+      // The part was removed. The sound copied from it stays, up to the last whole frame.
       try Self.cutFile(entry.path, to: try RecordedFrames.lastFrameEnd(entry.path))
       let sound = try RecordedSound.read(entry.path, codec: entry.codec)
       entry.state = .recovered
@@ -214,7 +214,7 @@ extension RecordingLibrary {
       }
     case .recording, .joining, .interrupted: break
     }
-    // The folder may be an empty mount point: a recording that has sound is searched for at each start.
+    // The folder may be an empty mount point: a recording with sound is searched for at each start.
     guard entry.bytes == 0, !mayBegin(entry, now) else { return nil }
     try catalogue.remove(entry.id)
     return Recovered(entry: entry, outcome: .gone)
@@ -225,7 +225,7 @@ extension RecordingLibrary {
     entry.start.duration(to: now) <= Self.timeToBegin
   }
 
-  /// Returns `true` if an open recording has no part, and will get none: the file or its disk was taken away.
+  /// Returns `true` if an open recording has no part, and will get none: the file or its disk was removed.
   func isLost(_ entry: RecordingEntry, _ now: WallTime) -> Bool {
     guard let part = entry.part else { return false }
     return !Self.isThere(part) && !mayBegin(entry, now)
@@ -245,10 +245,10 @@ extension RecordingLibrary {
     for number in 1...RecordingName.highest {
       let path = number == 1 ? entry.path : RecordingName.numbered(entry.path, number)
       guard Self.isThere(path) else { return .nowhere }
-      // The owner unlocks the file behind the update of the row.
+      // The owner unlocks the file after the update of the row.
       if PartFile.isHeld(path) { return .held }
       guard try catalogue.entry(id: entry.id)?.part == entry.part else { return .held }
-      // A file of another recording, or of another program, is left alone.
+      // A file of another recording, or of another program, is not touched.
       if let other = try catalogue.entry(path: path), other.id != entry.id { continue }
       let sound = try RecordedSound.read(path, codec: entry.codec)
       guard sound.isWhole, sound.samples >= entry.samples, sound.bytes >= entry.bytes,

@@ -9,7 +9,7 @@ extension RecordingLibrary {
     public enum Outcome: Sendable, Equatable {
       /// Recovered, after a process left it behind.
       case recovered(Recovered.Outcome)
-      /// Cut by so many bytes behind the last whole frame.
+      /// Cut after the last whole frame, by that many bytes.
       case cut(bytes: Int)
       /// Corrected in the catalogue, whose row differed from the file.
       case corrected
@@ -19,7 +19,7 @@ extension RecordingLibrary {
       case lost
       /// Adopted: a part that the catalogue did not know became a recording.
       case adopted
-      /// Left as it is after an error.
+      /// Left unchanged after an error.
       case failed(RecordError)
     }
     /// The path of the recording.
@@ -44,16 +44,16 @@ extension RecordingLibrary {
     }
   }
 
-  /// The age from which an unknown part that nobody holds is adopted: other programs use the suffix too.
+  /// The age from which an unknown unlocked part is adopted: other programs use the suffix too.
   private static let quietTime = Duration.seconds(60)
   /// The depth to which folders are searched.
   private static let deepest = 8
 
-  /// Brings disk and catalogue into agreement: recovers what was left behind, cuts off what is no whole frame
-  /// at the end of files, corrects rows, and removes those whose files are gone. What is being recorded is
-  /// left alone.
-  /// - Parameter folder: the folder that is searched for parts without a row; nil for none.
-  /// - Returns: the outcomes; a recording that was in order has none.
+  /// Brings disk and catalogue into agreement: recovers abandoned recordings, cuts off incomplete frames at
+  /// the end of files, corrects rows, and removes those whose files are gone. Open recordings are not
+  /// touched.
+  /// - Parameter folder: the folder to search for parts without a row; nil to search no folder.
+  /// - Returns: the outcomes; a recording in order has no outcome.
   public func repair(folder: String? = nil, now: WallTime) throws -> [Repaired] {
     var done = try recover(now: now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
     for entry in try catalogue.entries() where entry.part == nil {
@@ -89,7 +89,7 @@ extension RecordingLibrary {
 
   private func repair(_ entry: RecordingEntry, _ now: WallTime) throws -> Repaired.Outcome? {
     guard Self.isThere(entry.path) else {
-      // A missing folder stands for a missing disk.
+      // A missing folder means a missing disk.
       guard Self.isThere(LinuxFiles.folder(of: entry.path)) else { return nil }
       try catalogue.remove(entry.id)
       return .missing
@@ -123,11 +123,10 @@ extension RecordingLibrary {
     return outcome ?? .corrected
   }
 
-  // MARK: Parts that nobody holds
+  // MARK: Unlocked parts
 
-  /// Recovers the recording of a part, with or without a row: its name is wanted now.
-  /// - Returns: the outcome; nil when somebody holds the part, when it is not there, and when it is no
-  ///   recording.
+  /// Recovers the recording of a part, with or without a row, as its name is needed now.
+  /// - Returns: the outcome; nil if the part is locked, does not exist, or is not a recording.
   func settle(part: String, now: WallTime) throws -> Repaired? {
     guard let entry = try catalogue.openEntries().first(where: { $0.part == part }) else {
       return try adopt(part, now, quiet: nil)
@@ -136,7 +135,7 @@ extension RecordingLibrary {
   }
 
   /// Makes a recording of a part without a row.
-  /// - Parameter quiet: the time for which it must be unchanged; nil when its name alone identifies it.
+  /// - Parameter quiet: the time for which it must be unchanged; nil if its name alone identifies it.
   private func adopt(_ part: String, _ now: WallTime, quiet: Duration?) throws -> Repaired? {
     var status = stat()
     guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -151,7 +150,7 @@ extension RecordingLibrary {
       return Repaired(path: Self.name(of: part), outcome: .recovered(.gone))
     }
     let sound = try RecordedSound.read(part, codec: nil)
-    // A recording is mostly frames.
+    // A recording consists mostly of frames.
     guard sound.frames > 0, let rate = sound.sampleRate, let channels = sound.channels,
       sound.junkBytes <= sound.bytes
     else { return nil }

@@ -14,14 +14,14 @@ public struct RecordingLibrary {
     guard let state = filter.state, [.recording, .joining, .interrupted].contains(state) else {
       return try catalogue.entries(matching: filter).map(Self.seen)
     }
-    // The disk alone shows which of them are open.
+    // Only the disk shows which of them are open.
     var wide = filter
     (wide.state, wide.limit) = (state == .interrupted ? nil : state, nil)
     let found = try catalogue.entries(matching: wide).map(Self.seen).filter { $0.state == state }
     return Array(found.prefix(filter.limit ?? .max))
   }
 
-  /// Returns a row with its state as the disk shows it.
+  /// Returns a row with its state according to the disk.
   private static func seen(_ entry: RecordingEntry) -> RecordingEntry {
     let isOpen = entry.state == .recording || entry.state == .joining
     guard isOpen, !(entry.part.map(PartFile.isHeld) ?? false) else { return entry }
@@ -30,9 +30,9 @@ public struct RecordingLibrary {
     return seen
   }
 
-  /// Walks all frames of the recording at `path`, or decodes what has no frames to be walked, and compares it with its
-  /// row.
-  /// - Throws: `record.read` when it is not there, or can't be read.
+  /// Walks all frames of the recording at `path`, or decodes sound without frames to walk, and compares it
+  /// with its row.
+  /// - Throws: `record.read` if it does not exist, or can't be read.
   public func verify(_ path: String) throws -> RecordingVerdict {
     let entry = try catalogue.entry(path: path) ?? entry(part: path)
     let isOpen = entry?.part.map(PartFile.isHeld) ?? false
@@ -79,12 +79,12 @@ public struct RecordingLibrary {
 
   /// Deletes recordings that ended longer than `keep` ago, files and rows; never a file without a row.
   ///
-  /// A recording whose file is gone loses its row, also when it never came to its end; one whose folder is
-  /// gone stays, as the disk may come back.
+  /// A recording whose file is gone loses its row, even if it never ended; one whose folder is gone stays, as
+  /// the disk may come back.
   /// - Parameter job: the job whose recordings are deleted; nil for all.
-  /// - Parameter isIncluded: `true` for the paths of recordings that are looked at.
+  /// - Parameter isIncluded: `true` for the paths of recordings to check.
   /// - Returns: the paths of the deleted files.
-  /// - Throws: `record.write` for the first file that can't be deleted, after all others are.
+  /// - Throws: `record.write` for the first file that can't be deleted, after all others were deleted.
   @discardableResult
   public func expire(
     keep: Duration, job: String? = nil, now: WallTime,
@@ -101,7 +101,7 @@ public struct RecordingLibrary {
         try catalogue.remove(entry.id)
         continue
       }
-      // The file was moved away, and a later recording has its name.
+      // The file was moved, and a later recording has its name.
       if let latest = try catalogue.entry(path: entry.path), latest.id != entry.id {
         try catalogue.remove(entry.id)
         continue
@@ -119,8 +119,8 @@ public struct RecordingLibrary {
   }
 
   /// Returns the time of the last sound, from the length and from the file: its modification time counts for
-  /// a recording that was appended to, and for one that began before the clock of the machine was set; not
-  /// when it lies ahead, as in a simulation.
+  /// a recording that was appended to, and for one that began before the clock of the machine was set; but
+  /// not if it is in the future, as in a simulation.
   private static func end(of entry: RecordingEntry, _ now: WallTime) -> WallTime {
     let missing = entry.gaps.reduce(0) { $0 + max(0, $1.seconds) }
     let end = entry.start.advanced(by: .seconds(min(max(0, entry.seconds + missing), 1e9)))

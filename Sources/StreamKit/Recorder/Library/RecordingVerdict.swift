@@ -4,9 +4,9 @@ internal import EventLoop
 public struct RecordingVerdict: Sendable, Equatable {
   /// The path of the file that was read: the part, while it is recorded.
   public let path: String
-  /// The row in the catalogue; nil when there is none.
+  /// The row in the catalogue; nil without a row.
   public let entry: RecordingEntry?
-  /// `true` if some process is writing it at this moment; it is not compared with its row then.
+  /// `true` if some process is writing it at this moment; it is then not compared with its row.
   public let isOpen: Bool
   /// The number of whole frames (PCM frames in WAV and in containers: FLAC, MP4, AIFF, CAF).
   public let frames: Int
@@ -14,11 +14,11 @@ public struct RecordingVerdict: Sendable, Equatable {
   public let samples: Int
   /// The length in seconds of sound.
   public let seconds: Double
-  /// The bytes of audio.
+  /// The number of audio bytes.
   public let bytes: Int
-  /// The bytes that are neither audio nor a tag.
+  /// The number of bytes that are neither audio nor a tag.
   public let junkBytes: Int
-  /// `true` if it is sound from the first byte behind the tag to the last, all of which was read.
+  /// `true` if it is sound from the first byte after the tag to the last, all of which was read.
   public var isWhole: Bool { integrity == .whole }
   /// The differences between the catalogue and the file, one line each.
   public let differences: [String]
@@ -31,14 +31,14 @@ public struct RecordingVerdict: Sendable, Equatable {
     differences = entry.map { isOpen ? [] : Self.differences($0, sound) } ?? []
   }
 
-  /// `true` if the catalogue agrees with the file; nil when it has no row.
+  /// `true` if the catalogue agrees with the file; nil if it has no row.
   public var agrees: Bool? { entry == nil ? nil : differences.isEmpty }
-  /// The damage of the sound in words; nil without any.
+  /// The damage of the sound in words; nil if it is undamaged.
   public var damage: String? { if case .damaged(let words) = integrity { words } else { nil } }
-  /// The reason in words for which nothing but the length in bytes was compared; nil if the sound was read.
+  /// The reason, in words, why only the length in bytes was compared; nil if the sound was read.
   public var notChecked: String? { if case .unchecked(let words) = integrity { words } else { nil } }
-  /// `true` if the file is whole, or still being written, and agrees with its row. A file that can't be checked agrees by
-  /// its length in bytes, and is not good without a row.
+  /// `true` if the file is whole, or still being written, and agrees with its row. A file that can't be
+  /// checked agrees by its length in bytes, and is not good without a row.
   public var isGood: Bool {
     (isWhole || isOpen || notChecked != nil && entry != nil) && differences.isEmpty
   }

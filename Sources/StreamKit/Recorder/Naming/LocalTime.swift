@@ -8,7 +8,7 @@ public struct LocalTime: Sendable, Hashable {
   /// The lead of the local clocks over UTC, in seconds.
   public let offset: Int
 
-  /// Creates the time of a place whose clocks are `offset` seconds ahead of UTC.
+  /// Creates the time at a place whose clocks are `offset` seconds ahead of UTC.
   public init(_ moment: WallTime, offset: Int) { (self.moment, self.offset) = (moment, offset) }
 
   /// Creates the time in the zone of this process, from `TZ` or `/etc/localtime`. Any thread.

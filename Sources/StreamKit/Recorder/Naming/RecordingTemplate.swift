@@ -2,9 +2,8 @@ public import EventLoop
 
 /// The template of a recording's path: `{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}`.
 ///
-/// Fields stand in braces; `{{` and `}}` stand for braces themselves. A value from a station fills a field,
-/// never more than one component of the path: slashes are replaced, no component is `.` or `..`, none is
-/// hidden, and none is too long.
+/// Fields are in braces; `{{` and `}}` are literal braces. A value from a station fills a field, never more
+/// than one component of the path: slashes are replaced, and no component is `.`, `..`, hidden or too long.
 public struct RecordingTemplate: Sendable, Equatable {
   /// The values of the fields.
   public struct Values: Sendable, Equatable {
@@ -12,13 +11,13 @@ public struct RecordingTemplate: Sendable, Equatable {
     public var station: String?
     /// The title; nil is written as `untitled`.
     public var title: String?
-    /// The artist; nil leaves out the field and the separator behind it.
+    /// The artist; nil leaves out the field and the separator after it.
     public var artist: String?
     /// The extension, as in `mp3`.
     public var ext: String
     /// The local time at which the file begins.
     public var start: LocalTime
-    /// The number of the file in its recording, from 1 on; written with two digits at least.
+    /// The number of the file in its recording, from 1 on; written with at least two digits.
     public var track: Int
 
     /// Creates values; by default no station, title or artist is known.
@@ -48,7 +47,7 @@ public struct RecordingTemplate: Sendable, Equatable {
   public let text: String
   let parts: [Part]
 
-  /// Returns the default template: the title names the files of a split recording, the time alone names
+  /// Returns the default template: the title names the files of a split recording, the time alone those of
   /// others, as their first song is one of many.
   public static func usual(splits: Bool) -> String {
     splits ? "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}" : "{station}/{start:%Y-%m-%d %H.%M}.{ext}"
@@ -76,10 +75,10 @@ public struct RecordingTemplate: Sendable, Equatable {
     }
   }
 
-  /// Returns an unused path for one recording: `{n}`, or a number behind the name, as in `Show (2).mp3`,
-  /// makes it unique.
-  /// - Parameter isTaken: returns `true` if a path is in use.
-  /// - Throws: `record.exists` when ten thousand are in use.
+  /// Returns an unused path for one recording: `{n}`, or a number after the name, as in `Show (2).mp3`, makes
+  /// it unique.
+  /// - Parameter isOccupied: returns `true` if a path is in use.
+  /// - Throws: `record.exists` if ten thousand are in use.
   public func path(
     _ values: Values, isOccupied: (String) -> Bool = PartFile.isOccupied
   ) throws(RecordError) -> String {

@@ -5,7 +5,7 @@ struct TemplateReader {
   private let text: String
   private var rest: Substring
 
-  /// The conversions of strftime(3) that make text of one line.
+  /// The conversions of strftime(3) that produce one line of text.
   private static let conversions = "aAbBCdDeFgGhHIjklmMpPrRSTuUVwWyY%"
 
   init(_ text: String) {

@@ -1,9 +1,11 @@
 internal import EventLoop
 
-/// The cuts at which a split recording ends a file and begins the next one, and the frames around them: a file may
-/// begin with frames that have come already, and the one before may have too many. Touches no file.
+/// The cuts at which a split recording ends a file and begins the next one, and the frames around them: a
+/// file may begin with frames that were received before, and the previous file may have too many. Touches no
+/// file.
 struct CutPlanner {
-  /// The end of a file, and the beginning of the next one, in sound of the recording. They overlap, or leave a gap.
+  /// The end of a file, and the beginning of the next one, as times of the recording. They overlap, or leave
+  /// a gap.
   struct Cut {
     let title: StreamTitle
     let position: StreamTime
@@ -11,15 +13,15 @@ struct CutPlanner {
     let ends: StreamTime
   }
 
-  /// A frame that has been written, with the time at which it begins.
+  /// A written frame, with the time at which it begins.
   struct Remembered {
     let time: StreamTime
     let frame: StreamFrame
     let bytes: [UInt8]
   }
 
-  /// The sound of the shortest title that gets a file: however fast a station sends titles, the disk gets one file a
-  /// second.
+  /// The length of the shortest title that gets a file: however fast a station sends titles, the disk gets
+  /// one file a second.
   private static let shortestTrack = StreamTime(seconds: 1)
 
   private let split: RecordingOptions.Split?
@@ -28,14 +30,14 @@ struct CutPlanner {
   private var newest: StreamTime?
   private var recent: [Remembered] = []
 
-  /// - Parameter split: nil for a recording that is not split.
+  /// - Parameter split: the settings; nil for a recording that is not split.
   init(_ split: RecordingOptions.Split?) { self.split = split }
 
-  /// True if no cut is due later.
+  /// `true` if no cut is due later.
   var isEmpty: Bool { cuts.isEmpty }
 
-  /// Adds the cut of a title that has come at `time`.
-  /// - Returns: false for a recording that is not split.
+  /// Adds the cut of a title that came at `time`.
+  /// - Returns: `false` for a recording that is not split.
   mutating func add(_ title: StreamTitle, at time: StreamTime) -> Bool {
     guard let split else { return false }
     let (offset, overlap) = (StreamTime(split.offset), StreamTime(split.overlap))
@@ -59,7 +61,7 @@ struct CutPlanner {
     return cuts.removeFirst()
   }
 
-  /// Remembers a frame that ends at `end`, for as long as the split may want it.
+  /// Remembers a frame that ends at `end`, for as long as the split may need it.
   mutating func remember(_ frame: StreamFrame, _ bytes: ArraySlice<UInt8>, endingAt end: StreamTime) {
     guard let reach = split?.reach, reach > .zero else { return }
     recent.append(Remembered(time: end - frame.duration, frame: frame, bytes: Array(bytes)))
@@ -67,7 +69,7 @@ struct CutPlanner {
     while let oldest = recent.first, oldest.time < first { recent.removeFirst() }
   }
 
-  /// The remembered frames from `time` on.
+  /// Returns the remembered frames from `time` on.
   func frames(from time: StreamTime) -> [Remembered] { recent.filter { $0.time >= time } }
 
   /// Forgets cuts and frames, as their format or their disk is gone.

@@ -1,29 +1,30 @@
 internal import EventLoop
 
-/// The beginning of a recording that is appended to a file: sound is held until its position behind the end of the file
-/// is found, so that of a burst nothing comes twice. What is missing between the two is measured.
+/// The beginning of a recording that is appended to a file: sound is held until its position after the end of
+/// the file is found, so that sound from a burst is not repeated. The sound missing between the two is
+/// measured.
 ///
 /// ```swift
 /// seam.add(batch, at: now)
 /// if let decision = seam.decision { write(seam.release()) }
 /// ```
-/// Times are seconds of any steady clock. Memory: as that of a `Stitcher`.
+/// Times are seconds of any steady clock. Memory: that of a `Stitcher`.
 struct FileSeam {
   /// The result of the search.
   enum Decision: Equatable {
-    /// The sound continues exactly where the file ends; so many frames that the file has were left out.
+    /// The sound continues exactly where the file ends; `overlap` frames that the file has were left out.
     case joined(overlap: Int)
-    /// The end of the file is not in the sound: about so many seconds are missing.
+    /// The end of the file is not in the sound: about `seconds` are missing.
     case gap(seconds: Double)
   }
 
-  /// Marks and headers that came in front of a held frame.
+  /// Marks and headers that came before a held frame.
   private enum Item {
     case mark(RecordingQueue.Mark)
     case headers(StreamFrame, [UInt8])
   }
 
-  /// The limit of the marks that are kept while frames are held.
+  /// The limit of marks kept while frames are held.
   private static let itemLimit = 4096
 
   /// The file.
@@ -33,23 +34,23 @@ struct FileSeam {
   /// The result; nil while the search lasts.
   private(set) var decision: Decision?
   private var stitcher: Stitcher
-  /// The number of frames that came before the decision.
+  /// The number of frames received before the decision.
   private var count = 0
   private var items: [(frame: Int, item: Item)] = []
   private var released: [RecordingQueue.Batch] = []
 
-  /// Creates a seam behind a file.
+  /// Creates a seam after a file.
   /// - Parameters:
-  ///   - frames: the frames at its end, at least one, as `RecordedTail.compared` has them.
+  ///   - frames: the frames at its end, at least one, in the form of `RecordedTail.compared`.
   ///   - lossTime: the time at which the last of them came.
   init(behind path: String, _ frames: [StreamFrame], lostAt lossTime: Double, start: WallTime) {
     (self.path, self.start) = (path, start)
     stitcher = Stitcher(continuing: frames, lostAt: lossTime)
   }
 
-  /// Adds sound that has come.
+  /// Adds received sound.
   mutating func add(_ batch: RecordingQueue.Batch, at time: Double) {
-    // Nothing is compared of sound that is dropped.
+    // Dropped sound is not compared.
     if batch.isOverrun { return released.append(batch) }
     var (marks, start) = (batch.marks[...], 0)
     for (index, frame) in batch.frames.enumerated() {
@@ -67,10 +68,10 @@ struct FileSeam {
   /// Applies time that passes without sound.
   mutating func timePassed(at time: Double) { if let action = stitcher.decide(at: time) { apply(action) } }
 
-  /// Ends the search, as no more sound comes: what is held is released, unless it is known to be in the file.
+  /// Ends the search, as no more sound comes: held sound is released, unless it is known to be in the file.
   mutating func end() { if decision == nil, let action = stitcher.end() { apply(action) } }
 
-  /// Returns what follows the file, as far as that is decided, and has not been returned.
+  /// Returns the sound after the file, as far as it is decided and not yet returned.
   mutating func release() -> [RecordingQueue.Batch] {
     defer { released = [] }
     return released
@@ -113,13 +114,13 @@ struct FileSeam {
     items = []
   }
 
-  /// Puts what applies to the first frame of all that came in front of it: the last title, the last headers.
+  /// Puts the items that apply to the first frame: the last title and the last headers before it.
   private mutating func putLast(of items: [Item]) {
     var (title, headers) = (Item?.none, Item?.none)
     for item in items {
       switch item {
       case .mark(.title): title = item
-      // It is missing in sound that the file has, or in front of all.
+      // The gap is in sound that the file has, or before all sound.
       case .mark(.gap): break
       case .mark: put(item)
       case .headers: headers = item

@@ -10,7 +10,7 @@ public enum RecordErrorKind: String, FailureKind {
   case diskFull = "record.disk_full"
   /// The system refuses to create, write, rename or read a file.
   case write = "record.write"
-  /// The file of a recording is not there, or can't be read.
+  /// The file of a recording does not exist, or can't be read.
   case read = "record.read"
   /// The file exists, and nothing can be appended to it.
   case exists = "record.exists"
@@ -31,7 +31,7 @@ extension RecordError {
       facts: [.init("path", .string(path))])
   }
 
-  /// Returns the failure of a disk that has less room than is to stay free.
+  /// Returns the failure of a disk with less than the required free space.
   public static func tooLittleRoom(at path: String, free: Int, wanted: Int) -> RecordError {
     RecordError(
       .diskFull,
@@ -46,7 +46,7 @@ extension RecordError {
       facts: [.init("path", .string(path))])
   }
 
-  /// Returns the failure of a station that never stays with a format: each change begins a file.
+  /// Returns the failure of a station that changes its format too often: each change begins a file.
   static func formatUnstable(_ template: String) -> RecordError {
     RecordError(
       .write, "can't continue \(template.onOneLine): the station changes its format all the time",

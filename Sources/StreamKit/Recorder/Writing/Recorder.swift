@@ -5,11 +5,11 @@ internal import Glibc
 public struct RecorderSettings: Sendable {
   /// The folder against which relative paths are resolved; nil for the working directory.
   public var folder: String?
-  /// The template of files whose recording names none; nil for `RecordingTemplate.usual`.
+  /// The template of files whose recording sets none; nil for `RecordingTemplate.usual`.
   public var template: String?
   /// The age from which recordings are deleted; nil keeps all.
   public var keep: Duration?
-  /// The bytes that must stay free on a disk.
+  /// The number of bytes that must stay free on a disk.
   public var minimumFree = 0
   /// A prefix of all paths, absolute ones included: the scratch folder of a simulation.
   public var root: String?
@@ -20,10 +20,10 @@ public struct RecorderSettings: Sendable {
   public init() {}
 }
 
-/// Records the streams of an engine: one thread writes all recordings of this machine's disks, one those of each remote
-/// mount, which may stop answering, and another one serves the library. Confined to the loop.
+/// Records the streams of an engine: one thread writes all recordings on this machine's disks, one those on
+/// each remote mount, which may stop answering, and another one serves the library. Confined to the loop.
 ///
-/// Under virtual time the loop itself does the work of all.
+/// Under virtual time the loop itself does all this work.
 public final class Recorder {
   /// The defaults of all recordings.
   public let settings: RecorderSettings
@@ -39,7 +39,7 @@ public final class Recorder {
   private var count = 0
   /// The recordings that have not ended, by number.
   private var active: [Int: Recording] = [:]
-  /// The recordings that have not ended, in the order in which they were begun.
+  /// The recordings that have not ended, in the order in which they began.
   public var recordings: [Recording] { active.sorted { $0.key < $1.key }.map(\.value) }
 
   /// Creates a recorder; its threads start with the first work for them.
@@ -68,8 +68,8 @@ public final class Recorder {
   public var now: WallTime { loop.wallNow }
 
   /// Starts a recording of `stream`, whose frames the caller sends to the recording's queue.
-  /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file of this
-  ///   machine.
+  /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file
+  ///   of this machine.
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
     guard let address = stream.target.address else { throw StreamError.isFileHere(stream.shownURL) }
     let template = try RecordingTemplate(options.template)
@@ -106,7 +106,7 @@ public final class Recorder {
   }
 
   /// Runs `work` with the library of recordings, on a thread that may wait for disks, and returns its result.
-  /// - Throws: the error of `work`; `record.write` when there is no catalogue; `loop.thread`.
+  /// - Throws: the error of `work`; `record.write` without a catalogue; `loop.thread`.
   public func withLibrary<Result: Sendable>(
     _ work: @escaping @Sendable (RecordingLibrary) throws -> Result
   ) async throws -> Result {
@@ -114,7 +114,7 @@ public final class Recorder {
     let loop = loop
     let hold = loop.hold("the catalogue of recordings is read")
     return try await withCheckedThrowingContinuation { continuation in
-      // Queued behind the pending work of the disk thread, so that recordings that have ended are in the
+      // Queued after the pending work of the disk thread, so that recordings that have ended are in the
       // catalogue.
       core.post { _ in
         reader.post { reader in
@@ -147,7 +147,7 @@ public final class Recorder {
     return new.core
   }
 
-  /// Logs a mount that does not answer: the sound that comes waits in memory meanwhile.
+  /// Logs a mount that does not answer: received sound waits in memory meanwhile.
   private func warnIfSilent(_ mount: RemoteMount) {
     loop.start { [weak self, loop] in
       let answer = try? await loop.callFiles { access(mount.folder, F_OK) }
@@ -165,7 +165,7 @@ public final class Recorder {
     return new.core
   }
 
-  /// Creates a core on a new thread of that name, or on the loop under virtual time.
+  /// Creates a core on a new thread with that name, or on the loop under virtual time.
   private func core(on name: String, _ mount: String? = nil) throws -> Worker {
     let thread = loop.isVirtual ? nil : try LoopThread(name: name)
     let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
@@ -176,8 +176,8 @@ public final class Recorder {
     return (core, thread)
   }
 
-  /// Ends all recordings and all threads; returns when everything is safe on disk, or a mount has not answered within
-  /// the limit. Called at the end of an engine, after its streams have ended.
+  /// Ends all recordings and all threads; returns when everything is safe on disk, or the time limit of a
+  /// mount that does not answer has passed. Called at the end of an engine, after its streams have ended.
   public func close() {
     let (disks, reader) = (disks, reader)
     (self.disks, self.reader) = ([:], nil)

@@ -2,18 +2,19 @@ internal import Database
 internal import EventLoop
 internal import Glibc
 
-/// The work of a disk thread: writes all recordings of one place as their sound comes, and keeps the catalogue.
+/// The work of a disk thread: writes all recordings of its disks as their sound comes, and keeps the
+/// catalogue.
 ///
-/// Unchecked: confined to its loop, which is that of a disk thread or of the library's, or the engine's under
-/// virtual time; `post` and `sound` may be called on any thread.
+/// Unchecked: confined to its loop, which is that of a disk thread or of the library's thread, or the
+/// engine's under virtual time; `post` and `sound` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
-  /// The shortest interval between two writes of a recording, but in its first second: sound of this length is lost when
-  /// the process is killed, where the network thread hands sound over as it arrives. Where it reads at longer intervals,
-  /// each write follows.
+  /// The shortest interval between two writes of a recording, except in its first second: sound of this
+  /// length is lost if the process is killed, while the network thread passes sound on as it arrives. If it
+  /// reads at longer intervals, a write follows each read.
   static let writeInterval = Duration.milliseconds(500)
-  /// The longest interval between two ticks, in which all recordings are looked at.
+  /// The longest interval between two ticks, in which all recordings are checked.
   static let tick = Duration.seconds(1)
-  /// The time in which what many recordings receive is written together, and the number that counts as many.
+  /// The time in which the sound of many recordings is written together, and the number that counts as many.
   static let (grain, many) = (Duration.milliseconds(25), 8)
   /// The interval at which the rows of growing recordings are updated; recovery after a kill measures the
   /// file anyway.
@@ -24,14 +25,14 @@ final class RecorderCore: @unchecked Sendable {
   let loop: EventLoop
   let log: (String) -> Void
   private let settings: RecorderSettings
-  /// The folder of the remote mount that holds the files; nil for files that the kernel alone answers for.
+  /// The folder of the remote mount that holds the files; nil for files on this machine's disks.
   private let mount: String?
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   /// The timer of the next tick, and its moment.
   private var timer: (timer: LoopTimer, due: Instant)?
   private var lastTick = Instant.start
-  /// Recordings that have received sound, and are to be written in a moment.
+  /// The recordings that have received sound, which is written in a moment.
   private let arrivals = Lock<[Int]>([])
   /// `true` if a recording began since the last sync.
   private var hasNewWriters = false
@@ -40,11 +41,11 @@ final class RecorderCore: @unchecked Sendable {
   private static let expiryInterval = Duration.seconds(3600)
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
-  /// The files that recordings were appended to.
+  /// The walks of files that recordings were appended to.
   var walkedFiles = WalkedFiles()
-  /// Rows of growing recordings that are not written.
+  /// Rows of growing recordings that are not written yet.
   private var rows: [RecordingEntry] = []
-  /// The troubles that were logged and still last.
+  /// The problems that were logged and still last.
   private var reported: Set<Trouble> = []
   enum Trouble: String {
     case catalogue = "the catalogue of recordings can't be kept"
@@ -65,7 +66,7 @@ final class RecorderCore: @unchecked Sendable {
 
   func localTime(_ time: WallTime) -> LocalTime { localTime(time) }
 
-  /// Recovers what an earlier process left behind in its place, then deletes expired recordings.
+  /// Recovers abandoned recordings of an earlier process on its disks, then deletes expired recordings.
   /// - Returns: the folders of the remote mounts that hold recordings of the catalogue.
   @discardableResult
   func begin() -> [String] {
@@ -85,7 +86,7 @@ final class RecorderCore: @unchecked Sendable {
     return mounts
   }
 
-  /// Returns `true` for a file of the core's place: calls for one of another place might never return.
+  /// Returns `true` for a file on the disks of this core: calls for other disks might never return.
   private func isHere(_ path: String) -> Bool { loop.isVirtual || RemoteMount.of(path)?.folder == mount }
 
   private func expire() {
@@ -105,11 +106,11 @@ final class RecorderCore: @unchecked Sendable {
     if lastExpiry.duration(to: loop.now) >= Self.expiryInterval { expire() }
   }
 
-  /// `true` if all files are in the scratch folder of a simulation: nothing of them outlives the process.
+  /// `true` if all files are in the scratch folder of a simulation: none of them outlives the process.
   var isScratch: Bool { settings.root != nil }
 
   /// Returns the library of recordings.
-  /// - Throws: `record.write` when there is no catalogue.
+  /// - Throws: `record.write` without a catalogue.
   func library() throws -> RecordingLibrary {
     writeRows()
     guard let catalogue = try openCatalogue() else {
@@ -120,7 +121,7 @@ final class RecorderCore: @unchecked Sendable {
 
   // MARK: Recordings
 
-  /// Adds a writer, whose number is higher than those of all before; it is looked at in every tick from now on.
+  /// Adds a writer, whose number is higher than all before; every tick checks it from now on.
   func add(_ writer: RecordingWriter, _ number: Int) {
     writers.append((number, writer))
     hasNewWriters = true
@@ -128,7 +129,7 @@ final class RecorderCore: @unchecked Sendable {
     expireIfDue()
   }
 
-  /// Has the sound written that a recording has received. Any thread.
+  /// Writes the sound that a recording has received. Any thread.
   func sound(_ arrival: RecordingQueue.Arrival, of number: Int) {
     if case .burst = arrival {
       return post { core in core.index(of: number).map { core.write(core.writers[$0].writer) } }
@@ -138,7 +139,7 @@ final class RecorderCore: @unchecked Sendable {
       return numbers.isEmpty
     }
     guard isFirst else { return }
-    // Recordings are read in turns: with many of them the thread would wake for each.
+    // The network thread serves recordings in turns: with many of them this thread would wake for each.
     post { core in
       guard core.writers.count > Self.many else { return core.writeArrivals() }
       core.loop.after(Self.grain) { [weak core] in core?.writeArrivals() }
@@ -150,7 +151,7 @@ final class RecorderCore: @unchecked Sendable {
       defer { numbers = [] }
       return numbers
     }
-    // A tick that is due soon comes now, so that the thread wakes once for both.
+    // A tick that is due soon is made now, so that the thread wakes once for both.
     if lastTick.duration(to: loop.now) >= Self.writeInterval { return run() }
     for number in numbers {
       guard let index = index(of: number) else { continue }
@@ -166,7 +167,7 @@ final class RecorderCore: @unchecked Sendable {
     if writer.hasEnded || writer.hasChanged { arm(at: lastTick.advanced(by: Self.writeInterval)) }
   }
 
-  /// Returns the place of a recording in `writers`, which are in the order of their numbers.
+  /// Returns the index of a recording in `writers`, which are in the order of their numbers.
   private func index(of number: Int) -> Int? {
     var (low, high) = (0, writers.count)
     while low < high {
@@ -176,7 +177,7 @@ final class RecorderCore: @unchecked Sendable {
     return low < writers.count && writers[low].number == number ? low : nil
   }
 
-  /// Ends the recording of that number.
+  /// Ends the recording with that number.
   func finish(_ number: Int) {
     guard let index = index(of: number) else { return }
     let writer = writers.remove(at: index).writer
@@ -217,7 +218,8 @@ final class RecorderCore: @unchecked Sendable {
     for (_, writer) in writers { writer.titleDeadline.map { arm(at: $0) } }
   }
 
-  /// Syncs the file systems of all open recordings; under virtual time none, as nothing of it outlives the process.
+  /// Syncs the file systems of all open recordings; under virtual time none, as their files do not outlive
+  /// the process.
   private func sync() {
     lastSync = loop.now
     var done: Set<UInt64> = []
@@ -227,15 +229,14 @@ final class RecorderCore: @unchecked Sendable {
     }
     if loop.isVirtual { return }
     for (_, writer) in writers { writer.anyPart?.releaseMemory() }
-    // The start of a stream needs more memory than what follows.
+    // The start of a stream needs more memory than its later sound.
     if hasNewWriters { LinuxMemory.giveBackFree() }
     hasNewWriters = false
   }
 
   // MARK: The catalogue
 
-  /// Returns the catalogue, which the first call opens; nil when none is configured, which harms no
-  /// recording.
+  /// Returns the catalogue, which the first call opens; nil if none is configured, which harms no recording.
   func openCatalogue() throws -> Catalogue? {
     if let catalogue { return catalogue }
     guard let path = settings.catalogue else { return nil }
@@ -255,12 +256,12 @@ final class RecorderCore: @unchecked Sendable {
     }
   }
 
-  /// Logs a trouble once while it lasts.
+  /// Logs a problem once while it lasts.
   func report(_ trouble: Trouble, _ error: any Error) {
     if reported.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
   }
 
-  /// Recovers an abandoned part whose name is wanted, unless a process holds it; works without a catalogue
+  /// Recovers an abandoned part whose name is needed, unless a process holds it; works without a catalogue
   /// too.
   func settle(part: String) {
     guard access(part, F_OK) == 0 else { return }
@@ -275,8 +276,8 @@ final class RecorderCore: @unchecked Sendable {
     }
   }
 
-  /// Returns the time at which the last sound of the recording at `path` came; without a row, that of the last change of
-  /// the file, nil without a file.
+  /// Returns the time at which the last sound of the recording at `path` came; without a row, that of the
+  /// last change of the file; nil without a file.
   func end(of path: String) -> WallTime? {
     let row = try? openCatalogue()?.entry(path: path)
     return row.map(\.end) ?? LinuxFiles.modificationTime(of: path)
@@ -300,7 +301,7 @@ final class RecorderCore: @unchecked Sendable {
     lastRows = loop.now
     rows = writers.flatMap(\.writer.entries)
     for (_, writer) in writers { writer.hasChanged = false }
-    // Of a scratch folder nobody reads the rows but who asks for the library.
+    // Rows of a scratch folder are written only when the library is requested.
     if !isScratch { writeRows() }
   }
 
@@ -310,7 +311,7 @@ final class RecorderCore: @unchecked Sendable {
     if !entries.isEmpty { with { try $0.update(entries) } }
   }
 
-  /// Forgets rows that are not written, as newer ones of the same recordings are.
+  /// Forgets unwritten rows, as newer ones of the same recordings are written.
   private func forgetRow(of entry: RecordingEntry) { rows.removeAll { $0.id == entry.id } }
 
   func update(_ entry: RecordingEntry) {
@@ -318,8 +319,8 @@ final class RecorderCore: @unchecked Sendable {
     with { try $0.update([entry]) }
   }
 
-  /// Joins the rows of `entry` and of the file that it was appended to, whose length was `earlier`; returns
-  /// the one row.
+  /// Joins the rows of `entry` and of the file that it was appended to, whose length was `earlier`.
+  /// - Returns: the single row.
   func join(_ entry: RecordingEntry, _ earlier: (samples: Int, bytes: Int)) -> RecordingEntry {
     var whole = entry
     forgetRow(of: entry)

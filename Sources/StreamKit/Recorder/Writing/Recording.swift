@@ -4,11 +4,10 @@ public import EventLoop
 public enum RecordingEvent: Sendable {
   /// A file has begun.
   case track(path: String, title: String?)
-  /// The recording continues a file behind a gap of about so many seconds, 0 for none. With the number of frames that
-  /// came again and are left out; nil if the sound does not join that of the file exactly.
+  /// The recording continues a file after a gap of about `gap` seconds, 0 without one. `overlap` is the
+  /// number of repeated frames, which are left out; nil if the sound does not join that of the file exactly.
   case continued(path: String, gap: Double, overlap: Int?)
-  /// Writing stopped with an error, as the disk is full or the stream does not come; what was written is
-  /// kept.
+  /// Writing stopped with an error, as the disk is full or the stream does not come; written sound is kept.
   case stopped(any CodedError)
   /// The recording has ended and is safe on disk.
   case finished(path: String, seconds: Double, bytes: Int)
@@ -26,11 +25,10 @@ public final class Recording {
 
   /// The current state.
   public var state: State { machine.state }
-  /// The final name of the file that is being written or was written last; the file has it once it is
-  /// finished.
+  /// The final name of the current or the last file; the file has it once it is finished.
   public private(set) var path = ""
-  /// The paths of all files, in order: a new one begins when the format changes, and with each title when it
-  /// is split.
+  /// The paths of all files, in order: a new file begins when the format changes, and with each title if the
+  /// recording is split.
   public private(set) var paths: [String] = []
   /// The recorded stream.
   public let stream: Stream
@@ -42,13 +40,13 @@ public final class Recording {
   private var listeners = Listeners<(RecordingEvent) -> Void>()
   /// Calls that wait for the first frame on disk.
   private let beginning = PendingCalls<Void>()
-  /// Calls that wait for the end.
+  /// The calls that wait for the end.
   private let ending = PendingCalls<Void>()
-  /// Keeps the loop from going idle until the recording is over; nil under virtual time.
+  /// Keeps the loop from going idle until the recording has ended; nil under virtual time.
   private var hold: Hold?
-  /// Requests the end: what has come is written, and the file is closed.
+  /// Requests the end: received sound is written, and the file is closed.
   private let end: () -> Void
-  /// The remote mount that holds the file, if one does.
+  /// The remote mount that holds the file; nil for a file on this machine's disks.
   private let mount: RemoteMount?
 
   init(
@@ -65,23 +63,23 @@ public final class Recording {
   public var seconds: Double { progress.figures.seconds }
   /// The bytes of sound on disk, in all files.
   public var bytes: Int { progress.figures.bytes }
-  /// The title that was written last.
+  /// The last written title.
   public var title: StreamTitle? { progress.figures.title }
   /// The gaps: positions in seconds of the recording, and approximate lengths in seconds.
   public var gaps: [RecordingEntry.Gap] { progress.figures.gaps }
 
-  /// Ends the recording; returns when it is safe on disk, at once if it has ended already.
-  /// - Throws: the error with which the recording failed, a `RecordError` when its end could not be written.
+  /// Ends the recording; returns when it is safe on disk, at once if it has already ended.
+  /// - Throws: the error with which the recording failed; a `RecordError` if its end could not be written.
   public func stop() async throws {
     finish()
-    // A cancelled task waits too: the caller relies on a file that is whole.
+    // A cancelled task waits too: the caller relies on a whole file.
     try await waitForEnd { _ in }
   }
 
   /// Ends the recording; `finished` is reported when it is safe on disk.
   public func finish() { perform(machine.finish()) }
 
-  /// Returns when the first frame is on disk. The recording ends when the task is cancelled before.
+  /// Returns when the first frame is on disk. If the task is cancelled before, the recording ends.
   func begun() async throws {
     if let result = machine.beginning { return try result.get() }
     try await beginning.wait(on: loop) { [weak self] call in
@@ -90,7 +88,8 @@ public final class Recording {
     }
   }
 
-  /// Waits for the end of the recording; returns at once after it. The recording goes on when the task is cancelled.
+  /// Waits for the end of the recording; returns at once after it. If the task is cancelled, the recording
+  /// continues.
   /// - Throws: `CancellationError`, or the failure that ended it.
   public func ended() async throws { try await waitForEnd() }
 
@@ -104,7 +103,7 @@ public final class Recording {
     try await ending.wait(on: loop, onCancel: onCancel)
   }
 
-  /// Ends the recording with an error, as the stream does not come, or no longer; what was written is kept.
+  /// Ends the recording with an error, as the stream does not come, or no longer; written sound is kept.
   func fail(_ error: any Error) { perform(machine.fail(error)) }
 
   /// Applies a report of the disk thread.
@@ -154,7 +153,7 @@ public final class Recording {
     }
   }
 
-  /// Time in which a remote mount has to end a recording: a file that was appended to may be copied.
+  /// The time in which a remote mount must end a recording: a file that was appended to may be copied.
   private static let mountLimit = FileDeadline.limit * 6
 
   /// Ends a recording on a remote mount that does not answer.
@@ -193,12 +192,12 @@ enum WriterEvent: Sendable {
   /// The first frame is on disk.
   case began(path: String)
   case track(path: String, title: String?)
-  /// The first file continues one, see `RecordingEvent.continued`.
+  /// The first file continues another one, see `RecordingEvent.continued`.
   case continued(path: String, gap: Double, overlap: Int?)
-  /// A file has ended under another name than was reported; nil when it was removed.
+  /// A file has ended under another name than reported; nil if it was removed.
   case closed(String, as: String?)
   case stopped(RecordError, resumes: Bool)
-  /// The end: every file is closed, and no report follows; the path is nil when nothing was written.
+  /// The end: every file is closed, and no report follows; the path is nil if nothing was written.
   case finished(path: String?)
 
   /// `true` if no report follows.

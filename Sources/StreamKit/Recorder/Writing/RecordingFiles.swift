@@ -7,7 +7,7 @@ final class RecordingFiles {
   /// The source of the sound.
   struct Source: Sendable {
     let address: StreamAddress
-    /// The name that the station sends, once it has come.
+    /// The name that the station sends, once received.
     let station: StationName
   }
 
@@ -15,7 +15,7 @@ final class RecordingFiles {
   private let source: Source
   private let template: RecordingTemplate
   private unowned let core: RecorderCore
-  /// Files of a split recording that are closed.
+  /// The closed files of a split recording.
   private var closed: [RecordingEntry] = []
   /// The path of the cue sheet of a split recording: beside its first file.
   private var cueSheet: String?
@@ -30,10 +30,10 @@ final class RecordingFiles {
   /// The wall-clock time.
   var now: WallTime { core.loop.wallNow }
 
-  /// `true` if names of files may have a title in them: the first one is opened once that has come.
+  /// `true` if names of files may contain a title: the first file is opened once the title has come.
   var needsTitle: Bool { options.split != nil || template.has(.title) || template.has(.artist) }
 
-  /// The path of the file that was closed last; nil before.
+  /// The path of the last closed file; nil before.
   var lastPath: String? { closed.last?.path }
 
   // MARK: Files
@@ -42,9 +42,9 @@ final class RecordingFiles {
   /// - Parameters:
   ///   - isCutOff: `true` if the beginning of its title is missing.
   ///   - full: the file whose sound it continues.
-  ///   - fileEnd: the extension of a file whose bytes are written as they are; nil for frames.
-  ///   - headers: the headers of pages of Ogg.
-  ///   - gap: the seconds that are missing between the file that it continues and its sound.
+  ///   - fileEnd: the extension of a file that is written byte for byte; nil for frames.
+  ///   - headers: the headers of Ogg pages.
+  ///   - gap: the seconds missing between the file that it continues and its sound.
   func open(
     _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, isCutOff: Bool = false,
     behind full: RecordingPart? = nil, fileEnd: String? = nil, headers: OggHeaders? = nil, gap: Double = 0
@@ -56,8 +56,8 @@ final class RecordingFiles {
     codec = format.codec
     let whole = template.expanded(values, number: 1)
     if number == 1 { try requireNoFolder(whole) }
-    // A part left behind under that name is made a file first: that is appended to, or another name is
-    // chosen.
+    // An abandoned part with that name is made a file first: sound is appended to that file, or another name
+    // is chosen.
     core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
@@ -67,7 +67,7 @@ final class RecordingFiles {
       url: source.address.url, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
-    // It lies in front of the start, from which the sound is due.
+    // The gap is before the start, from which the sound is due.
     if isJoined, gap > 0 { (entry.gaps, entry.lead) = ([.init(at: 0, seconds: gap)], gap) }
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (occupied, looks): (Set<String>, Int) = ([], 0)
@@ -79,7 +79,7 @@ final class RecordingFiles {
       do throws(RecordError) {
         let file = try PartFile.create(path: entry.path)
         made = file
-        // Another process may have appended to the file since; the part prevents it from now on.
+        // Another process may have appended to the file since; from now on the part prevents it.
         if let base, looks < 10, RecordingLibrary.length(of: whole) != base {
           looks += 1
           file.abandon(keep: false)
@@ -94,7 +94,7 @@ final class RecordingFiles {
       } catch {
         made?.abandon(keep: false)
         core.forget(entry)
-        // Another recording, also one of another process, may have used the name meanwhile.
+        // Another recording, also of another process, may have used the name meanwhile.
         guard error.kind == .exists, !isJoined, occupied.count < 100 else { throw error }
         occupied.insert(entry.path)
         entry.path = name(
@@ -103,8 +103,9 @@ final class RecordingFiles {
     }
   }
 
-  /// Returns the file that the first sound of a recording is to be appended to: its path, the frames at its end, and the
-  /// time at which the last of them came. Nil where there is none, or none that `open` accepts.
+  /// Returns the file that the first sound of a recording is to be appended to: its path, the frames at its
+  /// end, and the time at which the last of them came. Nil if there is no such file, or `open` does not
+  /// accept it.
   func continued(
     _ format: StreamFormat, title: StreamTitle?, start: WallTime
   ) -> (path: String, frames: [StreamFrame], end: WallTime)? {
@@ -117,7 +118,7 @@ final class RecordingFiles {
     return (path, frames, end)
   }
 
-  /// Logs the gap behind which a recording that was cut off is continued.
+  /// Logs the gap after which a recording that was cut off is continued.
   func logGap(behind path: String, _ gap: Double) {
     let tenths = Int((min(gap, 1e9) * 10).rounded())
     guard tenths > 0 else { return }
@@ -158,7 +159,7 @@ final class RecordingFiles {
     let body = try body(of: file, entry, format, title, values, base, behind: full, isCopy: isCopy, headers)
     let part = try RecordingPart(entry, file, body, base: base, isScratch: core.isScratch)
     if let title { part.note(title) }
-    // The sound that did not fit into the full file is in it already.
+    // The new file already has the sound that did not fit into the full one.
     if full != nil { try part.write([], []) }
     return part
   }
@@ -187,7 +188,7 @@ final class RecordingFiles {
       return .frames(nil)
     }
     if let tag { headers.comments = tag.added(to: headers.comments) }
-    // Streams that are chained in a file have different numbers.
+    // Chained streams in a file have different numbers.
     let name = Array("\(file.path) \(entry.start)".utf8)
     let writer = OggWriter(
       headers, serial: UInt32(truncatingIfNeeded: name.withUnsafeBytes { FrameHash.of($0) }))
@@ -196,7 +197,7 @@ final class RecordingFiles {
   }
 
   /// Returns the length of the file that is appended to.
-  /// - Throws: `record.exists` when its frames have another format, or are not all that it holds.
+  /// - Throws: `record.exists` if its frames have another format, or it holds more than frames.
   private func joinBase(_ path: String, _ format: StreamFormat) throws(RecordError) -> Int {
     try FileJoin.check(path, accepts: format)
     let walk = try core.walkedFiles.walk(path)
@@ -212,7 +213,7 @@ final class RecordingFiles {
   // MARK: Room
 
   /// Checks that `minimumFree` and `more` bytes are free on the disk.
-  /// - Throws: `record.disk_full` when fewer are.
+  /// - Throws: `record.disk_full` if fewer are free.
   func requireRoom(atLeast more: Int = 0) throws(RecordError) {
     let wanted = options.minimumFree + more
     guard wanted > 0 else { return }
@@ -229,8 +230,8 @@ final class RecordingFiles {
 
   // MARK: Ends
 
-  /// Closes a file: renames it, and updates its row to what is on the disk. A file without a frame is
-  /// removed, and one that is too short.
+  /// Closes a file: renames it, and updates its row to the sound on the disk. A file without a frame is
+  /// removed, and so is one that is too short.
   /// - Parameters:
   ///   - isCutOff: `true` if the end of its title is missing.
   ///   - isLast: `true` if no file follows.
@@ -243,8 +244,8 @@ final class RecordingFiles {
     }
     if var base = part.base {
       try part.sync()
-      // A file that another program extended meanwhile, by a tag for example, is kept whole. A shorter one is
-      // another file.
+      // A file that another program extended meanwhile, by a tag for example, is kept whole. A shorter file
+      // is another one.
       if let length = RecordingLibrary.length(of: part.entry.path), length > base {
         base = try RecordedFrames.lastFrameEnd(part.entry.path)
         let walk = try RecordedFrames.walk(part.entry.path)
@@ -273,7 +274,7 @@ final class RecordingFiles {
     core.forget(part.entry)
   }
 
-  /// Logs that a file could not be closed; it stays as it is, for the next start.
+  /// Logs that a file could not be closed; it stays unchanged, for the next start.
   func lost(_ part: RecordingPart, _ error: RecordError) { core.log("\(error)") }
 
   /// Writes the cue sheet of a split recording, beside its first file.
@@ -303,14 +304,14 @@ final class RecordingFiles {
   }
 }
 
-/// The name that a station sends: written where it is received, read on the disk thread.
+/// The name sent by a station: written where it is received, read on the disk thread.
 final class StationName: Sendable {
   private let station = Lock<(name: String?, genre: String?)>((nil, nil))
   var value: String? {
     get { station.withLock { $0.name } }
     set { station.withLock { $0.name = newValue } }
   }
-  /// The genre that the station sends.
+  /// The genre sent by the station.
   var genre: String? {
     get { station.withLock { $0.genre } }
     set { station.withLock { $0.genre = newValue } }
@@ -325,7 +326,7 @@ struct FileBudget {
 
   /// Consumes one file of the budget.
   /// - Parameters:
-  ///   - sound: the length of the sound that came.
+  ///   - sound: the length of the received sound.
   ///   - clock: the current time; the larger advance of the two counts.
   /// - Returns: `false` if the budget is exhausted.
   mutating func spend(sound: StreamTime, clock: Instant) -> Bool {

@@ -1,4 +1,5 @@
-/// The states of a recording, and the actions that follow from each event. Knows no stream, queue, file or thread.
+/// The states of a recording, and the actions that follow from each event. Knows no stream, queue, file or
+/// thread.
 ///
 /// | phase | finish, failure of the stream | failure of the disk | end of writing |
 /// | --- | --- | --- | --- |
@@ -9,7 +10,8 @@ struct RecordingMachine {
   enum Phase {
     /// Frames are written as they come.
     case open(Disk)
-    /// The end was requested: what has come is still written. With the failure that ended the stream, if one did.
+    /// The end was requested: received sound is still written. With the failure that ended the stream, if
+    /// there was one.
     case ending(Disk, (any Error)?)
     /// Every file is closed.
     case over((any Error)?)
@@ -23,7 +25,7 @@ struct RecordingMachine {
     var isWaiting = false
   }
 
-  /// An action of a recording; they are performed in the order given.
+  /// An action of a recording; actions are performed in the given order.
   enum Action {
     /// Ends the flow of frames into the queue.
     case detach
@@ -49,7 +51,7 @@ struct RecordingMachine {
     }
   }
 
-  /// The result of waiting for the first frame; nil while it is not on disk.
+  /// The result of waiting for the first frame; nil until it is on disk.
   var beginning: Result<Void, any Error>? {
     switch phase {
     case .open(let disk), .ending(let disk, _): disk.hasFrames ? .success(()) : nil
@@ -105,7 +107,7 @@ struct RecordingMachine {
     }
   }
 
-  /// The disk thread has given up, or does not answer; a report of it that follows is ignored.
+  /// Handles a disk thread that has given up, or does not answer; later reports of it are ignored.
   mutating func stopped(_ error: any Error) -> [Action] {
     if case .over = phase { return [] }
     let hadFrames = hasFrames
@@ -113,7 +115,7 @@ struct RecordingMachine {
     return [.detach, .leaveStream, .reportStopped(error)] + ends(.failure(error), hadFrames)
   }
 
-  /// The disk thread has closed every file; no report of it follows.
+  /// Handles the end of writing: the disk thread has closed every file, and sends no further report.
   /// - Parameter silence: the failure of a recording that its own schedule has ended before the first frame.
   mutating func finished(silence: any Error) -> [Action] {
     let failure: (any Error)?
@@ -125,7 +127,7 @@ struct RecordingMachine {
     let hadFrames = hasFrames
     phase = .over(failure)
     var report: [Action] = []
-    // Without a frame, the calls that wait for the first one have the failure.
+    // Without a frame, the calls that wait for the first one receive the failure.
     if hadFrames { report = [failure.map { .reportStopped($0) } ?? .reportFinished] }
     return [.detach, .leaveStream] + report + ends(failure.map { .failure($0) } ?? .success(()), hadFrames)
   }

@@ -4,7 +4,7 @@ public import EventLoop
 public struct RecordingOptions: Sendable {
   /// The contents of files.
   public enum Format: String, Sendable, CaseIterable {
-    /// The frames as they came.
+    /// The frames as received.
     case original
     /// Decoded, 16 bits.
     case wav
@@ -14,13 +14,13 @@ public struct RecordingOptions: Sendable {
   public struct Split: Sendable, Equatable {
     /// The delay between a title and the beginning of its file; negative for an earlier beginning.
     public var offset = Duration.zero
-    /// The length of sound that a file has from before its beginning, and from after its end.
+    /// The length of the sound that a file has from before its beginning, and from after its end.
     public var overlap = Duration.zero
-    /// The minimum length of sound: files with less are removed when they end, unless nothing else was
+    /// The minimum length of sound: shorter files are removed when they end, unless nothing else was
     /// recorded.
     public var minimumLength = Duration.zero
 
-    /// The length of sound that has come and may still move to the next file, or be left off.
+    /// The length of the received sound that may still move to the next file, or be cut off.
     var reach: StreamTime {
       let (offset, overlap) = (StreamTime(offset), StreamTime(overlap))
       let reach = max(.zero, overlap - offset, .zero - offset - overlap)
@@ -33,23 +33,22 @@ public struct RecordingOptions: Sendable {
 
   /// The path of the file with the fields of `RecordingTemplate`.
   public var template: String
-  /// `true` if the recording is appended to the file that is there.
+  /// `true` if the recording is appended to an existing file.
   public var appends = false
-  /// `true` if the recording was cut off with its process or its script: the time since the end of the file that it
-  /// appends to is a gap.
+  /// `true` if the recording was cut off with its process or its script: the time since the end of the file
+  /// that it appends to is a gap.
   public var continues = false
   /// The settings of a file for each title; nil for one file.
   public var split: Split?
   /// `true` if files get a tag.
   public var hasTags = true
-  /// The length of sound after which the recording ends, gaps included; nil for none.
+  /// The length of sound after which the recording ends, gaps included; nil for no limit.
   public var duration: Duration?
-  /// The time at which the recording ends; nil for none.
+  /// The time at which the recording ends; nil for no limit.
   public var until: WallTime?
-  /// The length of sound recorded in addition before the beginning, as far as the buffer holds it, and after
-  /// the end.
+  /// The length of additional sound before the beginning, as far as the buffer holds it, and after the end.
   public var (padBefore, padAfter) = (Duration.zero, Duration.zero)
-  /// The length of buffered sound that the recording begins with.
+  /// The length of the buffered sound at the beginning of the recording.
   public var back = Duration.zero
   /// `true` if a full disk only pauses the recording, which resumes in a new file.
   public var resumesWhenSpace = false
@@ -57,7 +56,7 @@ public struct RecordingOptions: Sendable {
   public var format = Format.original
   /// `true` if the stream connects anew for the recording.
   public var resets = false
-  /// The bytes that must stay free on the disk.
+  /// The number of bytes that must stay free on the disk.
   public var minimumFree = 0
   /// The job that the recording belongs to, for the catalogue.
   public var job: String?
@@ -68,6 +67,6 @@ public struct RecordingOptions: Sendable {
   /// `true` if a file of a server may be recorded byte for byte.
   var takesFile: Bool { split == nil && !appends && format == .original }
 
-  /// The time at which the recording ends, whatever has come; nil for none.
+  /// The time at which the recording ends, whatever was received; nil for no limit.
   var end: WallTime? { until.map { $0.advanced(by: padAfter) } }
 }

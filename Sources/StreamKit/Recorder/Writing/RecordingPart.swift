@@ -5,42 +5,43 @@ internal import EventLoop
 /// A file that is being recorded, and its row. Confined to the disk thread.
 final class RecordingPart {
   var entry: RecordingEntry
-  /// The position in the recording at which the file ends; nil while that is open.
+  /// The position in the recording at which the file ends; nil while it is open.
   var ends: StreamTime?
   /// `true` if the file ends incomplete.
   var fails = false
-  /// `true` if its name says that a part of its title is missing.
+  /// `true` if its name states that a part of its title is missing.
   var isIncomplete = false
   /// The path that was reported when the file began.
   let reportedPath: String
   private let file: PartFile
   private var body: Body
   private var titleBytes = 0
-  /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
+  /// The limit in bytes of the titles kept for one file: those of a month of songs.
   private static let titleLimit = 1 << 20
   let base: Int?
-  /// Bytes that are not written yet: of a scratch file some, as no power cut can lose them.
+  /// The bytes that are not written yet: some are held for a scratch file, as it need not survive a power
+  /// cut.
   private var held: [UInt8] = []
   private let isScratch: Bool
-  /// The limit in bytes of what is held.
+  /// The limit of held bytes.
   private static let heldLimit = 256 << 10
 
   /// The form of the sound in the file.
   enum Body {
-    /// Frames as they come, behind a tag if there is one.
+    /// Frames as they come, after a tag if there is one.
     case frames(RecordingTag?)
-    /// The bytes of a file as they come: the sound is measured when all of it is there.
+    /// The bytes of a file as they come: the sound is measured when the file is complete.
     case copy
     /// The decoded body of a WAV file.
     case wav(WAVBody)
-    /// Pages of Ogg, with the sum of the sound for the headers; nil where they have none.
+    /// Ogg pages, with the sum of the sound for the headers; nil if they have no sum.
     case pages(OggWriter, FLACSum?)
   }
 
   /// Creates a part of an empty file, and writes its tag.
   /// - Parameters:
-  ///   - body: the form of its sound, of which there is none yet.
-  ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
+  ///   - body: the form of its sound, which is empty so far.
+  ///   - base: the length in bytes of the file that it is finally appended to; nil for a file of its own.
   ///   - isScratch: `true` for a file that ends with the process.
   init(
     _ entry: RecordingEntry, _ file: PartFile, _ body: Body, base: Int?, isScratch: Bool
@@ -54,14 +55,14 @@ final class RecordingPart {
   func syncFileSystem() throws(RecordError) { try file.syncFileSystem() }
   func releaseMemory() { file.releaseMemory() }
 
-  /// The decoded body of a WAV file; nil for another one.
+  /// The decoded body of a WAV file; nil for other files.
   var wav: WAVBody? { if case .wav(let body) = body { body } else { nil } }
 
   /// `true` if further frames belong in the next file.
   var isFull: Bool { wav?.isFull ?? false }
 
   /// Writes whole frames, given as their concatenated bytes.
-  /// - Parameter limit: the sound of a single page of Ogg that is kept; nil for all of it.
+  /// - Parameter limit: the sound of a single Ogg page that is kept; nil for all of it.
   func write(
     _ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>, keeping limit: StreamTime? = nil
   ) throws(RecordError) {
@@ -116,7 +117,7 @@ final class RecordingPart {
     (entry.samples, entry.bytes) = (writer.samples, writer.bytes)
   }
 
-  /// Removes the last frames, `count` of them.
+  /// Removes the last `count` frames.
   func cut(_ count: Int, bytes: Int, samples: Int) throws(RecordError) {
     guard bytes > 0 else { return }
     switch body {
@@ -138,7 +139,7 @@ final class RecordingPart {
   }
 
   func note(gapOf seconds: Double) { entry.gaps.append(.init(at: entry.seconds, seconds: seconds)) }
-  /// Removes titles that began when all of its sound was over.
+  /// Removes titles that began after the end of its sound.
   func dropTitlesAtEnd() {
     while entry.titles.count > 1, let last = entry.titles.last, last.at >= entry.seconds {
       entry.titles.removeLast()
@@ -150,7 +151,7 @@ final class RecordingPart {
     entry.titles.append(.init(at: entry.seconds, text: title.text))
   }
 
-  /// Notes the title of the first sound, which has come a moment after that.
+  /// Notes the title of the first sound, which came shortly after the sound.
   func begin(with title: StreamTitle) {
     if case .frames(var tag?) = body {
       (tag.title, tag.artist) = (title.withoutArtist, title.artist)

@@ -1,19 +1,19 @@
 internal import EventLoop
 
-/// The queue of one recording's frames, from the thread that receives to the one that writes.
+/// The queue of one recording's frames, from the receiving thread to the writing one.
 final class RecordingQueue: Sendable {
-  /// A mark in front of a frame.
+  /// A mark before a frame.
   enum Mark: Sendable, Equatable {
     case title(StreamTitle)
-    /// A gap of about so many seconds.
+    /// A gap of about `seconds`.
     case gap(seconds: Double)
-    /// A file of a server begins: its bytes, which go into a file with this extension, or its frames for nil.
+    /// A file of a server begins: its bytes, for a file with this extension, or its frames for nil.
     case file(end: String?)
-    /// The bytes of the file that has begun turned out to be no sound.
+    /// The bytes of the current file turned out not to be sound.
     case discard
   }
 
-  /// The reason to write what is queued.
+  /// The reason to write the queued sound.
   enum Arrival: Sendable {
     /// Sound has come into an empty queue.
     case some
@@ -26,7 +26,7 @@ final class RecordingQueue: Sendable {
     /// The concatenated bytes of all frames.
     var bytes: [UInt8] = []
     var frames: [StreamFrame] = []
-    /// The marks, each with the index of the frame behind it; the last one may precede a frame that has not
+    /// The marks, each with the index of the frame after it; the last one may precede a frame that has not
     /// come yet.
     var marks: [(frame: Int, mark: Mark)] = []
     /// `true` if frames were dropped as the queue was full: nothing follows.
@@ -40,7 +40,7 @@ final class RecordingQueue: Sendable {
         if case .gap(let seconds) = mark.mark { sum + StreamTime(seconds: seconds) } else { sum }
       }
     }
-    /// The last title; nil when there is none.
+    /// The last title; nil without a title.
     var lastTitle: StreamTitle? {
       for case .title(let title) in marks.reversed().lazy.map(\.mark) { return title }
       return nil
@@ -55,7 +55,7 @@ final class RecordingQueue: Sendable {
     /// Returns `true` if a batch with frames has no room for `length` more bytes.
     func isFull(for length: Int) -> Bool { !frames.isEmpty && bytes.count + length > Self.limit }
 
-    /// Reserves memory for so many bytes and frames.
+    /// Reserves memory for `bytes` bytes and `frames` frames.
     mutating func reserve(bytes: Int, frames: Int) {
       self.bytes.reserveCapacity(bytes)
       self.frames.reserveCapacity(frames)
@@ -66,7 +66,7 @@ final class RecordingQueue: Sendable {
       frames.append(frame)
     }
 
-    /// Adds a mark in front of the next frame.
+    /// Adds a mark before the next frame.
     mutating func mark(_ mark: Mark) {
       if marks.count < Self.markLimit { marks.append((frames.count, mark)) }
     }
@@ -79,9 +79,9 @@ final class RecordingQueue: Sendable {
     }
   }
 
-  /// The limit in bytes of the queue for a slow disk, beside the beginning of the recording.
+  /// The limit in bytes of the queue for a slow disk, besides the beginning of the recording.
   static let byteLimit = 4 << 20
-  /// The size of the queue in bytes above which nothing more is read until the disk has drained it.
+  /// The size of the queue in bytes above which reading pauses until the disk has drained it.
   static let behindLimit = 1 << 20
 
   private struct State {
@@ -91,11 +91,11 @@ final class RecordingQueue: Sendable {
     var limit = RecordingQueue.byteLimit
     var isOpen = true
     var beginning = StreamTime.zero
-    /// `true` from the moment that the queue exceeds `behindLimit` until it is drained.
+    /// `true` from the moment when the queue exceeds `behindLimit` until it is drained.
     var isBehind = false
     var roomListener: (@Sendable () -> Void)?
 
-    /// Returns the callback that is due when an overfull queue was drained or closed; nil when none is.
+    /// Returns the callback for an overfull queue that was drained or closed; nil if it is not due.
     mutating func makeRoom() -> (@Sendable () -> Void)? {
       defer { isBehind = false }
       return isBehind ? roomListener : nil
@@ -121,7 +121,7 @@ final class RecordingQueue: Sendable {
     (self.takesFile, self.hasLength, self.onArrival) = (takesFile, hasLength, onArrival)
   }
 
-  /// Appends a batch, or the mark of an overrun when the queue is full; does nothing once it is closed.
+  /// Appends a batch, or the mark of an overrun if the queue is full; does nothing once it is closed.
   func append(_ batch: Batch) {
     guard !batch.isEmpty else { return }
     let size = batch.size
@@ -139,7 +139,7 @@ final class RecordingQueue: Sendable {
         state.bytes += size
         if state.bytes > Self.behindLimit { state.isBehind = true }
       }
-      // Reported once: a slow disk need not be asked again and again.
+      // Reported once: a slow disk need not be asked repeatedly.
       if state.bytes <= Batch.limit && state.bytes + size > Batch.limit { return .burst }
       return wasEmpty ? .some : nil
     }
@@ -162,7 +162,7 @@ final class RecordingQueue: Sendable {
   /// The length of the sound at the beginning that came before the recording began.
   var beginning: StreamTime { state.withLock { $0.beginning } }
 
-  /// `true` if so much is queued that nothing more is to be read.
+  /// `true` if the queue is so full that reading must pause.
   var isBehind: Bool { state.withLock { $0.isBehind } }
 
   /// Sets the callback for an overfull queue that was drained or closed, on the thread that did it.

@@ -2,13 +2,13 @@ internal import EventLoop
 
 /// The end of the files of a recording, and of the recording; and the time in which its disk has no room.
 extension RecordingWriter {
-  /// Ends a file, and reports it if its path is another one by then, or it is gone.
+  /// Ends a file, and reports it if its path has changed, or it was removed.
   func close(
     _ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false
   ) throws(RecordError) {
     try files.close(part, isCutOff: isCutOff, isLast: isLast)
     if sound.fileEnd != nil {
-      // Bytes have no length until all of them are there.
+      // Bytes have no length until the file is complete.
       ledger.receive(StreamTime(samples: part.entry.samples, sampleRate: part.entry.sampleRate))
       ledger.write()
       let seconds = ledger.time.seconds
@@ -36,7 +36,7 @@ extension RecordingWriter {
     if let failure { report(.stopped(failure, resumes: false)) } else { report(.finished(path: path)) }
   }
 
-  /// Removes the file whose bytes are copied, as they are no sound.
+  /// Removes the file whose bytes are copied, as they are not sound.
   func discardFile() {
     guard sound.fileEnd != nil else { return }
     for part in parts {
@@ -52,7 +52,7 @@ extension RecordingWriter {
     for part in parts {
       part.entry.error = error.description
       part.fails = true
-      // The sound that could be written is kept.
+      // Written sound is kept.
       do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { files.lost(part, error) }
     }
     (parts, sound.format) = ([], nil)
@@ -69,12 +69,12 @@ extension RecordingWriter {
     report(.stopped(error, resumes: resumes))
   }
 
-  /// Drops the sound that has come, as there is no room for it.
+  /// Drops the received sound, as there is no room for it.
   func lose() {
     for batch in waiting {
       ledger.lose(batch)
       for case .file(let end) in batch.marks.map(\.mark) { apply(.file(end: end)) }
-      // They are needed for the sound that comes when there is room.
+      // The headers are needed for the sound that comes when there is room.
       var start = 0
       for frame in batch.frames {
         if frame.isHeaders { chain(batch.bytes[start..<(start + frame.length)]) }
@@ -98,6 +98,6 @@ extension RecordingWriter {
     ledger.resume()
   }
 
-  /// Bytes that must be free before it resumes: some minutes of sound.
+  /// The number of bytes that must be free before it resumes: some minutes of sound.
   private static let roomToResume = 16 << 20
 }

@@ -1,13 +1,13 @@
 internal import Codecs
 internal import EventLoop
 
-/// The files of a recording: where one begins and ends.
+/// The files of a recording, and the positions at which they begin and end.
 extension RecordingWriter {
   func change(
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingQueue.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
     var fileEnd = sound.fileEnd
-    // A list has as many files as it has.
+    // The number of files in a list is no sign of an unstable format.
     if case .file(let end) = sound.beginning { fileEnd = end } else { try spendFile() }
     let next = planner.reset()
     // A title that comes with headers begins with them.
@@ -24,7 +24,7 @@ extension RecordingWriter {
     sound = Sound(
       format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil,
       headers: new.codec.isOgg ? sound.headers : nil)
-    // Of the first file a title that comes with its first sound, or a moment later, is the name.
+    // A title that arrives with the first sound, or shortly after, names the first file.
     if count == 0, title == nil {
       let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
       title = first
@@ -39,7 +39,7 @@ extension RecordingWriter {
     sound.beginning = .chain
   }
 
-  /// Begins and ends the files whose time has come.
+  /// Begins and ends the files that are due.
   func followCuts(_ wall: WallTime) throws(RecordError) {
     while let cut = planner.next(by: ledger.time) {
       parts.last?.ends = cut.ends
@@ -59,7 +59,7 @@ extension RecordingWriter {
   }
 
   /// Begins a file.
-  /// - Parameter isCutOff: true if its title began before it.
+  /// - Parameter isCutOff: `true` if its title began before it.
   func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
     guard let format = sound.format else { return }
     count += 1
@@ -74,7 +74,7 @@ extension RecordingWriter {
     reportTrack(part, title)
   }
 
-  /// Reports that a file has begun; not the first, unless the recording is split.
+  /// Reports that a file has begun; the first file only if the recording is split.
   func reportTrack(_ part: RecordingPart, _ title: StreamTitle?) {
     guard count > 1 || files.options.split != nil else { return }
     report(.track(path: part.entry.path, title: title?.text))

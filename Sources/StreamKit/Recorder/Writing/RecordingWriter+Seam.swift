@@ -4,18 +4,19 @@ internal import EventLoop
 extension RecordingWriter {
   /// The relation of the first sound to the file that the recording is appended to.
   enum Continuation {
-    /// No sound has come, or nothing is appended to.
+    /// No sound has come, or the recording is not appended to a file.
     case none
-    /// The position of the sound behind the file is searched for.
+    /// The position of the sound after the file is searched for.
     case searching(FileSeam)
-    /// The first file continues one, from that time on and behind a gap of so many seconds, or has no other in front.
+    /// The first file continues another one, from that time on and after a gap of `gap` seconds, or stands
+    /// alone.
     case decided(start: WallTime?, gap: Double)
   }
 
-  /// `true` while sound is held until its position behind a file is found.
+  /// `true` while sound is held until its position after a file is found.
   var isSearching: Bool { if case .searching = continuation { true } else { false } }
 
-  /// Replaces the sound that waits by what follows the file that is appended to, once that is known.
+  /// Replaces the waiting sound by the sound that follows the file that is appended to, once it is known.
   /// - Parameter isLast: `true` if no more sound comes.
   func seam(at now: Instant, _ wall: WallTime, isLast: Bool) {
     if case .none = continuation { beginSeam(at: now, wall) }
@@ -28,12 +29,12 @@ extension RecordingWriter {
     waiting = seam.release()
     switch seam.decision {
     case nil where isLast:
-      // All that came is in the file.
+      // All received sound is in the file.
       continuation = .decided(start: nil, gap: 0)
       begins(at: seam.path)
     case nil: continuation = .searching(seam)
     case .joined(let overlap):
-      // Its sound is in the file, and in that of the station.
+      // Its sound is both in the file and in that of the station.
       begins(at: seam.path)
       follow(seam.path, from: seam.start, gap: 0, overlap: overlap)
       account(for: waiting[...], at: now)
@@ -49,8 +50,8 @@ extension RecordingWriter {
 
   /// Notes how the first file continues the one at `path`.
   /// - Parameters:
-  ///   - gap: the seconds that are missing; of a recording that was not cut off none are.
-  ///   - overlap: the frames that came again; nil if the sound does not join that of the file.
+  ///   - gap: the missing seconds; ignored for a recording that was not cut off.
+  ///   - overlap: the number of repeated frames; nil if the sound does not join that of the file.
   private func follow(_ path: String, from start: WallTime, gap: Double, overlap: Int?) {
     let gap = files.options.continues ? gap : 0
     continuation = .decided(start: start, gap: gap)
@@ -72,16 +73,16 @@ extension RecordingWriter {
         FileSeam(
           behind: file.path, file.frames, lostAt: now.seconds - outage.inSeconds, start: wall))
     } else if files.options.continues {
-      // Nothing that a server sends now is in the file.
+      // Everything that a server sends now is missing in the file.
       let come = waiting.reduce(StreamTime.zero) { $0 + $1.length }.seconds
       follow(file.path, from: wall, gap: max(0, outage.inSeconds - come), overlap: nil)
     }
   }
 
-  /// The longest outage behind which a server may still send sound of before: a burst of 256 KiB at 17 kbit/s.
+  /// The longest outage after which a server may still send earlier sound: a burst of 256 KiB at 17 kbit/s.
   private static let longestOutage = Duration.seconds(120)
 
-  /// The title of the first sound; nil while there is none.
+  /// The title of the first sound; nil if it has no title yet.
   private var firstTitle: StreamTitle? {
     title
       ?? waiting.lazy.flatMap(\.marks)

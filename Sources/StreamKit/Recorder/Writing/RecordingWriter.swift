@@ -1,22 +1,23 @@
 internal import Codecs
 internal import EventLoop
 
-/// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to the disk
-/// thread.
+/// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to
+/// the disk thread.
 ///
-/// Without `split` there is one file, unless the format of the sound changes more than a second before the end. With it
-/// a file begins with each title, moved by the offset, and has the overlap of the sound around it: `CutPlanner` decides.
-/// `GapLedger` accounts for the sound.
+/// Without `split` there is one file, unless the format of the sound changes more than a second before the
+/// end. With it a file begins with each title, moved by the offset, and has the overlap of the sound around
+/// it: `CutPlanner` decides. `GapLedger` accounts for the sound.
 final class RecordingWriter {
   let queue: RecordingQueue
   let files: RecordingFiles
   let progress: RecordingProgress
   private let onEvent: (WriterEvent) -> Void
 
-  /// Batches that are not written: while no file is open its name may need the title, which comes a moment later.
+  /// The batches that are not written: before a file is opened its name may need the title, which comes a
+  /// moment later.
   var waiting: [RecordingQueue.Batch] = []
   private var waitsForTitle: Bool
-  /// Files that are open: the last is the one that continues.
+  /// The open files; the last one continues.
   var parts: [RecordingPart] = []
   var planner: CutPlanner
   var ledger = GapLedger()
@@ -28,41 +29,41 @@ final class RecordingWriter {
   var continuation = Continuation.none
   /// The event of a file that is continued, until its first frame is on disk.
   var continued: WriterEvent?
-  /// The lag of the sound behind the clock.
+  /// The lag of the sound after the clock.
   private(set) var soundClock = SoundClock()
-  /// Files that were opened.
+  /// The number of opened files.
   var count = 0
   var budget = FileBudget()
   /// The time of the tick.
   private var now = Instant.start
   var beginning = Beginning.waiting
-  /// The next look at a disk without room; the sound that comes is lost until there is some.
+  /// The next check of a disk without room; received sound is lost until there is room.
   var waitsUntil: Instant?
   private var lastLook = Instant.start
-  /// The time of the tick in which sound came last; nil before the first.
+  /// The time of the last tick with new sound; nil before the first.
   private var lastWrite: Instant?
 
   var hasEnded = false
-  /// True after an event that only the rows know: a gap, a title.
+  /// `true` after an event that only the rows know: a gap, a title.
   var hasChanged = false
 
-  /// The sound that came last.
+  /// The current sound.
   struct Sound {
     /// The format of the open files; nil if the next frame begins one.
     var format: StreamFormat?
-    /// The end of the name of a file whose bytes are written as they are; nil for frames.
+    /// The extension of a file that is written byte for byte; nil for frames.
     var fileEnd: String?
-    /// True if each piece has a length.
+    /// `true` if each piece has a length.
     var hasFrames = true
-    /// The headers of pages of Ogg; nil for other frames.
+    /// The headers of Ogg pages; nil for other frames.
     var headers: OggHeaders?
-    /// The reason for which the next frame begins a file; nil if it continues the open ones.
+    /// The reason why the next frame begins a file; nil if it continues the open ones.
     var beginning: Beginning?
 
     enum Beginning {
       /// The headers of a logical stream have come.
       case chain
-      /// A file of the server begins, whose extension is this one; nil for frames.
+      /// A file of the server begins, with this extension; nil for frames.
       case file(end: String?)
     }
   }
@@ -71,14 +72,14 @@ final class RecordingWriter {
   enum Beginning {
     /// No sound is on disk.
     case waiting
-    /// Sound is in the file at this path; the event follows when all is on disk that had come by then.
+    /// Sound is in the file at this path; the event follows when all sound received by then is on disk.
     case unreported(path: String)
     case reported
   }
 
-  /// Frames that follow on each other, and go into the same files.
+  /// Consecutive frames that go into the same files.
   private struct Run {
-    /// Bytes of the batch in front of it.
+    /// The number of bytes before it in the batch.
     var start = 0
     var bytes = 0
     var firstFrame = 0
@@ -114,19 +115,19 @@ final class RecordingWriter {
   /// The rows of its open files.
   var entries: [RecordingEntry] { parts.map(\.entry) }
 
-  /// A file of it, for what concerns its disk.
+  /// One of its files, which identifies the disk.
   var anyPart: RecordingPart? { parts.last }
 
   // MARK: Ticks
 
-  /// Writes the sound that has come since the last tick.
+  /// Writes the sound received since the last tick.
   func tick(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     drain(at: now, wall)
     if !hasEnded, isDue(now, wall) { finish(at: now, wall) }
   }
 
-  /// - Parameter isLast: true if no more sound comes.
+  /// - Parameter isLast: `true` if no more sound comes.
   private func drain(at now: Instant, _ wall: WallTime, isLast: Bool = false) {
     self.now = now
     receive()
@@ -138,7 +139,7 @@ final class RecordingWriter {
     let isOverrun = waiting.last?.isOverrun == true
     do throws(RecordError) {
       try look(now)
-      // Sound from before frames were lost is as good as any.
+      // Sound from before an overrun is as good as any for the name.
       if isOverrun { waitsForTitle = false }
       if isSearching || !waiting.isEmpty && !isWaitingForTitle(now) {
         seam(at: now, wall, isLast: isLast)
@@ -149,7 +150,7 @@ final class RecordingWriter {
     } catch { return fail(error, now) }
   }
 
-  /// Writes the sound that has come, closes all files, and reports the end.
+  /// Writes the received sound, closes all files, and reports the end.
   func finish(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     queue.close()
@@ -166,14 +167,14 @@ final class RecordingWriter {
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
     lastWrite = now
-    // What is held may be in the file that it continues.
+    // Held sound may be in the file that it continues.
     if !isSearching { account(for: new, at: now) }
   }
 
-  /// Accounts for the arrival of batches, which are the last of those that wait.
+  /// Accounts for the arrival of batches, which are the last of the waiting ones.
   func account(for new: ArraySlice<RecordingQueue.Batch>, at now: Instant) {
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
-    // The gaps in front of it are marked in it.
+    // Gaps before the sound are marked in it.
     let gaps = new.reduce(StreamTime.zero) { $0 + $1.gaps }
     let before = waiting[..<new.startIndex].reduce(ledger.total) { $0 + $1.length + $1.gaps }
     reserve.came(at: now, before: before + gaps)
@@ -182,20 +183,21 @@ final class RecordingWriter {
     for batch in new { for frame in batch.frames { soundClock.add(frame, at: seconds) } }
   }
 
-  /// Forgets what has come, as it may be in the file that it continues.
+  /// Forgets the arrivals, whose sound may be in the file that it continues.
   func forgetArrivals() { (reserve, soundClock) = (SoundReserve(), SoundClock()) }
 
-  /// The sound for which a file is begun before the end of a recording; less is missing at its end, as a gap.
+  /// The least sound for which a file is begun before the end of a recording; less is missing at its end, as
+  /// a gap.
   static let shortestEnd = StreamTime(seconds: 1)
 
-  /// The longest time in which a title comes that belongs to the first sound.
+  /// The longest delay of a title that belongs to the first sound.
   private static let titleTimeout = Duration.milliseconds(500)
 
-  /// The time after the first sound in which all that comes is written at once: the file of a process that is killed
-  /// meanwhile has it.
+  /// The time after the first sound in which all sound is written at once, so that a process killed meanwhile
+  /// leaves it in the file.
   private static let beginningTime = Duration.seconds(1)
 
-  /// Returns the moment from which on the sound that has come is to be written.
+  /// Returns the moment from which on the received sound is to be written.
   func nextWrite(at now: Instant, every interval: Duration) -> Instant {
     guard let lastWrite, let first = reserve.first, first.duration(to: now) >= Self.beginningTime else {
       return now
@@ -203,8 +205,7 @@ final class RecordingWriter {
     return lastWrite.advanced(by: interval)
   }
 
-  /// Returns true while a name may need the title: with the first sound of a station it comes in the same moment, or
-  /// never.
+  /// Returns `true` while a name may need the title: it comes with a station's first sound, or never.
   private func isWaitingForTitle(_ now: Instant) -> Bool {
     guard waitsForTitle, let firstArrival = reserve.first else { return false }
     let isThere = waiting.contains { batch in
@@ -217,13 +218,13 @@ final class RecordingWriter {
   /// `true` while a title belongs to the first sound.
   private var isBeginning: Bool { reserve.first.map { $0.duration(to: now) <= Self.titleTimeout } ?? true }
 
-  /// The moment at which it no longer waits for a title; nil while it does not.
+  /// The moment at which it stops waiting for a title; nil if it does not wait.
   var titleDeadline: Instant? {
     guard waitsForTitle, !waiting.isEmpty, waitsUntil == nil, !hasEnded else { return nil }
     return reserve.first?.advanced(by: Self.titleTimeout)
   }
 
-  /// The sound that is to be recorded, with the part of the padding before it that there was; nil without an end.
+  /// The length of the sound to record, with the available part of the padding before it; nil without an end.
   var length: Duration? {
     let options = files.options
     return options.duration.map { duration in
@@ -240,7 +241,7 @@ final class RecordingWriter {
     return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
-  /// Notes the sound that is missing at the end of a recording whose station has not come back.
+  /// Notes the sound missing at the end of a recording whose station has not come back.
   private func missEnd(_ now: Instant) {
     let total = sound.hasFrames ? ledger.total : nil
     guard count > 0, sound.fileEnd == nil,
@@ -249,7 +250,7 @@ final class RecordingWriter {
     apply(.gap(seconds: rest.seconds))
   }
 
-  /// Looks every few seconds whether the disk has room.
+  /// Checks every few seconds whether the disk has room.
   private func look(_ now: Instant) throws(RecordError) {
     guard files.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
       return
@@ -265,7 +266,7 @@ final class RecordingWriter {
     do throws(RecordError) {
       for index in waiting.indices {
         try write(waiting[index], before: waiting[(index + 1)...], wall)
-        // The recording may be shorter than the sound that has come.
+        // The recording may be shorter than the received sound.
         if hasEnded { return waiting = [] }
       }
     } catch {
@@ -289,7 +290,7 @@ final class RecordingWriter {
         try put(&run, of: batch)
         apply(mark.mark)
       }
-      // What is missing at the end belongs to the recording, and the sound behind it does not.
+      // A gap at the end belongs to the recording, and the sound after it does not.
       if count > 0, isComplete(length, frame.format) {
         try put(&run, of: batch)
         return close()
@@ -327,7 +328,7 @@ final class RecordingWriter {
     for mark in marks { apply(mark.mark) }
   }
 
-  /// Returns true if no sample of the length is left, of frames in a format.
+  /// Returns `true` if no sample of the length is left, for frames of a format.
   private func isComplete(_ length: StreamTime?, _ format: StreamFormat) -> Bool {
     guard let length else { return false }
     let rest = length - ledger.time - ledger.missing
@@ -335,7 +336,7 @@ final class RecordingWriter {
   }
 
   /// Writes the frames of a run into all open files.
-  /// - Parameter limit: the sound of a single page of Ogg that is kept; nil for all of it.
+  /// - Parameter limit: the sound of a single Ogg page that is kept; nil for all of it.
   private func put(
     _ run: inout Run, of batch: RecordingQueue.Batch, keeping limit: StreamTime? = nil
   ) throws(RecordError) {
@@ -346,7 +347,7 @@ final class RecordingWriter {
     for part in parts { try part.write(batch.bytes[range], frames, keeping: limit) }
     bytes += (parts.last?.entry.bytes ?? 0) - (before?.bytes ?? 0)
     if sound.headers != nil, let last = parts.last?.entry, let before {
-      // Behind a beginning and a gap decoders give more or less of a page than it states.
+      // After a beginning and after a gap decoders return more or less of a page than it states.
       let written = StreamTime(samples: last.samples - before.samples, sampleRate: last.sampleRate)
       ledger.receive(frames.reduce(written) { $0 - $1.duration })
     }
@@ -375,7 +376,7 @@ final class RecordingWriter {
     }
   }
 
-  /// Counts a file that begins as the sound of the one before is of another kind, or too long.
+  /// Counts a file that begins as the sound of the last one has another format, or is too long.
   /// - Throws: `record.write` if there are too many of them.
   func spendFile() throws(RecordError) {
     guard budget.spend(sound: ledger.time, clock: now) else { throw .formatUnstable(files.options.template) }
@@ -385,7 +386,7 @@ final class RecordingWriter {
     hasChanged = true
     switch mark {
     case .gap(let seconds):
-      // A gap before it began is none of its own.
+      // A gap before the recording began is not part of it.
       guard count > 0 else { return }
       ledger.miss(StreamTime(seconds: seconds))
       let gap = RecordingEntry.Gap(at: ledger.time.seconds, seconds: seconds)
@@ -395,7 +396,7 @@ final class RecordingWriter {
     case .discard: discardFile()
     case .title(let new):
       guard new != title else { return }
-      // A station may change the address that goes with a title: the song is the same.
+      // A station may change the address that belongs to a title: the song is the same.
       let isSameSong = title?.text == new.text
       let isFirst = title == nil && count == 1 && !files.needsTitle && isBeginning
       title = new

@@ -1,15 +1,15 @@
 internal import EventLoop
 
-/// The lead of a recording's sound over the clock, from which the gap at the end is measured when the station
+/// The lead of a recording's sound over the clock, from which the gap at the end is measured if the station
 /// fails.
 ///
 /// A burst raises the lead, and sound in large pieces raises it for a moment, so the minimum at the arrivals
 /// counts. Clocks drift, and connections hold back, so only the last one or two minutes count.
 struct SoundReserve {
   private static let window = Duration.seconds(60)
-  /// The longest piece in which sound of unknown length comes: a cluster of WebM.
+  /// The longest piece of sound of unknown length: a cluster of WebM.
   private static let longestPiece = StreamTime(seconds: 6)
-  /// The tolerance for sound that comes in pieces, and may be on its way.
+  /// The tolerance for sound that comes in pieces, and may be in transit.
   private static let slack = StreamTime(seconds: 2)
 
   /// The time of the first sound; nil before.
@@ -32,9 +32,9 @@ struct SoundReserve {
     least = min(least ?? ahead, ahead)
   }
 
-  /// Returns the length of the gap at the end; nil when there is none.
+  /// Returns the length of the gap at the end; nil without a gap.
   /// - Parameters:
-  ///   - sound: the length of all sound that came, gaps included; nil when unknown.
+  ///   - sound: the length of all received sound, gaps included; nil if unknown.
   ///   - planned: the planned length of the sound; nil without an end.
   func missing(at now: Instant, behind sound: StreamTime?, of planned: StreamTime?) -> StreamTime? {
     guard let first, let last else { return nil }
