@@ -166,7 +166,7 @@ struct FramedFile: FileParser {
     tag?.length.delay != nil && declared != nil ? duration.map { StreamTime(seconds: $0) } : nil
   }
 
-  // MARK: Leaps
+  // MARK: Seeking
 
   mutating func seek(to target: StreamTime) -> Int? {
     guard let table, frameTime > .zero else { return nil }

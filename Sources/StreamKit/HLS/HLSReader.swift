@@ -178,7 +178,7 @@ struct HLSReader {
     (duration, title, length, isDiscontinuous, isAbsent) = (nil, nil, nil, false, false)
   }
 
-  // MARK: The whole
+  // MARK: The whole playlist
 
   mutating func finish() throws(StreamError) -> HLSPlaylist {
     guard variants.isEmpty else { return .master(master()) }

@@ -119,7 +119,7 @@ final class BlockTapDecoder: TapDecoder {
     (delivered, isWet, input) = (0, false, .open)
   }
 
-  // MARK: Giving
+  // MARK: Delivery
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     settle()

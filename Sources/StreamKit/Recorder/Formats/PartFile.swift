@@ -23,7 +23,7 @@ public final class PartFile {
 
   deinit { release() }
 
-  // MARK: Making and finding
+  // MARK: Creating and finding
 
   /// Creates the part of the recording that will be called `path`, with its folders, and locks it.
   /// - Throws: `record.exists` if that part exists; `record.write` and `record.disk_full` if it can't be

@@ -143,7 +143,7 @@ public final class Catalogue {
     }
   }
 
-  // MARK: Whatever happens to the file
+  // MARK: Damaged and missing files
 
   /// Runs `work` with the table; if the file turns out to be damaged or gone, with a new one.
   private func perform<Result>(_ work: (CatalogueTable) throws -> Result) throws -> Result {

@@ -69,7 +69,7 @@ extension RecordingLibrary {
     }
   }
 
-  // MARK: A file of its own
+  // MARK: Recordings with a file of their own
 
   /// Cuts the part to its last whole frame and renames it to its final name.
   func name(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
@@ -133,7 +133,7 @@ extension RecordingLibrary {
     return walk.junkBytes == 0 && walk.audioBytes == end - from ? (walk.samples, walk.audioBytes) : nil
   }
 
-  // MARK: The end of another file
+  // MARK: Recordings that continue a file
 
   private func join(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
     var entry = entry
@@ -182,7 +182,7 @@ extension RecordingLibrary {
     return try name(other, file)
   }
 
-  // MARK: No part
+  // MARK: Recordings without a part
 
   private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
     // A missing folder means a missing disk.
