@@ -1,12 +1,12 @@
 public import EventLoop
 
-/// The failure of a transfer, with the fact `host` when it is known. Matched by `kind` in Swift and by `code` in scripts;
-/// never contains credentials.
+/// The failure of a transfer, with the fact `host` if it is known. Matched by `kind` in Swift and by `code`
+/// in scripts; never contains credentials.
 public typealias HTTPError = Failure<HTTPErrorKind>
 
 /// The kinds of failure of a transfer; the raw value is the stable code, as scripts see it.
 public enum HTTPErrorKind: String, FailureKind, CaseIterable {
-  /// The text is no URL.
+  /// The text is not a URL.
   case badURL = "http.bad_url"
   /// A URL, or a redirect to one, that is neither http nor https.
   case unsupportedScheme = "http.scheme"
@@ -43,13 +43,13 @@ public enum HTTPErrorKind: String, FailureKind, CaseIterable {
 extension HTTPError {
   /// Creates the failure of a transfer, whose message begins with the words for `kind`.
   /// - Parameters:
-  ///   - host: the host of the request; nil when there is none.
-  ///   - detail: words behind those for `kind`, libcurl's where it has some.
-  ///   - isUntrusted: `true` if nobody vouches for the server's certificate.
+  ///   - host: the host of the request; nil without one.
+  ///   - detail: words after those for `kind`, such as libcurl's.
+  ///   - isUntrusted: `true` if the server's certificate is not trusted.
   public init(_ kind: Kind, host: String?, _ detail: String = "", isUntrusted: Bool = false) {
     let host = host.flatMap { $0.isEmpty ? nil : $0 }
     let phrase = kind.phrase(host ?? "the server")
-    // libcurl's words for it say the same again.
+    // libcurl's words would only repeat it.
     let detail = kind == .resolve && detail.hasPrefix("Could not resolve host") ? "" : detail
     self.init(
       kind, detail.isEmpty ? phrase : "\(phrase): \(detail)",
@@ -57,7 +57,8 @@ extension HTTPError {
         + (isUntrusted ? [ErrorFact("certificate", .string("untrusted"))] : []))
   }
 
-  /// `true` if nobody vouches for the server's certificate: a file of certificates that the user names may.
+  /// `true` if the server's certificate is not trusted: the user may name a file of certificates that
+  /// contains it.
   public var isUntrusted: Bool { fact("certificate") == .string("untrusted") }
 }
 

@@ -11,14 +11,14 @@ public struct HTTPHeaders: Sendable, Equatable {
   /// The fields in the order of the response.
   public internal(set) var fields: [Field] = []
 
-  /// An empty list of fields.
+  /// Creates an empty list of fields.
   public init() {}
-  /// Fields with these names and values.
+  /// Creates fields with these names and values.
   public init(_ fields: [(name: String, value: String)]) {
     self.fields = fields.map { Field(name: $0.name, value: $0.value) }
   }
 
-  /// The value of the first field called `name`, nil when there is none.
+  /// The value of the first field called `name`, nil without one.
   public subscript(name: String) -> String? { fields.first { $0.name.isSameName(as: name) }?.value }
 
   /// Returns the values of all fields called `name`.
@@ -34,7 +34,7 @@ public struct MediaType: Sendable, Equatable {
   /// Names in lower case with their values, quotes removed, in their order.
   public let parameters: [HTTPHeaders.Field]
 
-  /// Splits the value of a Content-Type header; nil when it has no type.
+  /// Splits the value of a Content-Type header; nil if it has no type.
   public init?(_ value: String) {
     var parts = Self.split(value)
     name = Self.trimmed(parts.removeFirst()).lowercased()
@@ -47,7 +47,7 @@ public struct MediaType: Sendable, Equatable {
     }
   }
 
-  /// The value of the parameter called `name`, nil when there is none.
+  /// The value of the parameter called `name`, nil without one.
   public subscript(name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
 
   /// Splits at semicolons that are not in quotes.

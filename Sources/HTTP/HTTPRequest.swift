@@ -9,32 +9,32 @@ public struct HTTPRequest: Sendable {
   public let url: String
   /// The host of `url`: a name, or an address, IPv6 in brackets.
   public let host: String
-  /// The method, with what it sends.
+  /// The method, with the body that it sends.
   public var method = HTTPMethod.get
   /// The value of the User-Agent header.
   public var userAgent = "Roomtone"
-  /// Headers beyond those that the other properties make, in their order.
+  /// The headers besides those that the other properties create, in their order.
   public var headers: [(name: String, value: String)] = []
   /// The credentials for basic authentication, from the URL unless set. A redirect to another scheme, host or
   /// port drops them (libcurl 7.83 and later).
   public var credentials: HTTPCredentials?
   /// The first byte wanted; the response's status indicates whether the server complies (206).
   public var offset: Int64 = 0
-  /// The timeout for resolving, connecting and the TLS handshake, of each redirect too.
+  /// The timeout for resolving, connecting and the TLS handshake, also of each redirect.
   public var connectTimeout: Duration = .seconds(10)
-  /// The timeout of the whole transfer; nil for none.
+  /// The timeout of the whole transfer; nil for no timeout.
   public var timeout: Duration?
-  /// The most redirects that are followed; at 0 a redirect is a response like others.
+  /// The limit of followed redirects; at 0 a redirect is a response like others.
   public var maximumRedirects = 10
   /// `true` to request titles in the stream, and to accept Shoutcast 1's status line, `ICY 200 OK`.
   public var wantsICY = false
   /// The duration of sound after which a live transfer wakes the thread, for bytes without an urgent
-  /// consumer: at most `highestWakeSize` bytes, and only where the response states its bit rate. Nil for
+  /// consumer: at most `highestWakeSize` bytes, and only if the response states its bit rate. Nil for
   /// immediate delivery.
   public var wakeTime: Duration?
-  /// The most bytes that wait: a station that states 320 kbit/s may in fact send 48.
+  /// The limit of waiting bytes: a station that states 320 kbit/s may in fact send 48.
   public static let highestWakeSize = 4000
-  /// A file of certificates to trust in place of the system's; that of `SSL_CERT_FILE` by default.
+  /// A file of certificates to trust instead of the system's; that of `SSL_CERT_FILE` by default.
   public var certificateFile: String?
   /// `true` to let the server compress the body, which is decoded; otherwise a compressed body is an error.
   var acceptsCompression = false
@@ -42,7 +42,7 @@ public struct HTTPRequest: Sendable {
   public var decodesUnasked = false
   var decodes: Bool { acceptsCompression || decodesUnasked }
 
-  /// Creates a request for `url`. Spaces in it are encoded; the fragment behind # is not sent.
+  /// Creates a request for `url`. Spaces in it are encoded; the fragment after # is not sent.
   /// - Throws: `.badURL`, `.unsupportedScheme`.
   public init(_ url: String) throws(HTTPError) {
     let parts = try CurlURL(url)
@@ -83,7 +83,7 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
 /// The method of a request.
 public enum HTTPMethod: Sendable {
-  /// Asks for a resource.
+  /// Requests a resource.
   case get
   /// Sends a body; after a redirect other than 307 and 308 the request continues as `get`.
   case post([UInt8])
@@ -99,7 +99,7 @@ public struct HTTPCredentials: Sendable, Equatable {
   /// The password.
   public let password: String
 
-  /// The credentials of `user`.
+  /// Creates the credentials of `user`.
   public init(user: String, password: String) {
     self.user = user
     self.password = password

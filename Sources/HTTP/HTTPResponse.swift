@@ -9,12 +9,12 @@ public struct HTTPResponse: Sendable, Equatable {
   /// The header fields.
   public let headers: HTTPHeaders
 
-  /// A response from `url`.
+  /// Creates a response from `url`.
   public init(status: Int, url: String, headers: HTTPHeaders) {
     (self.status, self.url, self.headers) = (status, url, headers)
   }
 
-  /// Length of the body in bytes, compressed if it is; nil when the server does not state it.
+  /// The length of the body in bytes, compressed if it is; nil if the server does not state it.
   public var contentLength: Int64? {
     guard !isChunked, let text = headers["Content-Length"], text.utf8.allSatisfy({ 48...57 ~= $0 }) else {
       return nil
@@ -32,14 +32,14 @@ public struct HTTPResponse: Sendable, Equatable {
 
   var isChunked: Bool { headers["Transfer-Encoding"] != nil }
 
-  /// The coding of the body, nil when it has none.
+  /// The coding of the body, nil if it has none.
   var bodyCoding: String? {
     headers.all("Content-Encoding").first { !$0.isEmpty && !$0.isSameName(as: "identity") }
   }
 
   /// Returns the number of waiting bytes at which a socket may wake the thread: those of `time` at the
-  /// station's bit rate, `HTTPRequest.highestWakeSize` at most. 1 when no rate is stated, or when the end of
-  /// the body is not the end of the connection: the last bytes would not wake the thread.
+  /// station's bit rate, `HTTPRequest.highestWakeSize` at most. 1 if no rate is stated, or if the end of the
+  /// body is not the end of the connection: the last bytes would not wake the thread.
   func lowWater(_ time: Duration) -> Int {
     guard contentLength == nil, !isChunked, let text = headers["icy-br"] else { return 1 }
     // Some stations send a list: "128,128".
@@ -51,11 +51,11 @@ public struct HTTPResponse: Sendable, Equatable {
 }
 
 extension HTTPResponse {
-  /// Returns the delay that the server asks for (`Retry-After`), in seconds or as a date; nil when it asks
-  /// for none. Source: RFC 9110 §10.2.3.
+  /// Returns the delay that the server asks for (`Retry-After`), in seconds or as a date; nil without one.
+  /// Source: RFC 9110 §10.2.3.
   /// - Parameters:
   ///   - now: the local time; the server's own is used if stated.
-  ///   - limit: the longest delay that is returned.
+  ///   - limit: the longest delay to return.
   public func retryAfter(at now: WallTime, limit: Duration = .seconds(3600)) -> Duration? {
     guard let text = headers["Retry-After"], !text.isEmpty else { return nil }
     if text.utf8.allSatisfy({ 48...57 ~= $0 }) {

@@ -1,7 +1,7 @@
 internal import EventLoop
 
 /// Collects the heads of responses from header lines, within limits. Receives one line at a time, as libcurl
-/// cuts them.
+/// splits them.
 struct HeaderCollector {
   /// The status line and fields of a response.
   struct Head: Equatable {
@@ -27,7 +27,7 @@ struct HeaderCollector {
   private var head: Head?
   private var lines = 0
   private var bytes = 0
-  /// `true` behind the end of a head. The next line begins the next head, or is a trailer.
+  /// `true` after the end of a head. The next line begins the next head, or is a trailer.
   private(set) var isComplete = false
 
   /// Receives one line with its end.
@@ -77,7 +77,7 @@ struct HeaderCollector {
     line.starts(with: "HTTP/".utf8) || line.starts(with: "ICY ".utf8)
   }
 
-  /// Returns the three digits behind the first space.
+  /// Returns the three digits after the first space.
   private static func status(_ line: UnsafeRawBufferPointer) -> Int? {
     guard let space = line.firstIndex(of: 32) else { return nil }
     let digits = line[(space + 1)...].drop { $0 == 32 }.prefix { 48...57 ~= $0 }

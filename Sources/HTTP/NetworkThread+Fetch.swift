@@ -1,12 +1,11 @@
 public import EventLoop
 
 extension NetworkThread {
-  /// Fetches a whole body that is not large: a playlist, a feed. The status may be any; a compressed body is
-  /// decoded.
+  /// Fetches a whole small body: a playlist, a feed. Any status is accepted; a compressed body is decoded.
   ///
-  /// A hold keeps the loop alive until then, for a minute at most where the request has no timeout. Call it
-  /// on the loop's thread.
-  /// - Parameter limit: the most bytes of the decoded body.
+  /// A hold keeps the loop alive until then, for a minute at most if the request has no timeout. Call it on
+  /// the loop's thread.
+  /// - Parameter limit: the limit of the decoded body in bytes.
   /// - Throws: `HTTPError` (`.tooLarge` beyond the limit), `CancellationError` as soon as the task is
   ///   cancelled.
   public func fetch(

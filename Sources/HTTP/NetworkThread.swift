@@ -6,15 +6,14 @@ internal import Synchronization
 ///
 /// Its methods may be called on any thread.
 public final class NetworkThread: Sendable {
-  /// The thread's loop, for work beside the transfers on the same thread, such as timers of receivers. Ends
-  /// with the thread.
+  /// The thread's loop, for other work on the same thread, such as timers of receivers. Ends with the thread.
   public var loop: EventLoop { core.loop }
 
   private let core: CurlLoop
   private let thread: Lock<pthread_t?>
 
   /// Starts the thread.
-  /// - Throws: `.system` when the system has no thread left, or libcurl does not start.
+  /// - Throws: `.system` if the system has no thread left, or libcurl does not start.
   public init() throws(HTTPError) {
     let core = try CurlLoop()
     self.core = core
@@ -25,7 +24,7 @@ public final class NetworkThread: Sendable {
 
   deinit {
     guard isOwnThread else { return close() }
-    // Released by a receiver, at its end: a thread cannot wait for itself.
+    // Released by a receiver, at its end: a thread can't wait for itself.
     core.stop()
     if let handle = takeThread() { pthread_detach(handle) }
   }
@@ -62,8 +61,8 @@ public final class NetworkThread: Sendable {
   }
 }
 
-/// A transfer under way, which continues without a reference to it. Its methods may be called on any thread, except
-/// `handOver`.
+/// A running transfer, which continues without a reference to it. Its methods may be called on any thread,
+/// except `handOver`.
 public final class HTTPTransfer: Sendable {
   private weak let core: CurlLoop?
   private let hasEnded = Atomic(false)
@@ -80,11 +79,11 @@ public final class HTTPTransfer: Sendable {
   public func resume() { _ = core?.perform { $0.resume(self) } }
 
   /// Sets an interval for reading bytes without an urgent consumer, which is less work than reading them as
-  /// they arrive; nil to read them as they arrive. The end of the connection, and a flood, are noticed at
-  /// once all the same. Has no effect before the head of the response.
+  /// they arrive; nil to read them as they arrive. The end of the connection, and a flood, are still noticed
+  /// at once. Has no effect before the head of the response.
   public func setPace(_ pace: Duration?) { _ = core?.perform { $0.setPace(pace, of: self) } }
 
-  /// Delivers all that follows to another receiver. On the network thread; effective at once.
+  /// Delivers all further events to another receiver. On the network thread; effective at once.
   public func handOver(to receiver: any HTTPReceiver) {
     core?.loop.assertOnLoop()
     // A transfer that was started in this turn is not known yet.

@@ -6,15 +6,15 @@ internal import Glibc
 struct CurlFailure {
   let curl: curl_library
   let code: CURLcode
-  /// The error number of the last system call on the socket, 0 for none.
+  /// The error number of the last system call on the socket, 0 without one.
   let systemError: Int32
   /// `true` between the sent request and the end of the response's head.
   let isInHead: Bool
-  /// The result of the check of the server's certificate, of OpenSSL.
+  /// The result of OpenSSL's check of the server's certificate.
   var certificateCheck = 0
 
-  /// `true` if nobody vouches for the certificate: it is signed by itself, or by an unknown authority. Source: OpenSSL,
-  /// X509_STORE_CTX_get_error(3): 18 to 21.
+  /// `true` if the certificate is not trusted: it is signed by itself, or by an unknown authority. Source:
+  /// OpenSSL, X509_STORE_CTX_get_error(3): 18 to 21.
   private var isUntrusted: Bool {
     code == CURLE_PEER_FAILED_VERIFICATION && (18...21).contains(certificateCheck)
   }
@@ -43,7 +43,7 @@ struct CurlFailure {
   }
 
   /// Returns the error of this failure.
-  /// - Parameter words: libcurl's own about this transfer, empty when it has none.
+  /// - Parameter words: libcurl's message about this transfer, empty without one.
   func error(for request: HTTPRequest, words: String) -> HTTPError {
     var words = words.isEmpty ? CurlLibrary.text(curl.curl_easy_strerror(code)) : words
     words = String(String.UnicodeScalarView(words.unicodeScalars.filter { $0.value >= 0x20 }))

@@ -43,7 +43,7 @@ extension CurlLoop {
     } while left > 0 && transfer.isReadable && LinuxSockets.bytesWaiting(at: transfer.socket) > 0
   }
 
-  /// Reads per round: libcurl reads no more at a time than its buffer and a record of TLS hold; the rest is
-  /// read in the next round.
+  /// The limit of reads per round: a read returns no more than libcurl's buffer and a TLS record hold; the
+  /// rest is read in the next round.
   private static let mostReads = 64
 }

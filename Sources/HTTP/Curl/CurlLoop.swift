@@ -44,7 +44,7 @@ final class CurlLoop: @unchecked Sendable {
   // MARK: On any thread
 
   /// Runs `work` on the network thread, in the order of the calls.
-  /// - Returns: `false` when the thread ends or has ended.
+  /// - Returns: `false` if the thread ends or has ended.
   func perform(_ work: @escaping @Sendable (CurlLoop) -> Void) -> Bool {
     isOpen.withLock { isOpen in
       if isOpen { loop.post { work(self) } }
@@ -100,7 +100,7 @@ final class CurlLoop: @unchecked Sendable {
     return true
   }
 
-  /// Ends a transfer without a call of its receiver.
+  /// Ends a transfer without a call to its receiver.
   func drop(_ handle: HTTPTransfer) {
     guard let transfer = remove(handle) else { return }
     transfer.close()
@@ -109,7 +109,7 @@ final class CurlLoop: @unchecked Sendable {
 
   func resume(_ handle: HTTPTransfer) {
     guard let code = transfers[ObjectIdentifier(handle)]?.resume() else { return }
-    // libcurl reports a refusal of bytes that had waited here, and nowhere else.
+    // libcurl reports a refusal of bytes that had waited only here.
     if code != CURLE_OK { finish(handle, code) }
     collectFinished()
   }
@@ -145,7 +145,7 @@ final class CurlLoop: @unchecked Sendable {
     guard transfer.isConnecting else { return }
     transfer.isConnecting = false
     connecting -= 1
-    // libcurl may be calling, and accepts no new handle then.
+    // libcurl may be calling, and then accepts no new handle.
     if !waiting.isEmpty { loop.next { self.startWaiting() } }
   }
 
@@ -196,7 +196,7 @@ final class CurlLoop: @unchecked Sendable {
         act(socket, mask)
       }
     } catch {
-      // An error returned to libcurl would end all transfers; only the one without a watch has to end.
+      // An error returned to libcurl would end all transfers; only the one without a watch must end.
       guard let transfer = CurlTransfer.of(easy, curl) else { return }
       let (handle, failure) = (
         transfer.handle, HTTPError(.system, host: transfer.request.host, error.message)

@@ -12,11 +12,11 @@ final class CurlTransfer {
   /// `true` while the transfer counts as connecting; set and cleared by the loop.
   var isConnecting = false
   /// The socket that libcurl last asked to watch for this transfer: from the first byte of a response on that
-  /// of the connection. (libcurl itself reports it only after the end.) Below 0 when there is none.
+  /// of the connection. (libcurl itself reports it only after the end.) Below 0 without a socket.
   var socket: Int32 = -1
   /// Called when the transfer is connected, from within libcurl.
   private let whenConnected: (CurlTransfer) -> Void
-  /// Receives what comes; retained to the end.
+  /// Receives the events; retained to the end.
   var receiver: any HTTPReceiver
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
   private let words: UnsafeMutablePointer<CChar>
@@ -30,19 +30,19 @@ final class CurlTransfer {
   /// The reason why this side stopped the transfer.
   private var failure: HTTPError?
 
-  /// The part of the answer that has come, with the head of a redirection that is followed: it is delivered if
-  /// nothing else comes.
+  /// The received part of the answer, with the head of a redirection that is followed: that head is delivered
+  /// if nothing else comes.
   private enum Phase {
     /// No byte: there is no connection.
     case connecting
-    /// A part of a head, behind that of a redirection if there is one.
+    /// A part of a head, after that of a redirection if there is one.
     case inHead(after: HeaderCollector.Head?)
     /// The head of a redirection.
     case redirected(HeaderCollector.Head)
     /// The head, which is delivered.
     case inBody
 
-    /// The head that is not delivered; nil for none.
+    /// The head that is not delivered; nil without one.
     var pending: HeaderCollector.Head? {
       switch self {
       case .connecting, .inBody: nil
@@ -136,7 +136,7 @@ final class CurlTransfer {
     setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Delivers the end, with `code` of libcurl's.
+  /// Delivers the end, with a result code of libcurl.
   func end(_ code: CURLcode) {
     if code == CURLE_OK, let head = phase.pending { _ = deliver(head) }
     if code == CURLE_OK, !phase.isInBody, failure == nil {
@@ -146,7 +146,7 @@ final class CurlTransfer {
     end(code == CURLE_OK ? failure : error(code))
   }
 
-  /// Delivers the end. Does nothing when the transfer was cancelled.
+  /// Delivers the end. Does nothing if the transfer was cancelled.
   func end(_ failure: HTTPError?) {
     close()
     if handle.end() { receiver.receiveEnd(failure) }
@@ -225,7 +225,7 @@ final class CurlTransfer {
   }
 
   /// Delivers the head.
-  /// - Returns: `false` when the transfer is to end.
+  /// - Returns: `false` if the transfer must end.
   private func deliver(_ head: HeaderCollector.Head) -> Bool {
     phase = .inBody
     let url = easy.flatMap { curl_get_string(curl, $0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
@@ -243,7 +243,7 @@ final class CurlTransfer {
   }
 
   /// Applies the receiver's decision.
-  /// - Returns: `false` when the transfer is to end.
+  /// - Returns: `false` if the transfer must end.
   private func follow(_ flow: HTTPFlow) -> Bool {
     switch flow {
     case .more: break

@@ -10,8 +10,8 @@ struct CurlURL {
 
   private static let maximumLength = 8192
 
-  /// - Throws: `.badURL`, `.unsupportedScheme`, `.system` when libcurl can't be loaded. The text is not in the message: it
-  ///   may hold credentials.
+  /// - Throws: `.badURL`, `.unsupportedScheme`, `.system` if libcurl can't be loaded. The text is not in the
+  ///   message: it may hold credentials.
   init(_ text: String) throws(HTTPError) {
     guard text.utf8.count <= Self.maximumLength else {
       throw HTTPError(.badURL, host: nil, "it is longer than \(Self.maximumLength) bytes")
@@ -22,7 +22,7 @@ struct CurlURL {
     let curl = try CurlLibrary.functions
     guard let parser = curl.curl_url() else { throw HTTPError(.system, host: nil, "no memory for a URL") }
     defer { curl.curl_url_cleanup(parser) }
-    // Schemes that libcurl does not support are reported by the check below, as those that it does.
+    // The check below reports all refused schemes, also those that libcurl does not support.
     let flags = UInt32(CURLU_ALLOW_SPACE) | UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME)
     let status = curl.curl_url_set(parser, CURLUPART_URL, text, flags)
     guard status == CURLUE_OK else {
@@ -66,7 +66,7 @@ package enum CurlLibrary {
     "libcurl.so.4", package: "libcurl4", names: curl_names())
 
   /// The functions of libcurl.
-  /// - Throws: `.system` when it can't be loaded.
+  /// - Throws: `.system` if it can't be loaded.
   static var functions: curl_library {
     get throws(HTTPError) {
       do throws(LibraryError) { return try library.functions } catch {
@@ -75,15 +75,16 @@ package enum CurlLibrary {
     }
   }
 
-  /// Returns libcurl's words for a code.
+  /// Returns libcurl's text for a code.
   static func text(_ words: UnsafePointer<CChar>?) -> String {
     words.map { String(cString: $0) } ?? "unknown error"
   }
 
-  /// The failure to load libcurl; nil when it is there.
+  /// The failure to load libcurl; nil if it is loaded.
   package static var failure: LibraryError? { library.failure }
 
-  /// The version of libcurl with that of its TLS library, as `7.88.1 (OpenSSL/3.0.17)`; nil when it can't be loaded.
+  /// The version of libcurl with that of its TLS library, as `7.88.1 (OpenSSL/3.0.17)`; nil if it can't be
+  /// loaded.
   package static var version: String? {
     guard let curl = try? functions, let info = curl_versions(curl)?.pointee, let number = info.version else {
       return nil

@@ -2,8 +2,8 @@ internal import CCurl
 internal import EventLoop
 
 extension WallTime {
-  /// A moment in HTTP's format: `Sun, 06 Nov 1994 08:49:37 GMT`, also in its obsolete forms; nil for other
-  /// text.
+  /// Creates a moment from HTTP's format: `Sun, 06 Nov 1994 08:49:37 GMT`, also in its obsolete forms; nil
+  /// for other text.
   /// Source: RFC 9110 §5.6.7.
   init?(httpDate text: String) {
     // libcurl reads a number as a date of eight digits; a date begins with the name of its day.

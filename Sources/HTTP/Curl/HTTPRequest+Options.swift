@@ -4,7 +4,7 @@ internal import EventLoop
 extension HTTPRequest {
   /// Sets the options of a handle of libcurl, whose functions are `curl`.
   /// - Returns: the lists that must live as long as the handle.
-  /// - Throws: `.system` when libcurl refuses an option, `.badURL`.
+  /// - Throws: `.system` if libcurl refuses an option, `.badURL`.
   func apply(
     to easy: UnsafeMutableRawPointer, _ curl: curl_library
   ) throws(HTTPError) -> [UnsafeMutablePointer<curl_slist>] {
@@ -28,7 +28,7 @@ extension HTTPRequest {
       curl_set_long(curl, easy, CURLOPT_POST, 1)
       curl_set_long(curl, easy, CURLOPT_POSTFIELDSIZE, body.count)
       try body.withUnsafeBufferPointer { bytes throws(HTTPError) in
-        // libcurl copies the body; of an empty one it takes no address.
+        // libcurl copies the body; for an empty one it needs no address.
         let address = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(bytes.baseAddress))
         try require(curl_copy_body(curl, easy, address))
       }
@@ -45,7 +45,8 @@ extension HTTPRequest {
     curl_set_long(curl, easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     curl_set_long(curl, easy, CURLOPT_FORBID_REUSE, 1)
     curl_set_long(curl, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // Up to 145 kbit/s, a station's bytes of 0.9 s are read at once: the longest interval at which it is read.
+    // Up to 145 kbit/s, a station's bytes of 0.9 s are read at once: the longest interval at which it is
+    // read.
     curl_set_long(curl, easy, CURLOPT_BUFFERSIZE, 16384)
     // Signals are process-wide; and a slow name server must not block the thread when a transfer is removed.
     curl_set_long(curl, easy, CURLOPT_NOSIGNAL, 1)
@@ -87,6 +88,6 @@ extension HTTPRequest {
 }
 
 extension Duration {
-  /// The duration in milliseconds for libcurl: at least 1, since 0 is its "default", and at most 24 days.
+  /// The duration in milliseconds for libcurl: at least 1, since 0 means its default, and at most 24 days.
   fileprivate var curlMilliseconds: Int { Int(min(max(inMilliseconds, 1), Int64(Int32.max))) }
 }

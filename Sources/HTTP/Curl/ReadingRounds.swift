@@ -8,10 +8,10 @@ struct ReadingRounds {
 
   private var rounds: [(due: Instant, transfers: [CurlTransfer])] = []
 
-  /// The due time of the next round; nil when there is none.
+  /// The due time of the next round; nil without a round.
   var nextDue: Instant? { rounds.first?.due }
 
-  /// Adds a transfer to the round at `due`, or a little before.
+  /// Adds a transfer to the round at `due`, or slightly earlier.
   mutating func add(_ transfer: CurlTransfer, due: Instant) {
     let due = due.roundedDown(to: Self.grain)
     var index = rounds.endIndex
