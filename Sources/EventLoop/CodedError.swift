@@ -3,13 +3,13 @@
 /// Errors are matched by `code`, which never changes; `message` is one line that names the failure and its
 /// location.
 public protocol CodedError: Error, CustomStringConvertible {
-  /// Stable name of the failure, as scripts see it: `"speaker.unknown"`.
+  /// The stable name of the failure, as scripts see it: `"speaker.unknown"`.
   var code: String { get }
   /// The failure in one line without a full stop at its end, with the facts that identify it.
   var message: String { get }
-  /// The advice to the user in one line, nil when there is none.
+  /// The advice to the user in one line, nil without any.
   var hint: String? { get }
-  /// Facts for programs, in a fixed order: `[("status", .int(404))]`.
+  /// The facts for programs, in a fixed order: `[("status", .int(404))]`.
   var facts: [ErrorFact] { get }
 }
 
@@ -36,12 +36,12 @@ public struct ErrorFact: Sendable, Equatable {
     case bool(Bool)
     case strings([String])
   }
-  /// snake_case name, a field of the Lua error object.
+  /// The snake_case name, a field of the Lua error object.
   public let name: String
   /// The value.
   public let value: Value
 
-  /// A fact called `name`.
+  /// Creates a fact called `name`.
   public init(_ name: String, _ value: Value) {
     self.name = name
     self.value = value

@@ -22,8 +22,8 @@ extension EventLoop {
         perform(item)
         if isStopped() { return .stopped }
         if isDone() { return .done }
-        // What was put ahead spends none of the work's budget: a descriptor that is always ready, with slow turns,
-        // would keep the work of the round waiting for ever.
+        // Items put ahead consume none of the work's budget: a descriptor that is always ready, with slow
+        // turns, would keep the work of the round waiting for ever.
         if isAhead {
           budget.restart()
         } else if budget.isSpentByTurn(), !ready.isRoundOver {
@@ -37,10 +37,10 @@ extension EventLoop {
     }
   }
 
-  /// `true` if something is ready to run, before a wait for more. The loop's thread.
+  /// `true` if an item is ready to run, before a wait for more. The loop's thread.
   public var hasReadyWork: Bool { !ready.isEmpty }
 
-  /// Returns `true`, once, when `stop` was called.
+  /// Returns `true`, once, after `stop` was called.
   private func isStopped() -> Bool {
     guard stopRequested.load(ordering: .relaxed) else { return false }
     stopRequested.store(false, ordering: .relaxed)
@@ -59,7 +59,7 @@ extension EventLoop {
     }
   }
 
-  /// Moves items that have become ready without a wait into the queue.
+  /// Moves items that became ready without a wait into the queue.
   private func collect() {
     takeInbox()
     if let due = timers.nextDue, due <= now.nanoseconds { collectTimers() }
@@ -94,8 +94,8 @@ extension EventLoop {
     while let timer = timers.popDue(at: now) { ready.append(.timer(timer)) }
   }
 
-  /// Sleeps until something is ready, or moves virtual time to the next timer.
-  /// - Returns: `false` when nothing can ever become ready.
+  /// Sleeps until an item is ready, or moves virtual time to the next timer.
+  /// - Returns: `false` if nothing can ever become ready.
   private func waitForWork() -> Bool {
     // The inbox and the holds are read together: a worker posts, then releases, and the loop must not see the
     // release without the post. From here on a thread that appends to the inbox wakes the poller.
@@ -118,8 +118,8 @@ extension EventLoop {
         poll(nanoseconds: nil)
         return true
       }
-      // Descriptors that nothing waits for, as those of signals, are looked at now and then: a call of the system costs
-      // as much as a turn.
+      // Descriptors that keep nothing alive, such as those of signals, are checked now and then: a system
+      // call costs as much as a turn.
       if !watches.isEmpty, watches.keepAliveCount > 0 || workSincePoll >= 64 { poll(nanoseconds: 0) }
       if !ready.isEmpty { return true }
       if let due = timers.nextDue, canWait || timers.keepAliveCount > 0 {
@@ -163,7 +163,8 @@ extension EventLoop {
   }
 }
 
-/// The turns and the time of a round's work after which timers and descriptors are polled before the round is over.
+/// The turns and the time of a round's work after which timers and descriptors are polled before the round is
+/// over.
 private struct RoundBudget {
   private static let turns = 1000
   private static let time: Int64 = 10_000_000
@@ -182,7 +183,7 @@ private struct RoundBudget {
   private static var now: Int64 { nanoseconds(of: CLOCK_MONOTONIC_COARSE) }
 
   /// Counts a turn. Returns `true`, and begins a new budget, when the turns or the time have reached their
-  /// limit. Virtual time does not pass in a round, and the machine's must not change the course of a
+  /// limit. Virtual time does not pass in a round, and the machine's time must not change the course of a
   /// simulation.
   mutating func isSpentByTurn() -> Bool {
     turns += 1

@@ -2,7 +2,7 @@ extension EventLoop {
   /// Enqueues a job of Swift's concurrency. Any thread.
   public func enqueue(_ job: consuming ExecutorJob) { append(.job(UnownedJob(job))) }
 
-  /// Ends the process when the calling thread is not the loop's; called by `assumeIsolated`.
+  /// Ends the process if the calling thread is not the loop's; called by `assumeIsolated`.
   public func checkIsolated() {
     precondition(isOnLoop, "this belongs to the thread of the event loop \"\(name)\"")
   }
@@ -12,12 +12,12 @@ extension EventLoop {
 
   /// Starts asynchronous work on the loop: at once, up to its first suspension. The loop's thread.
   ///
-  /// The only function that makes a task. The loop is its executor preference, so its nonisolated async
+  /// The only function that creates a task. The loop is its executor preference, so its nonisolated async
   /// functions, its `async let` and the children of its task groups run on the loop's thread too.
   @discardableResult
   public func start(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
     assertOnLoop()
-    // Not Sendable, and it need not be: this thread hands it over, and the task runs on this thread only.
+    // Not Sendable, and it need not be: this thread passes it on, and the task runs on this thread only.
     nonisolated(unsafe) let operation = operation
     return Task.immediate(executorPreference: self) { await operation() }
   }
@@ -71,7 +71,7 @@ private final class Sleeper: @unchecked Sendable {
 public struct LoopClock: Clock {
   private let loop: EventLoop
 
-  /// The clock of `loop`.
+  /// Creates the clock of `loop`.
   public init(_ loop: EventLoop) { self.loop = loop }
 
   /// The loop's time.

@@ -1,10 +1,10 @@
 internal import Glibc
 
 extension EventLoop {
-  /// The loop's own time: since it was made, monotonic. The loop's thread.
+  /// The loop's own time: since its creation, monotonic. The loop's thread.
   public var now: Instant { Instant(nanoseconds: isVirtual ? virtualNow : monotonicNow) }
 
-  /// The civil time. Under virtual time the start plus the virtual time elapsed. The loop's thread.
+  /// The civil time. Under virtual time the start plus the elapsed virtual time. The loop's thread.
   public var wallNow: WallTime {
     isVirtual
       ? WallTime(nanoseconds: virtualStart.nanoseconds.addingHeld(virtualNow))
@@ -13,8 +13,7 @@ extension EventLoop {
 
   var monotonicNow: Int64 { nanoseconds(of: CLOCK_MONOTONIC) - origin }
 
-  /// Calls `body` after `delay`, once; at the next opportunity when `delay` is not positive. The loop's
-  /// thread.
+  /// Calls `body` after `delay`, once; at the next opportunity if `delay` is not positive. The loop's thread.
   /// - Parameter keepsAlive: `true` if `run` waits for the timer when nothing else is left.
   @discardableResult
   public func after(
@@ -25,8 +24,8 @@ extension EventLoop {
     return timers.add(due: due.nanoseconds, keepsAlive: keepsAlive, body)
   }
 
-  /// Calls `body` at `instant`, once; at the next opportunity when that has passed. Timers fire by time, and
-  /// those for the same moment in the order in which they were made. The loop's thread.
+  /// Calls `body` at `instant`, once; at the next opportunity if it has passed. Timers fire by time, and
+  /// those for the same moment in the order of their creation. The loop's thread.
   @discardableResult
   public func at(_ instant: Instant, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
@@ -34,8 +33,7 @@ extension EventLoop {
   }
 
   /// Calls `body` when the wall clock shows `wall` or more, once, and never before; at the next opportunity
-  /// when that has passed. Follows changes of the wall clock, and the sleep of the machine. The loop's
-  /// thread.
+  /// if it has passed. Follows changes of the wall clock, and the sleep of the machine. The loop's thread.
   @discardableResult
   public func at(_ wall: WallTime, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
@@ -46,15 +44,16 @@ extension EventLoop {
     return civilTimers.add(due: wall.nanoseconds, body)
   }
 
-  /// Calls `body` whenever the wall clock is found to have been set by more than a second, before the timers that are
-  /// due thereby: with the time by which it was set, negative for back. The sleep of the machine counts as set forward.
-  /// Detected while there are timers by the wall clock. The loop's thread.
+  /// Calls `body` whenever the wall clock turns out to have been set by more than a second, before the timers
+  /// that become due by it: with the time by which it was set, negative for backwards. The sleep of the
+  /// machine counts as set forward. Detected while there are timers by the wall clock. The loop's thread.
   public func onClockSet(_ body: @escaping (Duration) -> Void) {
     assertOnLoop()
     clockListeners.append(body)
   }
 
-  /// Sets the wall clock of a loop under virtual time forward, or back, as a daemon of the machine may do.
+  /// Sets the wall clock of a loop under virtual time forward or backwards, as a daemon of the machine may
+  /// do.
   package func setVirtualClock(by time: Duration) {
     assertOnLoop()
     precondition(isVirtual, "the clock of the machine is not ours")

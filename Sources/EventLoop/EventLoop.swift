@@ -7,14 +7,14 @@ internal import Synchronization
 /// A queue of work for one thread: tasks, closures, timers and descriptors, run one after the other.
 ///
 /// The thread that calls `run(until:)` is the loop's thread. Objects confined to a loop are used on that
-/// thread only, or, before the loop first runs, on the thread that made it. All ready items are in one queue,
-/// first in, first out. Several loops can live in one process.
+/// thread only, or, before the loop first runs, on the thread that created it. All ready items are in one
+/// queue, first in, first out. Several loops can live in one process.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// The source of a loop's time.
   public enum ClockKind: Sendable {
     /// The clocks of the machine.
     case wall
-    /// A clock that is paused while anything is ready or held, then jumps to the next timer. At the loop's
+    /// A clock that is paused while any item is ready or held, then jumps to the next timer. At the loop's
     /// first moment the civil time is `start`.
     case virtual(start: WallTime)
   }
@@ -23,7 +23,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public enum RunResult: Sendable, Equatable {
     /// `isDone` returned `true`.
     case done
-    /// The queue is empty, and no timer, watch or hold is left that could ever fill it.
+    /// The queue is empty, and no timer, watch or hold is left that could fill it.
     case idle
     /// `stop` was called.
     case stopped
@@ -32,7 +32,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// The state that other threads share with the loop.
   struct Shared {
     var inbox: [ReadyItem] = []
-    /// Work is no longer accepted.
+    /// `true` once work is no longer accepted.
     var isClosed = false
     /// `true` while the loop sleeps or is about to: a thread that changes the state wakes the poller, and
     /// sets it to false.
@@ -57,22 +57,22 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public let name: String
 
   let shared = Lock(Shared())
-  /// `true` when `shared.inbox` may hold something, so that a busy loop can check without the lock.
+  /// `true` if `shared.inbox` may hold items, so that a busy loop can check without the lock.
   let hasInbox = Atomic(false)
   let stopRequested = Atomic(false)
-  /// The thread inside `run`, 0 when there is none.
+  /// The thread inside `run`, 0 without one.
   let runner = Atomic<UInt>(0)
-  /// The thread that the loop is confined to: the last one that ran it, at first the one that made it.
+  /// The thread that the loop is confined to: the last one that ran it, at first the one that created it.
   let owner: Atomic<UInt>
 
   let poller: Poller
   var ready = ReadyQueue()
   let timers = TimerHeap()
-  /// Timers by civil time; empty under virtual time, where both kinds are one.
+  /// The timers by civil time; empty under virtual time, where both kinds are one.
   let civilTimers = TimerHeap()
   /// The wall clock's lead over the monotonic clock in nanoseconds, when it was last compared.
   var wallLead: Int64 = 0
-  /// Called with the time by which the wall clock was set forward, or back when negative.
+  /// The callbacks for the time by which the wall clock was set forward, or backwards if negative.
   var clockListeners: [(Duration) -> Void] = []
   var watches = WatchTable()
   var signalsWatched: Set<Int32> = []
@@ -84,12 +84,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   var virtualStart: WallTime
   var virtualNow: Int64 = 0
 
-  /// A loop that has not run yet; the calling thread may set it up.
+  /// Creates a loop that has not run yet; the calling thread may set it up.
   public convenience init(name: String = "loop", clock: ClockKind = .wall) {
     self.init(name: name, clock: clock, poller: Poller())
   }
 
-  /// A loop that uses a timer descriptor for its timeouts, as on kernels that have no `epoll_pwait2`.
+  /// Creates a loop that uses a timer descriptor for its timeouts, as on kernels without `epoll_pwait2`.
   package convenience init(usingTimerDescriptor name: String) {
     self.init(name: name, clock: .wall, poller: Poller(usesAlarm: true))
   }
@@ -133,7 +133,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Calls `work` on the loop, after all items that are ready now. Work posted by one thread keeps its order.
   public func post(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
-  /// Makes a hold; `reason` names it in `heldBy`.
+  /// Creates a hold; `reason` names it in `heldBy`.
   public func hold(_ reason: StaticString) -> Hold {
     let id = shared.withLock { shared in
       shared.lastHold += 1
@@ -150,7 +150,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
   }
 
-  /// Makes `run` return `.stopped` after the current item; when the loop is not running, the next `run`.
+  /// Makes `run` return `.stopped` after the current item; if the loop is not running, the next `run`.
   public func stop() {
     stopRequested.store(true, ordering: .relaxed)
     if shared.withLock({ $0.mustWake() }) { poller.wake() }
@@ -159,7 +159,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// `true` if the calling thread is the loop's.
   public var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
-  /// Ends the process in debug builds when the calling thread is not the loop's.
+  /// Ends the process in debug builds if the calling thread is not the loop's.
   public func assertOnLoop() {
     assert(isOnLoop, "this belongs to the thread of the event loop \"\(name)\"")
   }
@@ -172,9 +172,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     if mustWake { poller.wake() }
   }
 
-  /// Appends `item` to the queue. Without a lock inside `run`, where no other thread can be running it.
+  /// Appends `item` to the queue. Needs no lock inside `run`, where no other thread can be running the loop.
   func append(_ item: ReadyItem) {
-    // Work posted to a loop that has ended would be kept for ever, with all that it references.
+    // Work posted to a loop that has ended would be kept for ever, with everything that it references.
     var isWork = false
     if case .work = item { isWork = true }
     if runner.load(ordering: .relaxed) == pthread_self() {

@@ -8,7 +8,7 @@ public final class FDWatch {
   public let fd: Int32
   let events: FDEvents
   let keepsAlive: Bool
-  /// Events that have happened and are queued for delivery.
+  /// The events that have happened and are queued for delivery.
   fileprivate var pending: FDEvents = []
   private var body: ((FDEvents) -> Void)?
   private weak var loop: EventLoop?
@@ -45,7 +45,7 @@ public final class FDWatch {
     body?(events)
   }
 
-  /// Records events. Returns `true` when the watch was not queued already.
+  /// Records events. Returns `true` if the watch was not queued already.
   fileprivate func note(_ happened: FDEvents) -> Bool {
     let trouble = happened.intersection([.hangup, .failed])
     // After a hangup or an error, a read or write does not block either: it returns the end or the error.
@@ -59,10 +59,10 @@ public final class FDWatch {
 extension EventLoop {
   /// Calls `body` whenever `events` happen to `fd`, repeatedly while they last. The loop's thread.
   ///
-  /// Several watches on one descriptor are called in the order in which they were made. A regular file, which
-  /// the kernel does not watch, counts as always ready, and takes turns with other work.
+  /// Several watches on one descriptor are called in the order of their creation. A regular file, which the
+  /// kernel does not watch, counts as always ready, and alternates with other work.
   /// - Parameter keepsAlive: `true` if `run` waits for an event when nothing else is left.
-  /// - Throws: `loop.descriptor` when the system refuses the descriptor.
+  /// - Throws: `loop.descriptor` if the system refuses the descriptor.
   public func watch(
     _ fd: Int32, for events: FDEvents, keepsAlive: Bool = true, _ body: @escaping (FDEvents) -> Void
   ) throws(LoopError) -> FDWatch {
@@ -76,7 +76,7 @@ extension EventLoop {
 /// The watches of a loop, by descriptor. Confined to the loop's thread.
 struct WatchTable {
   private struct Entry {
-    /// Distinguishes this entry from an earlier one for the same number, whose events may still be under way.
+    /// Distinguishes this entry from an earlier one for the same number, whose events may still arrive.
     let generation: UInt32
     var watches: [FDWatch]
 
@@ -144,7 +144,7 @@ struct WatchTable {
     for watch in entry.watches where watch.note(events) { ready.append(.event(watch)) }
   }
 
-  /// Queues the files that are always ready; returns `true` when there are any.
+  /// Queues the files that are always ready; returns `true` if there are any.
   func collectAlwaysReady(into ready: inout ReadyQueue) -> Bool {
     for watch in alwaysReady where watch.note([.readable, .writable]) { ready.append(.event(watch)) }
     return !alwaysReady.isEmpty

@@ -1,10 +1,11 @@
-/// The kinds of one type of errors, as an enum of strings; each raw value is a stable code, as scripts see it.
+/// The kinds of one type of errors, as an enum of strings; each raw value is a stable code, as scripts see
+/// it.
 ///
 /// `enum StreamErrorKind: String, FailureKind { case timeout = "stream.timeout" }`
 public protocol FailureKind: RawRepresentable<String>, Hashable, Sendable {
-  /// The advice to the user after any failure of the kind that has none of its own; nil when there is none.
+  /// The advice to the user after any failure of the kind that has none of its own; nil without any.
   var hint: String? { get }
-  /// The facts that every failure of the kind has behind its own.
+  /// The facts that every failure of the kind has after its own.
   var facts: [ErrorFact] { get }
 }
 
@@ -15,9 +16,10 @@ extension FailureKind {
   public var facts: [ErrorFact] { [] }
 }
 
-/// A failure of one of several kinds: the value behind `StreamError`, `SpeakerError` and most other errors.
+/// A failure of one of several kinds: the type of `StreamError`, `SpeakerError` and most other errors.
 ///
-/// Matched by `kind` in Swift, `catch let error as StreamError where error.kind == .timeout`, and by `code` in scripts.
+/// Matched by `kind` in Swift, `catch let error as StreamError where error.kind == .timeout`, and by `code`
+/// in scripts.
 public struct Failure<Code: FailureKind>: CodedError, Equatable {
   /// The kinds of this type of errors.
   public typealias Kind = Code
@@ -26,7 +28,7 @@ public struct Failure<Code: FailureKind>: CodedError, Equatable {
   public let kind: Kind
   /// The failure in one line without a full stop at its end.
   public let message: String
-  /// The advice to the user in one line; nil when there is none.
+  /// The advice to the user in one line; nil without any.
   public let hint: String?
   /// The facts for programs, in the order in which they are shown.
   public let facts: [ErrorFact]

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The limit of the time in which a file system answers.
 public enum FileDeadline {
-  /// Time after which a call of a file system counts as unanswered.
+  /// The time after which a call of a file system counts as unanswered.
   public static let limit = Duration.seconds(10)
 
   /// Returns the end of a sentence about a file that has not answered, and the remedy.
@@ -20,7 +20,7 @@ public enum FileDeadline {
   }
 }
 
-/// A call of a file system on a thread of its own, whose caller waits no longer than a limit. A call that is given up
+/// A call of a file system on a thread of its own, whose caller waits only up to a limit. An abandoned call
 /// keeps its thread until the file system answers; its result is released there.
 ///
 /// Unchecked: `result` is written and read under `mutex`.
@@ -31,7 +31,7 @@ public final class FileCall<Value>: @unchecked Sendable {
 
   /// Begins the call.
   /// - Parameter body: runs on the new thread; its value is used by one thread at a time.
-  /// - Throws: `loop.thread` when the system has no thread left.
+  /// - Throws: `loop.thread` if the system has no thread left.
   public init(_ body: @escaping @Sendable () throws -> Value) throws(LoopError) {
     mutex = .allocate(capacity: 1)  // freed in deinit, with the condition
     arrival = .allocate(capacity: 1)
@@ -60,8 +60,8 @@ public final class FileCall<Value>: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Waits for the value, on a thread that may wait, which no loop is. Called once.
-  /// - Returns: the value; nil when the limit has passed without it.
+  /// Waits for the value, on a thread that may block, never on a loop. Called once.
+  /// - Returns: the value; nil if the limit has passed without it.
   /// - Throws: the error of the call.
   public func wait(atMost limit: Duration = FileDeadline.limit) throws -> Value? {
     var due = timespec()
@@ -80,8 +80,8 @@ public final class FileCall<Value>: @unchecked Sendable {
 
 extension EventLoop {
   /// Calls a file system on a thread of its own. The loop's thread.
-  /// - Returns: the value; nil when the limit has passed without it.
-  /// - Throws: the error of the call; `loop.thread` when the system has no thread left.
+  /// - Returns: the value; nil if the limit has passed without it.
+  /// - Throws: the error of the call; `loop.thread` if the system has no thread left.
   public func callFiles<Value: Sendable>(
     atMost limit: Duration = FileDeadline.limit, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value? {
@@ -117,11 +117,11 @@ private final class FileAnswer<Value: Sendable> {
   }
 }
 
-/// Times of the calls of file systems that a thread makes, for the loop that watches them.
+/// The times of the file system calls of a thread, for the loop that watches them.
 public final class FileCalls: Sendable {
   private let began = Atomic<Int64>(0)
 
-  /// Creates the times of a thread that makes no call.
+  /// Creates the times of a thread that makes no call yet.
   public init() {}
 
   /// Makes a call.
@@ -131,7 +131,7 @@ public final class FileCalls: Sendable {
     return try body()
   }
 
-  /// Time since the begin of the call under way; zero between calls.
+  /// The time since the beginning of the current call; zero between calls.
   fileprivate var age: Duration {
     let began = began.load(ordering: .relaxed)
     return began == 0 ? .zero : .nanoseconds(Self.now - began)
@@ -144,7 +144,7 @@ public final class FileCalls: Sendable {
   }
 }
 
-/// A watch over the calls of file systems that another thread makes. Confined to the loop.
+/// A watch over the file system calls of another thread. Confined to the loop.
 public final class FileWatch {
   private let loop: EventLoop
   private let calls: FileCalls
@@ -164,7 +164,7 @@ public final class FileWatch {
 
   deinit { timer?.cancel() }
 
-  /// Shortens the limit, for the call under way too.
+  /// Shortens the limit, also for the current call.
   public func shorten(to limit: Duration) {
     guard onSilence != nil, limit < self.limit else { return }
     self.limit = limit
@@ -182,7 +182,7 @@ public final class FileWatch {
     timer = loop.after(time, keepsAlive: false) { [weak self] in
       guard let self else { return }
       let age = calls.age
-      // A call that begins after this look reaches its limit after the next one.
+      // A call that begins after this check reaches its limit after the next one.
       guard age >= limit else { return check(after: limit - age) }
       let report = onSilence
       cancel()

@@ -1,14 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Reports changes of the files in folders. Folders that are below a watched one are watched only when they are added
+/// Reports changes of the files in folders. Subfolders of a watched folder are watched only if they are added
 /// themselves. Confined to the thread of its loop. Source: inotify(7).
 public final class FolderWatch {
   /// A change in a watched folder.
   public enum Change: Sendable, Equatable {
-    /// A file was written and closed, moved in or out, linked or removed; or a folder was made or removed.
+    /// A file was written and closed, moved in or out, linked or removed; or a folder was created or removed.
     case entry(folder: String, name: String)
-    /// The folder was removed or moved away, and is watched no longer.
+    /// The folder was removed or moved away, and is no longer watched.
     case folderGone(String)
     /// More changed than the kernel reports one by one.
     case overflow
@@ -19,9 +19,9 @@ public final class FolderWatch {
   private var folders: [Int32: String] = [:]
   private let onChange: (Change) -> Void
 
-  /// A watch without folders.
+  /// Creates a watch without folders.
   /// - Parameter onChange: called on the loop with each change, in their order.
-  /// - Throws: `loop.descriptor` when the system has no descriptor left.
+  /// - Throws: `loop.descriptor` if the system has no descriptor left.
   public init(on loop: EventLoop, onChange: @escaping (Change) -> Void) throws(LoopError) {
     fd = folders_open()
     self.onChange = onChange
@@ -44,8 +44,8 @@ public final class FolderWatch {
     Glibc.close(fd)
   }
 
-  /// Watches a folder too; one that is watched already is not watched twice.
-  /// - Throws: the reason why it can't be watched, such as that it is not there.
+  /// Watches another folder; one that is already watched is not watched twice.
+  /// - Throws: the reason why it can't be watched, for example that it does not exist.
   public func add(_ folder: String) throws(SystemError) {
     guard watch != nil, !folders.values.contains(folder) else { return }
     let number = folders_add(fd, folder)
@@ -92,7 +92,7 @@ public final class FolderWatch {
       folders_remove(fd, number)
       return .folderGone(folder)
     }
-    // A file that was just made is empty: its writer closes it later.
+    // A new file is empty: its writer closes it later.
     if kind == FOLDER_MADE, Self.isNewFile("\(folder)/\(name)") { return nil }
     return .entry(folder: folder, name: name)
   }

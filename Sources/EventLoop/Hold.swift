@@ -3,7 +3,7 @@ internal import Synchronization
 /// A hold on a loop: keeps it from going idle, and its virtual time from moving, while another thread works
 /// for it.
 ///
-/// Made on the loop's thread before the work is handed over; the worker first posts its result, then
+/// Created on the loop's thread before the work is passed on; the worker first posts its result, then
 /// releases. Any thread may release. The last reference releases the hold.
 public final class Hold: Sendable {
   private let loop: EventLoop

@@ -1,12 +1,12 @@
-/// A moment on a loop's own monotonic time line: the time since the loop was made.
+/// A moment on a loop's own monotonic time line: the time since the loop was created.
 public struct Instant: InstantProtocol, Sendable, Hashable {
-  /// Nanoseconds since the loop was made.
+  /// The nanoseconds since the loop was created.
   public let nanoseconds: Int64
 
-  /// The moment `nanoseconds` after the loop was made.
+  /// Creates the moment `nanoseconds` after the loop was created.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// The moment at which the loop was made.
+  /// The moment at which the loop was created.
   public static let start = Instant(nanoseconds: 0)
 
   /// Returns this moment moved by `duration`.
@@ -28,25 +28,27 @@ public struct Instant: InstantProtocol, Sendable, Hashable {
 
 /// A moment of civil time: nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted (POSIX).
 public struct WallTime: Sendable, Hashable, Comparable {
-  /// Nanoseconds since the epoch.
+  /// The nanoseconds since the epoch.
   public let nanoseconds: Int64
 
-  /// The moment `nanoseconds` after the epoch.
+  /// Creates the moment `nanoseconds` after the epoch.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-  /// The moment `seconds` after the epoch, clamped to the range of `Int64` nanoseconds (years 1677 to 2262).
+  /// Creates the moment `seconds` after the epoch, clamped to the range of `Int64` nanoseconds (years 1677 to
+  /// 2262).
   public init(seconds: Int64) {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     self.nanoseconds = overflow ? (seconds > 0 ? .max : .min) : product
   }
-  /// The moment a number of seconds after the epoch, cut to nanoseconds; `inSeconds` within ±292 years of it.
+  /// Creates the moment a number of seconds after the epoch, truncated to nanoseconds; `inSeconds` is within
+  /// ±292 years.
   public init(inSeconds: Double) { nanoseconds = Int64(inSeconds * 1e9) }
 
-  /// Whole seconds since the epoch, rounded down.
+  /// The whole seconds since the epoch, rounded down.
   public var seconds: Int64 {
     let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? whole - 1 : whole
   }
-  /// Seconds since the epoch, with their fraction.
+  /// The seconds since the epoch, with their fraction.
   public var inSeconds: Double { Double(nanoseconds) / 1e9 }
   /// Returns this moment moved by `duration`.
   public func advanced(by duration: Duration) -> WallTime {
@@ -66,19 +68,19 @@ extension Duration {
     Int64(clamping: attoseconds / 1_000_000_000)
   }
 
-  /// The duration in whole milliseconds, cut.
+  /// The duration in whole milliseconds, truncated.
   public var inMilliseconds: Int64 { nanoseconds / 1_000_000 }
 
   /// The duration in seconds, with their fraction, from its whole nanoseconds.
   public var inSeconds: Double { Double(nanoseconds) / 1e9 }
 
-  /// The duration of a number of seconds, cut to nanoseconds; within ±292 years.
+  /// Creates the duration of a number of seconds, truncated to nanoseconds; within ±292 years.
   public init(inSeconds: Double) { self = .nanoseconds(Int64(inSeconds * 1e9)) }
 }
 
 extension Int64 {
-  /// Returns the nanoseconds of a clock, clamped to the range of the type: one that is set beyond April 2262 stands still
-  /// there, and nothing that is due later comes.
+  /// Returns the nanoseconds of a clock, clamped to the range of the type: a clock that is set beyond April
+  /// 2262 stays there, and nothing later becomes due.
   static func nanoseconds(seconds: Int64, rest: Int64) -> Int64 {
     WallTime(seconds: seconds).nanoseconds.addingHeld(rest)
   }

@@ -18,12 +18,12 @@ public enum LinuxFiles {
     return names
   }
 
-  /// Returns the bytes on the file system of `path` that are free for this user; `Int.max` when there are more.
+  /// Returns the free bytes for this user on the file system of `path`; `Int.max` if there are more.
   /// - Throws: `SystemError` if nothing is at `path`, or its file system can't be read.
   public static func freeBytes(at path: String) throws(SystemError) -> Int {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { throw SystemError(errno) }
-    // That of the system's own files has no blocks.
+    // The file systems of the kernel's own files have no blocks.
     guard status.f_blocks > 0 else { throw SystemError(ENOTSUP) }
     let (bytes, isMore) = Int(clamping: status.f_bavail).multipliedReportingOverflow(
       by: Int(clamping: status.f_frsize))
@@ -36,8 +36,8 @@ public enum LinuxFiles {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Creates the folder at `path` with all that are missing above it.
-  /// - Parameter mode: rights of the new folders, less those that the process withholds from its files.
+  /// Creates the folder at `path` and its missing parents.
+  /// - Parameter mode: the rights of the new folders, less those that the process withholds from its files.
   /// - Throws: `SystemError` if one can't be created.
   public static func makeFolders(_ path: String, mode: UInt32) throws(SystemError) {
     var made = path.hasPrefix("/") ? "" : "."
@@ -45,14 +45,14 @@ public enum LinuxFiles {
       made += "/" + part
       guard mkdir(made, mode) != 0, errno != EEXIST else { continue }
       let number = errno
-      // Some file systems refuse the call before they notice that the folder is there.
+      // Some file systems refuse the call before they notice that the folder exists.
       var status = stat()
       guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(number) }
     }
   }
 
-  /// Renames the file at `path`, unless something has the new name.
-  /// - Returns: 0, or an errno; `EEXIST` when the name is in use.
+  /// Renames the file at `path`, unless the new name is in use.
+  /// - Returns: 0, or an errno; `EEXIST` if the name is in use.
   public static func rename(_ path: String, toNew new: String) -> Int32 { file_rename_new(path, new) }
 
   /// Returns when all data written to the file system of an open file is on its disk.
@@ -64,8 +64,8 @@ public enum LinuxFiles {
     time(of: path, status: false)
   }
 
-  /// Returns the time at which the content or the status of the file at `path` last changed: moving it changes the
-  /// status. Nil without a file.
+  /// Returns the time at which the content or the status of the file at `path` last changed: moving it
+  /// changes the status. Nil without a file.
   public static func changeTime(of path: String) -> WallTime? { time(of: path, status: true) }
 
   private static func time(of path: String, status: Bool) -> WallTime? {
@@ -73,7 +73,7 @@ public enum LinuxFiles {
     return time == .min ? nil : WallTime(nanoseconds: time)
   }
 
-  /// Creates a file that is in memory alone.
+  /// Creates a file in memory only.
   /// - Returns: the descriptor, which the caller closes, or an errno below 0.
   public static func inMemory(name: String) -> Int32 { file_in_memory(name) }
 }
@@ -84,12 +84,12 @@ public struct LinuxProcess: Sendable {
   public let group: Int32, session: Int32
   /// The start in ticks of the clock since the start of the system.
   public let start: UInt64
-  /// True for a process that has ended and was not waited for.
+  /// `true` for a process that has ended and was not waited for.
   public let isGone: Bool
-  /// The addresses of its arguments in its own memory; nil where the system does not show them.
+  /// The addresses of its arguments in its own memory; nil if the system does not show them.
   public let arguments: Range<UInt>?
 
-  /// Nil for no such process.
+  /// Nil if there is no such process.
   public init?(_ process: Int32) {
     let file = open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -118,20 +118,20 @@ public enum LinuxMemory {
   /// malloc_trim(3).
   public static func giveBackFree() { malloc_trim(0) }
 
-  /// Has all threads allocate in one place, where what one of them frees serves the others. For a process whose threads
-  /// that must not wait allocate nothing; before it has a second one. Source: mallopt(3).
+  /// Makes all threads allocate in one arena, where memory freed by one of them serves the others. For a
+  /// process whose real-time threads allocate nothing; before it has a second thread. Source: mallopt(3).
   public static func useOneArena() { mallopt(M_ARENA_MAX, 1) }
 }
 
 /// The clock of the machine. Any thread.
 public enum LinuxClock {
-  /// The agreement of the clock with the time of the world.
+  /// The agreement of the clock with world time.
   public enum Synchronization: Sendable, Equatable {
     /// A service keeps the clock in step.
     case synchronized(maximumError: Duration)
-    /// No service does.
+    /// No service keeps the clock in step.
     case free
-    /// The system does not say.
+    /// The system does not report it.
     case unknown
   }
 
@@ -145,11 +145,12 @@ public enum LinuxClock {
 
 /// Calls of Linux for sockets that Swift's Glibc module leaves out. Any thread.
 public enum LinuxSockets {
-  /// Returns the bytes that have arrived and were not read; 0 for a descriptor that is no socket.
+  /// Returns the number of bytes that have arrived and were not read; 0 for a descriptor that is not a
+  /// socket.
   public static func bytesWaiting(at descriptor: Int32) -> Int { Int(socket_bytes_waiting(descriptor)) }
 
-  /// Returns the process and the user at the other end of a Unix socket; nil for a descriptor that is none. Source:
-  /// unix(7), SO_PEERCRED.
+  /// Returns the process and the user at the other end of a Unix socket; nil for any other descriptor.
+  /// Source: unix(7), SO_PEERCRED.
   public static func peer(of descriptor: Int32) -> (process: Int32, user: UInt32)? {
     var (process, user): (Int32, UInt32) = (0, 0)
     return socket_peer(descriptor, &process, &user) == 0 ? (process, user) : nil

@@ -18,12 +18,13 @@ public struct Listeners<Listener> {
   /// All listeners, in order.
   @inlinable public var all: [Listener] { entries.compactMap { $0.listener } }
 
-  /// The listeners that subscribed up to a number, in order: those that were there when it was the last one.
+  /// Returns the listeners that subscribed up to a number, in order: those that existed when it was the last
+  /// one.
   public func all(upTo number: Int) -> [Listener] {
     entries.prefix { $0.number <= number }.compactMap { $0.listener }
   }
 
-  /// Adds a listener behind all others.
+  /// Adds a listener after all others.
   /// - Returns: the number by which it is removed.
   @inlinable public mutating func add(_ listener: Listener) -> Int {
     last += 1
@@ -31,7 +32,7 @@ public struct Listeners<Listener> {
     return last
   }
 
-  /// Removes a listener; does nothing if it is gone.
+  /// Removes a listener; does nothing if it was removed before.
   public mutating func remove(_ number: Int) {
     var (low, high) = (0, entries.count)
     while low < high {
@@ -41,7 +42,7 @@ public struct Listeners<Listener> {
     guard low < entries.count, entries[low].number == number, entries[low].listener != nil else { return }
     entries[low].listener = nil
     removed += 1
-    // Gaps are closed together, so that removing all of many costs no more than adding them.
+    // Gaps are closed together, so that removing all of many listeners costs no more than adding them.
     guard removed * 2 > entries.count else { return }
     entries.removeAll { $0.listener == nil }
     removed = 0

@@ -5,12 +5,12 @@ public import Glibc
 /// The only lock type of the project: a mutex of pthreads around the state that it guards.
 ///
 /// `Synchronization.Mutex` would do the same, but the thread sanitizer cannot see it on Linux and reports
-/// races where there are none. Not recursive. Never held across a call out of the project's own code.
+/// false races. Not recursive. Never held across a call out of the project's own code.
 public final class Lock<State>: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let state: UnsafeMutablePointer<State>
 
-  /// A lock around `state`.
+  /// Creates a lock around `state`.
   public init(_ state: sending State) {
     self.state = .allocate(capacity: 1)  // freed in deinit, with the mutex
     self.state.initialize(to: state)

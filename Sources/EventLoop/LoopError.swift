@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The failure of a system call, for callers that look at its number.
+/// The failure of a system call, for callers that check its number.
 public struct SystemError: Error, Equatable {
   /// The error number, above 0.
   public let number: Int32
 
-  /// The failure with an error number of `errno.h`.
+  /// Creates the failure with an error number of `errno.h`.
   public init(_ number: Int32) { self.number = number }
 
   /// The system's text: "No such file or directory".
@@ -26,7 +26,7 @@ public enum LoopErrorKind: String, FailureKind {
 }
 
 extension LoopError {
-  /// The error number of the system call, 0 when no call failed.
+  /// The error number of the system call, 0 if no call failed.
   public var errno: Int32 { if case .int(let number) = fact("errno") { Int32(number) } else { 0 } }
 
   /// Creates the failure of a system call from its error number, which is the fact `errno`.

@@ -11,7 +11,7 @@ public final class LoopThread: @unchecked Sendable {
 
   /// Starts the thread.
   /// - Parameter name: the loop's name in messages.
-  /// - Throws: `loop.thread` when the system has no thread left.
+  /// - Throws: `loop.thread` if the system has no thread left.
   public init(name: String) throws(LoopError) {
     let loop = EventLoop(name: name)
     self.loop = loop

@@ -17,8 +17,8 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   private var drain: (([Element]) -> Void)?
   private var onFull: ((Int) -> Void)?
 
-  /// A mailbox for `loop`. The loop's thread.
-  /// - Parameter capacity: the most elements that may wait; at least 1.
+  /// Creates a mailbox for `loop`. The loop's thread.
+  /// - Parameter capacity: the limit of waiting elements; at least 1.
   /// - Parameter onFull: called on the loop, before `drain`, with the number of sends refused since its last
   ///   call.
   /// - Parameter drain: called on the loop with the elements that have arrived, oldest first.
@@ -39,7 +39,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   }
 
   /// Sends `element`. Any thread.
-  /// - Returns: `true` if `element` was accepted; `false` when the mailbox is full or closed.
+  /// - Returns: `true` if `element` was accepted; `false` if the mailbox is full or closed.
   @discardableResult
   public func send(_ element: Element) -> Bool {
     let (isAccepted, mustPost) = state.withLock { state in

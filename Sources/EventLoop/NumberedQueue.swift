@@ -1,4 +1,4 @@
-/// A queue, first in, first out, from which each element can also be removed by its number, without a look at the others.
+/// A queue, first in, first out, from which each element can also be removed by its number, without a search.
 public struct NumberedQueue<Element> {
   private var elements: [Int: Element] = [:]
   /// The number of the oldest element, or a lower one.
@@ -8,10 +8,10 @@ public struct NumberedQueue<Element> {
   /// Creates an empty queue.
   public init() {}
 
-  /// `true` if nothing waits.
+  /// `true` if no element waits.
   public var isEmpty: Bool { elements.isEmpty }
 
-  /// The oldest element; nil for none. Its number stays the same when it is replaced.
+  /// The oldest element; nil in an empty queue. Its number stays the same when it is replaced.
   public var first: Element? {
     mutating get {
       if elements.isEmpty { oldest = last + 1 }
@@ -35,7 +35,7 @@ public struct NumberedQueue<Element> {
     return last
   }
 
-  /// Removes an element; does nothing if it is gone.
+  /// Removes an element; does nothing if it was removed before.
   public mutating func remove(_ number: Int) { elements[number] = nil }
 
   /// Removes all elements, and returns them in order.

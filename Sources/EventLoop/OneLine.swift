@@ -1,4 +1,4 @@
-/// Returns a text as messages name it: between quotation marks, on one line, cut behind `limit` characters.
+/// Returns a text as messages name it: between quotation marks, on one line, cut after `limit` characters.
 public func quoted(_ text: String, by mark: Character = "\"", atMost limit: Int = 40) -> String {
   let visible = text.unicodeScalars.prefix(limit).map { scalar in
     scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
@@ -13,11 +13,11 @@ public func clockText(_ seconds: Int) -> String {
   return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(seconds % 60))"
 }
 
-/// The most bytes of a name. A longer text is refused before it is compared with names.
+/// The limit of a name in bytes. A longer text is refused before it is compared with names.
 public let longestName = 255
 
 extension String {
-  /// The most bytes of a text that answers, errors and the journal repeat.
+  /// The limit in bytes of a text repeated in answers, errors and the journal.
   public static let longestExcerpt = 200
 
   /// The text as answers and errors repeat it: its first 200 bytes, and `…` for the rest.
@@ -32,7 +32,8 @@ extension String {
   }
 
   /// The text with characters that move it on a screen escaped as in Lua, `\n`, `\x1b` and `\u{202e}`: names
-  /// of files, titles of stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.
+  /// of files, titles of stations and the like may move a terminal's cursor, turn the direction of writing,
+  /// or look like another line.
   public var onOneLine: String {
     guard unicodeScalars.contains(where: \.movesText) else { return self }
     var result = ""
@@ -68,8 +69,8 @@ extension String {
     return String(String.UnicodeScalarView(front[..<end]))
   }
 
-  /// Returns the text behind an escape sequence that `escape` begins. One without an end is none: its text
-  /// stays.
+  /// Returns the text after an escape sequence that `escape` begins. A sequence without an end does not
+  /// count: its text stays.
   ///
   /// Source: ECMA-48, 5.4 (control sequences) and 5.6 (control strings).
   private static func behindEscape(

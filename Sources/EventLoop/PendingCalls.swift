@@ -25,8 +25,8 @@ public final class PendingCall<Value: Sendable> {
   }
 
   /// Suspends the task until there is a result. Called once.
-  /// - Parameter onCancel: called on the loop when the task is cancelled before; it settles the call, sooner or later.
-  ///   nil settles it with `CancellationError`.
+  /// - Parameter onCancel: called on the loop if the task is cancelled before; it settles the call, sooner or
+  ///   later. Nil settles it with `CancellationError`.
   public func result(on loop: EventLoop, onCancel: (() -> Void)? = nil) async throws -> Value {
     self.onCancel = onCancel
     let this = LoopReference(self)
@@ -48,7 +48,7 @@ public final class PendingCall<Value: Sendable> {
   }
 }
 
-/// Calls that wait for one event, of which each may be cancelled or end at a time of its own. Confined to the loop.
+/// Calls that wait for one event; each may be cancelled, or end at its own time. Confined to the loop.
 public final class PendingCalls<Value: Sendable> {
   private var calls = Listeners<PendingCall<Value?>>()
 
@@ -63,7 +63,7 @@ public final class PendingCalls<Value: Sendable> {
   /// Waits for the event.
   /// - Parameters:
   ///   - timeout: the longest wait; nil for no limit.
-  ///   - onCancel: as in `PendingCall.result`, with the call that is to be settled.
+  ///   - onCancel: as in `PendingCall.result`, with the call to settle.
   /// - Returns: the value; nil after the timeout.
   /// - Throws: the error of `settle`; `CancellationError`.
   @discardableResult

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Events of a file descriptor.
 public struct FDEvents: OptionSet, Sendable, Hashable {
-  /// A bit for each event.
+  /// The raw value: a bit for each event.
   public let rawValue: UInt8
-  /// The events of these bits.
+  /// Creates the events of these bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// A read would not block: there are bytes, or the end.
@@ -50,10 +50,10 @@ final class Poller {
 
   private let epoll: Int32
   private let bell: Int32
-  /// A timer descriptor on CLOCK_REALTIME; made with the first civil timer.
+  /// A timer descriptor on CLOCK_REALTIME; created with the first civil timer.
   private var civil: Int32 = -1
   private var civilDue: Int64 = 0
-  /// A timer descriptor on CLOCK_MONOTONIC, where the kernel has no `epoll_pwait2`.
+  /// A timer descriptor on CLOCK_MONOTONIC, if the kernel has no `epoll_pwait2`.
   private var alarm: Int32 = -1
   private let buffer: UnsafeMutablePointer<epoll_event>
 
@@ -72,7 +72,7 @@ final class Poller {
     buffer.deallocate()
   }
 
-  /// Returns `fd`, or ends the process with a message: a loop that cannot sleep cannot run, and
+  /// Returns `fd`, or ends the process with a message: a loop that can't sleep can't run, and
   /// `EventLoop.init` has no way to fail.
   private static func opened(_ fd: Int32, _ call: StaticString) -> Int32 {
     let reason = fd < 0 ? String(cString: strerror(errno)) : ""
@@ -88,11 +88,11 @@ final class Poller {
   /// Changes the events for which `fd` is watched. Returns 0, or an errno.
   func change(_ fd: Int32, _ events: FDEvents, token: UInt64) -> Int32 {
     let status = epoll_control(epoll, EPOLL_CTL_MOD, fd, events.kernelBits, token)
-    // Closed and opened again in between: the kernel has forgotten it.
+    // Closed and opened again meanwhile: the kernel has forgotten it.
     return status == ENOENT ? add(fd, events, token: token) : status
   }
 
-  /// Removes `fd`; does nothing when it was closed before.
+  /// Removes `fd`; does nothing if it was closed before.
   func remove(_ fd: Int32) { _ = epoll_control(epoll, EPOLL_CTL_DEL, fd, 0, 0) }
 
   /// Ends the current wait, or the next one. Any thread.
@@ -101,7 +101,7 @@ final class Poller {
     _ = write(bell, &one, 8)
   }
 
-  /// Sets the civil alarm to nanoseconds since the epoch, nil: never.
+  /// Sets the civil alarm to nanoseconds since the epoch; nil for never.
   func armCivil(_ due: Int64?) {
     let due = due.map { max($0, 1) } ?? 0
     guard due != civilDue else { return }
@@ -110,13 +110,12 @@ final class Poller {
       _ = epoll_control(epoll, EPOLL_CTL_ADD, civil, UInt32(LINUX_POLL_IN), Self.civilToken)
     }
     civilDue = due
-    // ECANCELED: the clock was set meanwhile. The alarm is armed all the same, for a moment that does not
-    // move.
+    // ECANCELED: the clock was set meanwhile. The alarm is still armed, for a moment that does not move.
     _ = timer_arm(civil, Int32(LINUX_TIMER_CIVIL), due)
   }
 
   /// Sleeps until an event, a wake-up or the timeout.
-  /// - Parameter nanoseconds: the timeout, nil: none.
+  /// - Parameter nanoseconds: the timeout; nil for no timeout.
   /// - Parameter deliver: called for each event, before `wait` returns.
   func wait(nanoseconds: Int64?, deliver: (Event) -> Void) {
     let count = sleep(nanoseconds: nanoseconds)

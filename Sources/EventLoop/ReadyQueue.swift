@@ -31,7 +31,7 @@ struct ReadyQueue {
 
   var isEmpty: Bool { isRoundOver && coming.isEmpty }
 
-  /// `true` if nothing of this round is left.
+  /// `true` if no item of this round is left.
   var isRoundOver: Bool { position == round.count && aheadPosition == ahead?.count ?? 0 }
 
   mutating func append(_ item: ReadyItem) { coming.append(item) }
@@ -79,7 +79,7 @@ struct ReadyQueue {
 
 extension [ReadyItem] {
   /// Removes and returns an item, so that its contents are released when it has run, not when the round ends;
-  /// nil behind the last.
+  /// nil after the last.
   fileprivate mutating func remove(at position: Int) -> ReadyItem? {
     guard position < count else { return nil }
     defer { self[position] = .removed }

@@ -1,16 +1,17 @@
 internal import Glibc
 
-/// A mounted file system of another machine or program: when that is gone, calls for its files may never return.
+/// A mounted file system of another machine or program: if that is gone, calls for its files may never
+/// return.
 public struct RemoteMount: Sendable, Equatable {
-  /// Path of the folder that it is mounted on.
+  /// The path of the folder that it is mounted on.
   public let folder: String
-  /// Type of the file system: `nfs4`.
+  /// The type of the file system: `nfs4`.
   public let type: String
-  /// Location of the file system, as it was mounted: `nas:/music`.
+  /// The location of the file system, as it was mounted: `nas:/music`.
   public let source: String
 
-  /// Returns the first such mount on the way to the file at a path, links included; nil when the kernel alone answers
-  /// for it. Calls nothing that such a mount would have to answer. Any thread.
+  /// Returns the first such mount on the way to the file at a path, links included; nil for a file on this
+  /// machine's disks. Makes no call that such a mount would have to answer. Any thread.
   public static func of(_ path: String) -> RemoteMount? { MountTable.current().remoteMount(of: path) }
 
   /// Returns the mounts that hold files of these paths, each once, with the first of its paths. Any thread.
@@ -47,7 +48,7 @@ struct MountTable {
       }
       let folder = Self.unescaped(fields[4])
       let type = Self.unescaped(fields[separator + 1])
-      // The types of FUSE have suffixes, as fuse.sshfs. A machine whose root does not answer is beyond help.
+      // The types of FUSE have suffixes, as fuse.sshfs. A machine whose root does not answer can't be helped.
       let isRemote = folder != "/" && (Self.remoteTypes.contains(type) || type.hasPrefix("fuse."))
       let source = Self.unescaped(fields[separator + 2])
       mounts.append((folder, isRemote ? RemoteMount(folder: folder, type: type, source: source) : nil))
@@ -83,7 +84,8 @@ struct MountTable {
     return nil
   }
 
-  /// Returns the mount with the longest folder that holds `place`, the last of several on one folder, if it is remote.
+  /// Returns the mount with the longest folder that holds `place`, the last of several on one folder, if it
+  /// is remote.
   private func mount(holding place: String) -> RemoteMount? {
     var best: (folder: String, remote: RemoteMount?)?
     for mount in mounts where mount.folder.utf8.count >= best?.folder.utf8.count ?? 0 {
@@ -100,7 +102,7 @@ struct MountTable {
     return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Returns the field with `\040` and the like replaced by the bytes that they stand for.
+  /// Returns the field with `\040` and the like replaced by the bytes that they encode.
   private static func unescaped(_ field: Substring) -> String {
     var (bytes, rest) = ([UInt8](), field.utf8[...])
     while let byte = rest.popFirst() {
@@ -114,7 +116,7 @@ struct MountTable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns the text of a file of procfs, whose length is not known before; empty when it can't be read.
+  /// Returns the text of a file of procfs, whose length is not known in advance; empty if it can't be read.
   private static func read(_ path: String) -> String {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return "" }

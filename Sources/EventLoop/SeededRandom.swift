@@ -1,11 +1,12 @@
-/// A random source whose numbers depend on its seed alone, in every process: for shuffled queues, simulated stations
-/// and faults. Not for keys.
+/// A random source whose numbers depend only on its seed, in every process: for shuffled queues, simulated
+/// stations and faults. Not for keys.
 ///
-/// Source: SplitMix64; G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+/// Source: SplitMix64; G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators",
+/// OOPSLA 2014.
 public struct SeededRandom: RandomNumberGenerator, Sendable, Equatable {
   private var state: UInt64
 
-  /// The sequence of a seed.
+  /// Creates the sequence of a seed.
   public init(seed: UInt64) { state = seed }
 
   /// Returns the next number.

@@ -2,7 +2,8 @@ internal import Glibc
 
 /// A failure to load a shared library: it is not installed, or is another version.
 public struct LibraryError: Error, Equatable, CustomStringConvertible {
-  /// The failure in one line: "libedit.so.2 can't be loaded: cannot open shared object file: No such file or directory".
+  /// The failure in one line: "libedit.so.2 can't be loaded: cannot open shared object file: No such file or
+  /// directory".
   public let message: String
   /// The advice to the user in one line: "apt install libedit2".
   public let hint: String
@@ -14,13 +15,14 @@ public struct LibraryError: Error, Equatable, CustomStringConvertible {
   public var description: String { "\(message); \(hint)" }
 }
 
-/// A shared library that is loaded at its first use, since most runs need none of these, and each costs time and memory
-/// at every start.
+/// A shared library that is loaded at its first use, since most runs need no such library, and each costs
+/// time and memory at every start.
 ///
-/// Its door keeps it in a `static let`: the thread that needs it first loads it, once. It stays loaded while the process
-/// lives.
+/// The file that owns it keeps it in a `static let`: the thread that needs it first loads it, once. It stays
+/// loaded for the life of the process.
 ///
-/// `static let library = SharedLibrary<edit_library>("libedit.so.2", package: "libedit2", names: edit_names())`
+/// `static let library = SharedLibrary<edit_library>("libedit.so.2", package: "libedit2", names:
+/// edit_names())`
 ///
 /// Source: dlopen(3); `Sources/CLinux/library.h` declares the struct and the names.
 public struct SharedLibrary<Functions: Sendable>: Sendable {
@@ -30,8 +32,8 @@ public struct SharedLibrary<Functions: Sendable>: Sendable {
   /// - Parameters:
   ///   - file: the name of its file with the version of its interface, as the linker knows it.
   ///   - package: Debian's package with the file.
-  ///   - names: the names of its functions, a space behind each, in the order of the fields of `Functions`, a C struct of
-  ///     pointers to them.
+  ///   - names: the names of its functions, each followed by a space, in the order of the fields of
+  ///     `Functions`, a C struct of pointers to them.
   public init(_ file: String, package: String, names: UnsafePointer<CChar>) {
     result = Result { () throws(LibraryError) in
       guard let library = dlopen(file, RTLD_LAZY | RTLD_LOCAL) else { throw Self.failure(file, package) }
@@ -51,7 +53,7 @@ public struct SharedLibrary<Functions: Sendable>: Sendable {
   /// - Throws: the failure to load them.
   public var functions: Functions { get throws(LibraryError) { try result.get() } }
 
-  /// The failure to load it; nil when there was none.
+  /// The failure to load it; nil if it is loaded.
   public var failure: LibraryError? {
     if case .failure(let error) = result { error } else { nil }
   }

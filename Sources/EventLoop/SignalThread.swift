@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Signals that a thread of its own receives, in place of their usual action, and forwards to a loop: they
-/// are received also while the loop is busy, or blocked in a call. Confined to the thread of its loop.
+/// Signals that a thread of its own receives, instead of their usual action, and forwards to a loop: they are
+/// received also while the loop is busy, or blocked in a call. Confined to the thread of its loop.
 public final class SignalThread {
   private let signals: [Int32]
-  /// Signals that were blocked for this thread, and are unblocked at its end.
+  /// The signals that were blocked for this thread, and are unblocked at its end.
   private var blocked: sigset_t
   private let fd: Int32
   /// A pipe; the thread ends when its write end is closed.
@@ -21,8 +21,8 @@ public final class SignalThread {
   /// - Parameters:
   ///   - screen: called on the thread with each signal; returns `true` to forward it to the loop.
   ///   - body: called on the loop with each forwarded signal, before pending work.
-  /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal;
-  ///   `loop.descriptor` and `loop.thread` when the system has none left.
+  /// - Throws: `loop.signal` if the loop already watches one of them, or for a number that is not a signal;
+  ///   `loop.descriptor` and `loop.thread` if the system has none left.
   public init(
     _ signals: [Int32], on loop: EventLoop, screen: @escaping @Sendable (Int32) -> Bool,
     _ body: @escaping (Int32) -> Void

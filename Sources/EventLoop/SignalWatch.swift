@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// Signals that a loop receives in place of their usual action. The loop retains the watch, so the handle
-/// need not be kept.
+/// Signals that a loop receives instead of their usual action. The loop retains the watch, so the handle need
+/// not be kept.
 ///
 /// Confined to the thread of its loop.
 public final class SignalWatch {
   private let signals: [Int32]
-  /// Signals that this watch blocked, and unblocks at its end.
+  /// The signals that this watch blocked, and unblocks at its end.
   private var blocked: sigset_t
   private let thread = pthread_self()
   private let fd: Int32
@@ -35,12 +35,12 @@ public final class SignalWatch {
 }
 
 extension EventLoop {
-  /// Calls `body` with the number of each of `signals` that arrives. The loop's thread.
+  /// Calls `body` with the number of each arriving one of `signals`. The loop's thread.
   ///
   /// The signals are blocked in the calling thread. A thread that was started before and does not block them
   /// can still catch a signal sent to the process: call this before other threads are started.
   /// - Parameter keepsAlive: `true` if `run` waits for signals when nothing else is left.
-  /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal.
+  /// - Throws: `loop.signal` if the loop already watches one of them, or for a number that is not a signal.
   @discardableResult
   public func onSignal(
     _ signals: [Int32], keepsAlive: Bool = false, _ body: @escaping (Int32) -> Void
@@ -67,7 +67,7 @@ extension EventLoop {
   }
 
   /// Blocks signals in the calling thread and opens a descriptor for them.
-  /// - Returns: the descriptor, and those of them that were not blocked before.
+  /// - Returns: the descriptor, and the signals that were not blocked before.
   func takeSignals(_ signals: [Int32]) throws(LoopError) -> (fd: Int32, blocked: sigset_t) {
     var wanted = sigset_t()
     sigemptyset(&wanted)
@@ -89,7 +89,7 @@ extension EventLoop {
 }
 
 extension SignalWatch {
-  /// `true` if this process ignores a signal, as `nohup` has SIGHUP from the start.
+  /// `true` if this process ignores a signal, as SIGHUP under `nohup` from the start.
   public static func isIgnored(_ signal: Int32) -> Bool { signal_is_ignored(signal) != 0 }
 
   /// `true` until the watch is cancelled.

@@ -1,5 +1,5 @@
-/// Returns the sentence for an unknown name: `no option is called 'volum'; did you mean 'volume'?`, or the list of the
-/// known names if none is near.
+/// Returns the sentence for an unknown name: `no option is called 'volum'; did you mean 'volume'?`, or the
+/// list of the known names if none is near.
 public func unknown(_ kind: String, _ name: String, among known: [String]) -> String {
   let name = name.excerpt
   if let nearest = nearest(name, among: known) {
@@ -23,15 +23,15 @@ public func nearest(_ name: String, among known: [String]) -> String? {
     .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
 }
 
-/// The most letters of a name that is compared with others.
+/// The limit in letters of a name that is compared with others.
 private let longestCompared = 64
 
 private func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
   max(one.count, other.count) > longestCompared ? .max : editDistance(one, other)
 }
 
-/// The least number of insertions, deletions, substitutions and swaps of neighbours that turn one text into another.
-/// Source: edit distance with transpositions (Damerau 1964, optimal string alignment).
+/// The least number of insertions, deletions, substitutions and swaps of neighbours that turn one text into
+/// another. Source: edit distance with transpositions (Damerau 1964, optimal string alignment).
 public func editDistance<Letter: Equatable>(_ a: [Letter], _ b: [Letter]) -> Int {
   if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
   var beforeLast = [Int](repeating: 0, count: b.count + 1)

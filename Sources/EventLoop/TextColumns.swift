@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-  /// The columns of a terminal that the scalar takes: 0 for marks that combine and for format characters, 2 for wide
+  /// The number of terminal columns of the scalar: 0 for combining marks and format characters, 2 for wide
   /// characters, else 1. Source: wcwidth(3); Unicode Standard Annex #11, classes W and F.
   public var columns: Int {
     if value < 0x300 { return value < 0x20 || (0x7F..<0xA0).contains(value) ? 0 : 1 }
@@ -36,7 +36,7 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-  /// The columns of a terminal that the text takes on one line.
+  /// The number of terminal columns of the text on one line.
   public var columns: Int {
     var utf8 = utf8.makeIterator()
     var count = 0
@@ -47,7 +47,7 @@ extension StringProtocol {
     return count
   }
 
-  /// Returns the text, padded with blanks to `width` columns; unchanged when it is wider.
+  /// Returns the text, padded with blanks to `width` columns; unchanged if it is wider.
   public func padded(toColumns width: Int) -> String {
     String(self) + String(repeating: " ", count: Swift.max(0, width - columns))
   }

@@ -5,7 +5,7 @@ public import Glibc
 /// would otherwise end the process by SIGPIPE.
 /// - Parameter failure: the failed operation, for the message.
 /// - Returns: the `pthread_t`, to be joined.
-/// - Throws: `loop.thread` when the system has no thread left.
+/// - Throws: `loop.thread` if the system has no thread left.
 public func startThread(
   _ failure: String, _ body: @escaping @Sendable () -> Void
 ) throws(LoopError) -> UInt {
@@ -29,9 +29,9 @@ public func startThread(
   return thread
 }
 
-/// Starts a thread that runs `body`, takes no signals, and is joined by nobody.
+/// Starts a thread that runs `body`, receives no signals, and is never joined.
 /// - Parameter failure: the sentence that the message begins with.
-/// - Throws: `loop.thread` when the system has no thread left.
+/// - Throws: `loop.thread` if the system has no thread left.
 public func startDetachedThread(
   _ failure: String, _ body: @escaping @Sendable () -> Void
 ) throws(LoopError) {
@@ -43,8 +43,8 @@ private final class ThreadBody: Sendable {
   init(run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
-/// Sets the attributes of a program to be spawned: a process group of its own, no blocked signal, and the usual
-/// reactions to those signals that this process ignores or handles.
+/// Sets the attributes of a program to be spawned: a process group of its own, no blocked signal, and the
+/// default actions for the signals that this process ignores or handles.
 public func separateSignals(_ attributes: inout posix_spawnattr_t) {
   posix_spawnattr_setflags(
     &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))

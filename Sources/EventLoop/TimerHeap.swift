@@ -3,7 +3,7 @@
 ///
 /// Confined to the thread of its loop.
 public final class LoopTimer {
-  /// Index in the heap; below 0 when the timer has left it.
+  /// The index in the heap; below 0 once the timer has left it.
   fileprivate var index = -1
   /// The timer's heap. Valid while `index` is not below 0: a heap clears its timers' indices when it is
   /// released.
@@ -24,7 +24,7 @@ public final class LoopTimer {
   /// `true` until the closure is called or the timer is cancelled.
   public var isPending: Bool { body != nil }
 
-  /// Ends the timer and releases its closure at once. Does nothing when it has fired or was cancelled before.
+  /// Ends the timer and releases its closure at once. Does nothing if it has fired or was cancelled before.
   public func cancel() {
     if index >= 0 { heap.remove(self) }
     _ = takeBody()
@@ -46,8 +46,8 @@ public final class LoopTimer {
   }
 }
 
-/// Timers by due time, in nanoseconds of some clock, and by order of creation where those are equal: adding and removing
-/// take O(log n). Confined to the loop's thread.
+/// Timers by due time, in nanoseconds of some clock, and by order of creation if those are equal: adding and
+/// removing take O(log n). Confined to the loop's thread.
 final class TimerHeap {
   private var heap = IndexedHeap()
   private var sequence: UInt64 = 0
@@ -82,7 +82,8 @@ final class TimerHeap {
     while let last = heap.entries.last { last.timer.cancel() }
   }
 
-  /// Removes a timer, which the caller retains: its closure must not be released inside the access to the heap.
+  /// Removes a timer, which the caller retains: its closure must not be released inside the access to the
+  /// heap.
   fileprivate func remove(_ timer: LoopTimer) { heap.remove(timer) }
 }
 

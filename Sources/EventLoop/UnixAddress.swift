@@ -1,12 +1,12 @@
 public import Glibc
 
-/// The address of a Unix socket: a path, or, after `@`, an abstract name that no file has. Source: unix(7).
+/// The address of a Unix socket: a path, or, after `@`, an abstract name without a file. Source: unix(7).
 public struct UnixAddress: Sendable, Equatable {
-  /// The most bytes of a path.
+  /// The limit of a path in bytes.
   public static let longestPath = 107
   private let bytes: [UInt8]
 
-  /// The address called `name`; nil for an empty one, one with a zero byte, and one that is too long.
+  /// Creates the address called `name`; nil if it is empty, has a zero byte, or is too long.
   public init?(_ name: String) {
     var path = Array(name.utf8)
     guard !path.isEmpty, path != [UInt8(ascii: "@")], path.count <= Self.longestPath, !path.contains(0) else {

@@ -3,19 +3,20 @@ internal import Glibc
 /// Reads whole files of a limited size; the size is checked before memory is allocated. Does not wait for the
 /// writer of a pipe. Any thread.
 public enum WholeFile {
-  /// The reason for which a file was not read.
+  /// The reason why a file was not read.
   public struct ReadError: Error {
     /// The reason as the end of a sentence: "it is not a regular file".
     public let reason: String
     /// The remedy.
     public var hint: String?
-    /// The error number of the system call; 0 for a file that was refused for its kind, its rights or its size.
+    /// The error number of the system call; 0 for a file that was refused for its kind, its rights or its
+    /// size.
     public var errno: CInt = 0
   }
 
   /// Returns all bytes of the file at `path`.
   /// - Parameters:
-  ///   - limit: the most bytes that it may have.
+  ///   - limit: the limit of its size in bytes.
   ///   - isSecret: `true` if only its owner may have access to the file.
   public static func read(
     _ path: String, atMost limit: Int, isSecret: Bool = false, followsLink: Bool = true
@@ -34,7 +35,7 @@ public enum WholeFile {
     }
     var failure: CInt = 0
     let size = Int(status.st_size)
-    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    // All empty arrays of Swift share one storage, which this initializer would write into.
     guard size > 0 else { return [] }
     let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       while count < size {
