@@ -10,7 +10,7 @@ final class Connection {
   let raw: OpaquePointer
   let path: String
 
-  /// The length limit of a text, blob or row, in bytes: a broken file's claims use no more memory.
+  /// The length limit of a text, blob or row, in bytes: it bounds the memory for a broken file.
   static let longestValue: CInt = 16 << 20
 
   /// Opens the file at `path`, or creates it.
@@ -37,9 +37,9 @@ final class Connection {
 
   /// `true` if no transaction is open.
   var isOutsideTransaction: Bool { sqlite3_get_autocommit(raw) != 0 }
-  /// Rows that the last statement inserted, changed or deleted.
+  /// The number of rows that the last statement inserted, changed or deleted.
   var changes: Int { Int(sqlite3_changes64(raw)) }
-  /// The id of the row that was inserted last.
+  /// The id of the last inserted row.
   var lastID: Int64 { sqlite3_last_insert_rowid(raw) }
 
   /// `true` if the path at which this file was opened now has another file, or none.

@@ -4,14 +4,14 @@ internal import Glibc
 extension Database {
   /// Opens the database at `path` as `init` does. A damaged file is set aside, with its log, and a new one
   /// created.
-  /// - Returns: the database, and the damaged file's new path when there was one.
-  /// - Throws: as `init`, `database.damaged` only when the file can't be set aside.
+  /// - Returns: the database, and the damaged file's new path if there was one.
+  /// - Throws: as `init`; `database.damaged` only if the file can't be set aside.
   public static func openOrRenew(
     path: String, migrations: [String], busyTimeout: Duration = .seconds(5)
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {
     if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
     return try whileLocked(path) { () throws(DatabaseError) in
-      // Another process may have renewed it in between.
+      // Another process may have renewed it meanwhile.
       if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
       let copy = try setAside(path)
       return (try Database(path: path, migrations: migrations, busyTimeout: busyTimeout), copy)
@@ -19,7 +19,7 @@ extension Database {
   }
 
   /// Opens the database at `path`.
-  /// - Returns: the database, nil when it is damaged.
+  /// - Returns: the database, nil if it is damaged.
   private static func ifWhole(
     _ path: String, _ migrations: [String], _ busyTimeout: Duration
   ) throws(DatabaseError) -> Database? {
@@ -31,9 +31,9 @@ extension Database {
     }
   }
 
-  /// Opens the file that is now at this database's path. When that is still this damaged file, it is set
-  /// aside and a new one created. This object is of no use afterwards.
-  /// - Returns: the database, and the damaged file's new path when this call moved it.
+  /// Opens the file that is now at this database's path. If it is still this damaged file, it is set aside
+  /// and a new one created. This object can't be used afterwards.
+  /// - Returns: the database, and the damaged file's new path if this call moved it.
   public func renewed(
     migrations: [String]
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {

@@ -4,11 +4,11 @@ internal import Glibc
 /// A SQLite database in a file. Confined to the thread that uses it; other threads and processes open their
 /// own.
 ///
-/// A write-ahead log lies beside it: readers do not block writers, and whatever ends the process, every
-/// committed transaction is kept and none in part. The last transactions, which a power cut alone would lose,
-/// are safe too after a transaction that is `durable`.
+/// A write-ahead log lies beside it: readers do not block writers, and however the process ends, every
+/// committed transaction is kept whole, and no other in part. The last transactions, which only a power cut
+/// would lose, are also safe after a `durable` one.
 public final class Database {
-  /// The path of a database that has no file, and ends with its object.
+  /// The path of a database without a file, which ends with its object.
   public static let inMemory = ":memory:"
 
   /// The version of SQLite, as `3.40.1`.
@@ -19,13 +19,13 @@ public final class Database {
   private let connection: Connection
   private var statements: [String: Statement] = [:]
 
-  /// Opens the database at `path`; creates it, with the folders of its path, when there is none: for the
-  /// owner alone.
+  /// Opens the database at `path`; creates it, with the folders of its path, if it does not exist: accessible
+  /// to the owner only.
   /// - Parameters:
   ///   - migrations: scripts that create the tables; those that the file has not applied yet are run. A
-  ///     published script is never changed: a new one follows. Nil to leave the schema as it is.
+  ///     published script is never changed: a new one follows. Nil to leave the schema unchanged.
   ///   - busyTimeout: the timeout for a lock of another process.
-  /// - Throws: `database.damaged` when the file is no database, `database.newer` when it has applied more
+  /// - Throws: `database.damaged` if the file is not a database, `database.newer` if it has applied more
   ///   migrations, `database.busy`, `database.full`, `database.unavailable`.
   public init(
     path: String, migrations: [String]? = nil, busyTimeout: Duration = .seconds(5)
@@ -33,8 +33,8 @@ public final class Database {
     self.path = path
     if path != Self.inMemory {
       Self.makeFolders(to: path)
-      // The file is not opened before SQLite does: a process that closes a file which it has open ends its
-      // locks.
+      // The file is not opened here: closing it would end the locks of this process's other connections to
+      // it.
       if mknod(path, S_IFREG | 0o600, 0) != 0, access(path, F_OK) != 0 { Self.makeTarget(of: path) }
     }
     connection = try Connection(path: path, busyTimeout: busyTimeout)
@@ -43,7 +43,7 @@ public final class Database {
     if let migrations { try migrate(migrations) }
   }
 
-  /// Creates the missing target of a symbolic link: SQLite would make it readable by everybody.
+  /// Creates the missing target of a symbolic link: SQLite would make it readable by everyone.
   private static func makeTarget(of path: String) {
     var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     // Source: realpath(3), GNU: when it fails, the path that does not exist.
@@ -53,13 +53,13 @@ public final class Database {
   /// `true` if the path at which this file was opened now has another file, or none: writes to this one are
   /// lost.
   public var hasMoved: Bool { connection.hasMoved }
-  /// The id of the row that was inserted last.
+  /// The id of the last inserted row.
   public var lastInsertedID: Int64 { connection.lastID }
 
   // MARK: Statements
 
   /// Runs one statement, which is kept prepared for the next call.
-  /// - Parameter values: one for each `?`.
+  /// - Parameter values: a value for each `?`.
   /// - Returns: the number of rows that it inserted, changed or deleted.
   @discardableResult
   public func execute(_ sql: String, _ values: [DatabaseValue] = []) throws(DatabaseError) -> Int {
@@ -102,8 +102,7 @@ public final class Database {
 
   // MARK: Transactions
 
-  /// Runs `body` as a transaction, which is rolled back when it throws. A nested one is part of the outer
-  /// one.
+  /// Runs `body` as a transaction, which is rolled back if it throws. A nested one is part of the outer one.
   /// - Parameter durable: `true` if a power cut after the return may not lose it; costs one write to the
   ///   disk.
   @discardableResult
@@ -145,7 +144,7 @@ public final class Database {
     if try version() == migrations.count { return }
     do {
       try transaction {
-        // Read again: another process may have migrated the file in between.
+        // Read again: another process may have migrated the file meanwhile.
         let version = try version()
         guard version <= migrations.count else { throw DatabaseError(.newer, path: path) }
         for migration in migrations[version...] { try connection.run(migration) }

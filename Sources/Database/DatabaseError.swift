@@ -9,16 +9,16 @@ public enum DatabaseErrorKind: String, FailureKind, CaseIterable {
   case busy = "database.busy"
   /// The disk is full.
   case full = "database.full"
-  /// The file is no database, or a broken one.
+  /// The file is not a database, or a broken one.
   case damaged = "database.damaged"
-  /// The file was made by a later version of the program.
+  /// The file was created by a later version of the program.
   case newer = "database.newer"
   /// The file can't be opened, read or written.
   case unavailable = "database.unavailable"
   /// A statement is wrong, or violates a constraint of a table.
   case statement = "database.statement"
 
-  /// The advice to the user; nil when there is none.
+  /// The advice to the user; nil without any.
   public var hint: String? {
     switch self {
     case .busy: "end the process that holds it, or try again"
@@ -32,7 +32,7 @@ public enum DatabaseErrorKind: String, FailureKind, CaseIterable {
 
 extension DatabaseError {
   /// Creates a failure of the database at `path`, whose message begins with the words for `kind`.
-  /// - Parameter detail: words behind those for `kind`, SQLite's and the system's where they have some.
+  /// - Parameter detail: words after those for `kind`, such as those of SQLite and the system.
   public init(_ kind: Kind, path: String, _ detail: String = "") {
     let phrase = kind.phrase(path.onOneLine)
     self.init(

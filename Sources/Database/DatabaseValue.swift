@@ -8,18 +8,18 @@ public enum DatabaseValue: Sendable, Equatable {
   case text(String)
   case blob([UInt8])
 
-  /// Text, or null for nil.
+  /// Creates a text, or null for nil.
   public init(_ text: String?) { self = text.map(Self.text) ?? .null }
-  /// A whole number, or null for nil.
+  /// Creates a whole number, or null for nil.
   public init(_ number: Int?) { self = number.map { .int(Int64($0)) } ?? .null }
 }
 
 extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-  /// A text.
+  /// Creates a text.
   public init(stringLiteral value: String) { self = .text(value) }
-  /// A whole number.
+  /// Creates a whole number.
   public init(integerLiteral value: Int64) { self = .int(value) }
-  /// A number.
+  /// Creates a number.
   public init(floatLiteral value: Double) { self = .real(value) }
 }
 
@@ -62,11 +62,11 @@ public struct DatabaseRow: Sendable, Equatable {
   }
   /// `true` if a column is null.
   public func isNull(_ column: Int) -> Bool { values[column] == .null }
-  /// Returns the whole number in a column, nil when it is null.
+  /// Returns the whole number in a column, nil if it is null.
   public func intOrNil(_ column: Int) throws(DatabaseError) -> Int64? {
     isNull(column) ? nil : try int(column)
   }
-  /// Returns the text in a column, nil when it is null.
+  /// Returns the text in a column, nil if it is null.
   public func textOrNil(_ column: Int) throws(DatabaseError) -> String? {
     isNull(column) ? nil : try text(column)
   }

@@ -48,7 +48,7 @@ final class Statement {
   }
 
   /// Moves to the next row.
-  /// - Returns: `false` when there is none left.
+  /// - Returns: `false` if no row is left.
   func step() throws(DatabaseError) -> Bool {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
@@ -81,7 +81,8 @@ final class Statement {
     }
   }
 
-  /// Resets the statement to its beginning, without values. The result of its last step was reported by then.
+  /// Resets the statement to its beginning, without values. The result of its last step has been reported by
+  /// then.
   func reset() {
     sqlite3_reset(raw)
     sqlite3_clear_bindings(raw)
