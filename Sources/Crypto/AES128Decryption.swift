@@ -3,7 +3,7 @@ internal import CCrypto
 /// The decryption of bytes that come in pieces, by AES-128 in CBC mode with PKCS7 padding. Source: FIPS 197,
 /// NIST SP 800-38A §6.2, RFC 5652 §6.3.
 package final class AES128Decryption {
-  /// Bytes of a key, of a vector and of a block.
+  /// The length in bytes of a key, of a vector and of a block.
   package static let blockLength = 16
 
   private let context: OpaquePointer  // freed by deinit
@@ -33,7 +33,8 @@ package final class AES128Decryption {
     }
   }
 
-  /// Returns the last plain bytes; nil if the padding is damaged, as with another key. To be called once, as the last.
+  /// Returns the last plain bytes; nil if the padding is damaged, as with a wrong key. To be called once, as
+  /// the last.
   package func finish() -> [UInt8]? {
     var last = [UInt8](repeating: 0, count: Self.blockLength)
     var length: CInt = 0

@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// The SHA-256 hash of bytes that come in pieces. Source: FIPS 180-4.
 package final class Digest {
-  /// Bytes of a hash.
+  /// The length of a hash in bytes.
   package static let length = 32
 
   private let context: OpaquePointer  // freed by deinit
@@ -16,20 +16,20 @@ package final class Digest {
 
   deinit { EVP_MD_CTX_free(context) }
 
-  /// Adds bytes behind those that were.
+  /// Adds bytes after the previous ones.
   package func update(_ bytes: ArraySlice<UInt8>) {
     let isAdded = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
     precondition(isAdded, "libcrypto takes no bytes after the end")
   }
 
-  /// The hash of all that was added, 32 bytes. To be called once, as the last.
+  /// Returns the hash of all added bytes, 32 bytes long. To be called once, as the last.
   package func finish() -> [UInt8] {
     var hash = [UInt8](repeating: 0, count: Self.length)
     precondition(EVP_DigestFinal_ex(context, &hash, nil) == 1, "libcrypto hashes once")
     return hash
   }
 
-  /// True if two codes are equal; compares in a time that does not depend on where they differ.
+  /// Returns `true` if two codes are equal; compares in a time that does not depend on where they differ.
   package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
   }
@@ -41,7 +41,7 @@ package final class Digest {
   }
 }
 
-/// The codes by which messages are known to come from the owner of a key. Source: RFC 2104 with SHA-256.
+/// Codes that prove that messages come from the owner of a key. Source: RFC 2104 with SHA-256.
 ///
 /// Confined to one thread at a time. The key is scheduled once, not for each message.
 package final class Authenticator {
@@ -76,7 +76,7 @@ package final class Authenticator {
   package func code(of message: [UInt8]) -> [UInt8] {
     var code = [UInt8](repeating: 0, count: Digest.length)
     var length = 0
-    // Without a key it begins anew with the one that it has.
+    // Without a key it begins anew with its present one.
     let isMade =
       EVP_MAC_init(context, nil, 0, nil) == 1 && EVP_MAC_update(context, message, message.count) == 1
       && EVP_MAC_final(context, &code, &length, code.count) == 1

@@ -2,18 +2,18 @@ internal import CCrypto
 
 /// Signatures by Ed25519. Source: RFC 8032.
 package enum Ed25519 {
-  /// Bytes of a key, private or public.
+  /// The length in bytes of a key, private or public.
   package static let keyLength = 32
-  /// Bytes of a signature.
+  /// The length of a signature in bytes.
   package static let signatureLength = 64
 
   /// A reason why a text holds no key.
   package enum TextFailure: Error {
-    /// The text is no key in PEM.
+    /// The text is not a key in PEM.
     case noKey
     /// The key is locked with a passphrase.
     case lockedKey
-    /// The key is for something else.
+    /// The key is for another purpose.
     case otherKey
   }
 
@@ -51,7 +51,7 @@ package enum Ed25519 {
     return body(key)
   }
 
-  /// True if `signature` was made of `message` with the private half of `publicKey`.
+  /// Returns `true` if `signature` was made of `message` with the private half of `publicKey`.
   package static func isValid(signature: [UInt8], message: [UInt8], publicKey: [UInt8]) -> Bool {
     guard signature.count == signatureLength,
       let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
@@ -62,16 +62,16 @@ package enum Ed25519 {
     let isValid =
       EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
       && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-    // What it says of a wrong signature would stay in the thread's queue of errors.
+    // The error of a wrong signature would stay in the thread's error queue.
     if !isValid { ERR_clear_error() }
     return isValid
   }
 }
 
-/// Keys in PEM, the text form of RFC 7468. The callbacks without a passphrase prevent libcrypto from asking for one on
-/// the terminal.
+/// Keys in PEM, the text form of RFC 7468. The callbacks without a passphrase prevent libcrypto from asking
+/// for one on the terminal.
 extension Ed25519 {
-  /// The most bytes of a text that are looked at.
+  /// The limit of a text in bytes; a longer one is not a key.
   private static let longestText = 16_384
 
   /// Returns the private key in `text`: PKCS#8, as `openssl genpkey -algorithm ed25519` writes it.
@@ -100,7 +100,7 @@ extension Ed25519 {
     let bytes = Array(text.utf8)
     guard bytes.count <= longestText else { throw .noKey }
     let key: OpaquePointer? = bytes.withUnsafeBytes {
-      // It reads where the bytes are, so it ends before they move.
+      // It reads the bytes in place, so it ends before they move.
       guard let source = BIO_new_mem_buf($0.baseAddress, CInt($0.count)) else { return nil }
       defer { BIO_free(source) }
       return read(source)
