@@ -3,7 +3,8 @@ public import EventLoop
 /// A failure between a file and a loudspeaker. Matched by `kind` in Swift and by `code` in scripts.
 public typealias AudioError = Failure<AudioErrorKind>
 
-/// The kinds of failure between a file and a loudspeaker; the raw value is the stable code, as scripts see it.
+/// The kinds of failure between a file and a loudspeaker; the raw value is the stable code, as scripts see
+/// it.
 public enum AudioErrorKind: String, FailureKind {
   /// The file does not exist, is a folder, or may not be opened.
   case notFound = "audio.not_found"
@@ -24,7 +25,7 @@ extension AudioError {
       facts: [ErrorFact("path", .string(path)), ErrorFact("cause", .string(cause))])
   }
 
-  /// The error of a `source` that holds something else than decodable audio.
+  /// The error of a `source` that holds something other than decodable audio.
   /// - Parameters:
   ///   - found: the content found there, in words: "text", "a damaged WAV header".
   ///   - byte: the offset of `found` from the start of the source.

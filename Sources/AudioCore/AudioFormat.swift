@@ -1,11 +1,11 @@
 /// The layout of PCM: rate and channels. Samples are 32-bit float, interleaved, full scale ±1.
 public struct AudioFormat: Sendable, Hashable {
-  /// Frames per second, in Hz.
+  /// The frames per second, in Hz.
   public let sampleRate: Int
-  /// Samples per frame; 1 = mono, 2 = left, right.
+  /// The samples per frame; 1 = mono, 2 = left, right.
   public let channels: Int
 
-  /// A format of `sampleRate` Hz and `channels` channels.
+  /// Creates a format of `sampleRate` Hz and `channels` channels.
   public init(sampleRate: Int, channels: Int) {
     self.sampleRate = sampleRate
     self.channels = channels
@@ -18,6 +18,6 @@ public struct AudioFormat: Sendable, Hashable {
   /// channels for the roles of a 5.1 layout (`ChannelRole.channel`).
   public static let surround = AudioFormat(sampleRate: 48_000, channels: 8)
 
-  /// Frames in one block of 20 ms.
+  /// The number of frames in one block of 20 ms.
   public var framesPerBlock: Int { sampleRate / 50 }
 }

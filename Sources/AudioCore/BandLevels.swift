@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Computes the levels of bands of equal width: the spectrum of a piece of sound, for displays.
 ///
-/// The channels are mixed, Hann's window is laid over the piece, and a Fourier transform of twice as many
-/// points as there are bands follows. A sine of full scale in the middle of a band has 0 dBFS there. Band `k`
-/// of `n`, from 0, lies around `k` / 2`n` of the sample rate.
+/// The channels are mixed, a Hann window is applied to the piece, and a Fourier transform follows, with two
+/// points for each band. A sine of full scale in the middle of a band has 0 dBFS there. Band `k` of `n`, from
+/// 0, lies around `k` / 2`n` of the sample rate.
 ///
 /// Source: J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier
 /// series", 1965, in place with radix 2.

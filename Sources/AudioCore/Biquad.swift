@@ -10,7 +10,7 @@ struct Biquad: BitwiseCopyable, Sendable {
 
   init() {}
 
-  /// A peak of one octave between the frequencies of half its gain in dB.
+  /// Creates a peak of one octave between the frequencies of half its gain in dB.
   init(peak frequency: Double, gain: Double, sampleRate: Double) {
     let omega: Double = 2 * Double.pi * frequency / sampleRate
     let amplitude = pow(10, gain / 40)
@@ -24,7 +24,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     a2 = (1 - alpha / amplitude) / a0
   }
 
-  /// A low-pass or high-pass with a quality of 1/√2: Butterworth's, -3.01 dB at `frequency`.
+  /// Creates a low-pass or high-pass with a quality of 1/√2: Butterworth's, -3.01 dB at `frequency`.
   init(pass kind: PassFilter.Kind, frequency: Double, sampleRate: Double) {
     let omega: Double = 2 * Double.pi * frequency / sampleRate
     let alpha: Double = sin(omega) * 0.5.squareRoot()
@@ -70,7 +70,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     Self.keep(first, second, in: state)
   }
 
-  /// Filters the channel at `samples` and the one behind it, as `run` does for one channel.
+  /// Filters the channel at `samples` and the next one, as `run` does for one channel.
   @_noLocks func run(
     _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
     _ left: UnsafeMutablePointer<Double>, _ right: UnsafeMutablePointer<Double>
@@ -95,7 +95,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     Self.keep(otherFirst, otherSecond, in: right)
   }
 
-  /// Stores a history, with numbers that are too small to be heard as 0: they are slow to compute with.
+  /// Stores a history, with inaudibly small numbers as 0: they are slow to compute with.
   @_noLocks private static func keep(
     _ first: Double, _ second: Double, in state: UnsafeMutablePointer<Double>
   ) {

@@ -8,18 +8,18 @@ public enum ChannelRole: String, Sendable, CaseIterable {
   case right
   /// The mean of both channels, (L + R)/2, to both outputs.
   case mono
-  /// The front left channel of a 5.1 layout to both outputs, as the five roles that follow; of a stereo
-  /// source L.
+  /// The front left channel of a 5.1 layout to both outputs, like the five roles that follow; L of a stereo
+  /// source.
   case frontLeft = "front_left"
-  /// The front right channel of a 5.1 layout; of a stereo source R.
+  /// The front right channel of a 5.1 layout; R of a stereo source.
   case frontRight = "front_right"
-  /// The centre channel of a 5.1 layout; of a stereo source (L + R)/2.
+  /// The centre channel of a 5.1 layout; (L + R)/2 of a stereo source.
   case center
-  /// The channel of low frequencies, unfiltered; of a stereo source (L + R)/2.
+  /// The channel of low frequencies, unfiltered; (L + R)/2 of a stereo source.
   case lfe
-  /// The left surround channel of a 5.1 layout; of a stereo source L.
+  /// The left surround channel of a 5.1 layout; L of a stereo source.
   case surroundLeft = "surround_left"
-  /// The right surround channel of a 5.1 layout; of a stereo source R.
+  /// The right surround channel of a 5.1 layout; R of a stereo source.
   case surroundRight = "surround_right"
 
   /// The role's own channel in frames of `AudioFormat.surround`; nil for a role that renders the stereo pair.
@@ -53,7 +53,7 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
   /// The valid balances; 0 is neutral, negative is to the left.
   public static let balanceRange = -6...6
 
-  /// A mix of four gains.
+  /// Creates a mix of four gains.
   @_noLocks public init(leftToLeft: Float, rightToLeft: Float, leftToRight: Float, rightToRight: Float) {
     self.leftToLeft = leftToLeft
     self.rightToLeft = rightToLeft
@@ -61,12 +61,12 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
     self.rightToRight = rightToRight
   }
 
-  /// The mix for `role`, `balance` and a gain.
+  /// Creates the mix for `role`, `balance` and a gain.
   ///
   /// Balance lowers the output on the other side by a sixth of its amplitude per step and does not change the
   /// near side: at 3 the left output is at one half (−6 dB), at 6 it is silent, at 0 both are exactly
   /// neutral.
-  /// - Parameter gain: factor over all, from volume and mute.
+  /// - Parameter gain: the overall factor, from volume and mute.
   /// - Precondition: `balanceRange` contains `balance`; callers validate input first.
   public init(role: ChannelRole, balance: Int = 0, gain: Float = 1) {
     precondition(Self.balanceRange.contains(balance), "balance \(balance) is outside -6...6")
@@ -113,15 +113,15 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
 ///
 /// A trivial value for one thread; every function is for the audio thread.
 public struct ChannelMixRamp: BitwiseCopyable, Sendable {
-  /// The mix that is moved to, or is held at rest.
+  /// The mix that the ramp moves to, or holds at rest.
   public private(set) var target: ChannelMix
-  /// Frames of a move.
+  /// The number of frames of a move.
   public let length: Int
   private var step = ChannelMix.silence
   private var remaining = 0
 
-  /// A ramp at rest at `mix`.
-  /// - Parameter length: frames of a move: `AudioFormat.framesPerBlock`.
+  /// Creates a ramp at rest at `mix`.
+  /// - Parameter length: the number of frames of a move: `AudioFormat.framesPerBlock`.
   public init(_ mix: ChannelMix, length: Int) {
     target = mix
     self.length = length > 0 ? length : 1
@@ -153,9 +153,9 @@ public struct ChannelMixRamp: BitwiseCopyable, Sendable {
   }
 
   /// Adds the frames of `source`, mixed, to those of `destination`, which is stereo.
-  /// - Parameter channel: the channel of `source` that is heard in place of both sides of its stereo pair;
-  ///   negative for the pair, its first two channels. The gains of a role with a channel of its own add up to
-  ///   1 on each output.
+  /// - Parameter channel: the channel of `source` that replaces both sides of its stereo pair; negative for
+  ///   the pair, its first two channels. The gains of a role with a channel of its own add up to 1 on each
+  ///   output.
   @_noLocks public mutating func mix(_ source: PCMView, into destination: PCMView, channel: Int = -1) {
     let isOwn = channel >= 0 && channel < source.channels
     let (left, right) = isOwn ? (channel, channel) : (0, 1)

@@ -4,30 +4,30 @@ public import EventLoop
 ///
 /// Confined to one thread at a time; may be moved to another between calls.
 public protocol Decoder: AnyObject {
-  /// Rate and channels of the frames that `read` returns. May change between two reads (a stream that changes
-  /// its format).
+  /// The rate and channels of the frames that `read` returns. May change between two reads (a stream that
+  /// changes its format).
   var format: AudioFormat { get }
 
-  /// Length of the whole source in frames at `format.sampleRate`, nil when it can't be known.
+  /// The length of the whole source in frames at `format.sampleRate`, nil if it can't be known.
   var frameCount: Int? { get }
 
-  /// The error with which a source ends that has fewer frames than its header says, known when it was opened;
-  /// `frameCount` counts the frames that are there. Nil for a complete source, or when it can't be known.
+  /// The error of a source that has fewer frames than its header states, if this was known when it was
+  /// opened; `frameCount` counts the existing frames. Nil for a complete source, or if it can't be known.
   var shortfall: AudioError? { get }
 
   /// Reads the next frames.
   /// - Parameter buffer: interleaved room for a whole number of frames of `format.channels` samples.
-  /// - Returns: frames written, from the start of `buffer`; 0 at the end of the source.
+  /// - Returns: the number of written frames, from the start of `buffer`; 0 at the end of the source.
   /// - Throws: `AudioError` (`audio.unreadable`) with the content found and its byte.
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int
 
   /// Moves the read position to a frame, counted from the start of the source at `format.sampleRate`.
-  /// - Throws: `AudioError` when the source can't be repositioned there.
+  /// - Throws: `AudioError` if the source can't be repositioned there.
   func seek(toFrame frame: Int) throws
 }
 
 extension Decoder {
-  /// Nil: the source's header claims no length.
+  /// Nil: the source's header states no length.
   public var shortfall: AudioError? { nil }
 }
 

@@ -2,26 +2,29 @@ internal import Glibc
 
 /// Ten bands of gain, an octave apart.
 ///
-/// Each band is a peaking filter of one octave's width, in series; all at 0 dB every bit passes. Changes are
-/// heard within one block of 20 ms and make no click: the sound with the old filters fades into the sound
-/// with the new ones. A change during a fade follows it; of several pending changes the last one counts.
+/// Each band is a peaking filter of one octave's width, in series; at 0 dB in all bands samples pass bit for
+/// bit. Changes are heard within one block of 20 ms and make no click: the sound with the old filters fades
+/// into the sound with the new ones. A change during a fade follows it; the last of several pending changes
+/// counts.
 ///
 /// Bands above half the sample rate do nothing. Gains above 0 dB can exceed full scale: a `Limiter` follows.
-/// Owns its memory; made and changed by one thread at a time, `process` and `apply` are for the audio thread.
+/// Owns its memory; created and changed by one thread at a time, `process` and `apply` are for the audio
+/// thread.
 ///
 /// Source: R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients", peakingEQ with
 /// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision,
 /// since at 31 Hz the poles are so near 1 that single precision would be heard.
 public struct Equalizer: ~Copyable {
-  /// Coefficients of the ten bands for one sample rate: the value that a change sends to the audio thread.
+  /// The coefficients of the ten bands for one sample rate: the value that a change sends to the audio
+  /// thread.
   ///
-  /// A trivial value. Made away from the audio thread, since it computes sines and powers.
+  /// A trivial value. Created away from the audio thread, since it computes sines and powers.
   public struct Setting: BitwiseCopyable, Sendable {
     let bands: InlineArray<10, Biquad>
     /// The active bands, as bits.
     let active: UInt16
 
-    /// The filters for `gains` at a sample rate in Hz.
+    /// Creates the filters for `gains` at a sample rate in Hz.
     public init(_ gains: EqualizerGains, sampleRate: Int) {
       var bands = InlineArray<10, Biquad>(repeating: Biquad())
       var active: UInt16 = 0
@@ -38,12 +41,12 @@ public struct Equalizer: ~Copyable {
     public var isFlat: Bool { @_noLocks get { active == 0 } }
   }
 
-  /// `true` if samples pass bit for bit now: no band is active and no change is under way.
+  /// `true` if samples pass bit for bit now: no band is active and no change is pending or fading.
   public var isTransparent: Bool { @_noLocks get { current.isFlat && remaining == 0 && !isWaiting } }
 
-  /// Channels that have histories.
+  /// The number of channels with histories.
   private let channels: Int
-  /// Frames of a crossfade.
+  /// The number of frames of a crossfade.
   private let fade: Int
   private var current: Setting
   /// The setting that fades out, while `remaining` frames of the fade are left.
@@ -51,10 +54,10 @@ public struct Equalizer: ~Copyable {
   private var remaining = 0
   private var waiting: Setting
   private var isWaiting = false
-  /// Histories of the current filters, then those of the previous ones: two numbers a band and channel.
+  /// The histories of the current filters, then those of the previous ones: two numbers a band and channel.
   private let state: UnsafeMutablePointer<Double>
 
-  /// An equalizer at rest.
+  /// Creates an equalizer at rest.
   /// - Parameter gains: the initial gains.
   public init(format: AudioFormat, gains: EqualizerGains = .flat) {
     channels = max(1, format.channels)
@@ -67,7 +70,7 @@ public struct Equalizer: ~Copyable {
 
   deinit { state.deallocate() }
 
-  /// Schedules a change to `setting`, which was made for this equalizer's sample rate.
+  /// Schedules a change to `setting`, which was created for this equalizer's sample rate.
   @_noLocks public mutating func apply(_ setting: Setting) {
     waiting = setting
     isWaiting = true
@@ -85,8 +88,7 @@ public struct Equalizer: ~Copyable {
     }
   }
 
-  /// Filters the frames of `view` in place; it has the rate that the equalizer was made for, and at most its
-  /// channels.
+  /// Filters the frames of `view` in place; it has the rate of the equalizer, and at most its channels.
   @_noLocks public mutating func process(_ view: PCMView) {
     var rest = view
     while rest.frames > 0 {
@@ -139,7 +141,7 @@ public struct Equalizer: ~Copyable {
         var channel = 0
         while channel < channels {
           let state = self.state + (channel &* 20 &+ band &* 2)
-          // Each output waits for the one before it; two channels wait side by side.
+          // Each output waits for the previous one; two channels wait side by side.
           if channel &+ 1 < channels {
             filter.run(view.samples + channel, view.frames, channels, state, state + 20)
             channel &+= 2

@@ -2,18 +2,18 @@ public import EventLoop
 
 /// The gains of the ten bands of an `Equalizer`, in dB.
 public struct EqualizerGains: Sendable, Equatable {
-  /// Centres of the bands in Hz. Source: ISO 266, octaves around 1 kHz.
+  /// The centres of the bands in Hz. Source: ISO 266, octaves around 1 kHz.
   public static let frequencies = [31.25, 62.5, 125, 250, 500, 1000, 2000, 4000, 8000, 16_000]
-  /// Names of the bands: 31 for 31.25 Hz, 62 for 62.5 Hz.
+  /// The names of the bands: 31 for 31.25 Hz, 62 for 62.5 Hz.
   public static let bands = [31, 62, 125, 250, 500, 1000, 2000, 4000, 8000, 16_000]
   /// The valid gains in dB.
   public static let range = -12.0...12.0
 
-  /// Ten gains in dB, from the lowest band to the highest.
+  /// The ten gains in dB, from the lowest band to the highest.
   public let decibels: [Double]
 
-  /// Gains in dB, from the lowest band to the highest.
-  /// - Throws: `audio.unsupported` when there are not ten gains, or one is outside ±12 dB or not a number.
+  /// Creates gains in dB, from the lowest band to the highest.
+  /// - Throws: `audio.unsupported` if there are not ten gains, or one is outside ±12 dB or not a number.
   public init(_ decibels: [Double]) throws(AudioError) {
     guard decibels.count == Self.bands.count else {
       throw AudioError(.unsupported, "an equalizer has ten bands, not \(decibels.count)")
@@ -28,13 +28,13 @@ public struct EqualizerGains: Sendable, Equatable {
 
   private init(table decibels: [Double]) { self.decibels = decibels }
 
-  /// Gains of 0 dB in all bands.
+  /// The gains of 0 dB in all bands.
   public static let flat = EqualizerGains(table: [Double](repeating: 0, count: 10))
 
   /// The gain of a band, counted from the lowest.
   public subscript(_ band: Int) -> Double { decibels[band] }
 
-  /// Gains that have a name, in the order in which they are shown.
+  /// The gains with a name, in the order in which they are shown.
   public static let presets: [(name: String, gains: EqualizerGains)] = [
     ("flat", flat),
     ("rock", EqualizerGains(table: [5, 4, 3, 1, -1, -1, 1, 3, 4, 4])),
@@ -51,7 +51,7 @@ public struct EqualizerGains: Sendable, Equatable {
     ("night", EqualizerGains(table: [-8, -6, -4, -1, 1, 2, 2, 1, -1, -3])),
   ]
 
-  /// Returns the gains called `name`, nil when there are none.
+  /// Returns the gains called `name`, nil for an unknown name.
   public static func preset(_ name: String) -> EqualizerGains? {
     presets.first { $0.name == name }?.gains
   }

@@ -2,7 +2,8 @@ internal import Glibc
 
 /// Conversion between decibels and amplitudes.
 public enum Decibels {
-  /// The gains of sessions and streams that can be set, in dB. The lowest cannot be distinguished from silence at 16 bits.
+  /// The valid gains of sessions and streams, in dB. The lowest can't be distinguished from silence at 16
+  /// bits.
   public static let gainRange = -90.0...12.0
   /// `gainRange` in messages.
   public static var gainRangeText: String { "\(Int(gainRange.lowerBound))...\(Int(gainRange.upperBound))" }
@@ -10,7 +11,7 @@ public enum Decibels {
   /// Returns the factor for samples of a gain in dB: 10^(dB/20).
   public static func gain(_ decibels: Double) -> Float { Float(pow(10, decibels / 20)) }
 
-  /// Returns the level of an amplitude against full scale (1), in dBFS; −infinity for 0.
+  /// Returns the level of an amplitude relative to full scale (1), in dBFS; −infinity for 0.
   public static func level(ofAmplitude amplitude: Double) -> Double {
     amplitude > 0 ? 20 * log10(amplitude) : -.infinity
   }

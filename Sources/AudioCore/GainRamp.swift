@@ -6,17 +6,17 @@
 ///
 /// A trivial value for one thread; every function but the initializer is for the audio thread.
 public struct GainRamp: BitwiseCopyable, Sendable {
-  /// The gain that is moved to, or is held at rest.
+  /// The gain that the ramp moves to, or holds at rest.
   public private(set) var target: Float
-  /// Frames of a move.
+  /// The number of frames of a move.
   public let length: Int
-  /// Change per frame of the move under way.
+  /// The change per frame of the current move.
   private var step: Float = 0
-  /// Frames left of the move under way.
+  /// The frames left of the current move.
   private var remaining = 0
 
-  /// A ramp at rest at `gain`.
-  /// - Parameter length: frames of a move: `AudioFormat.framesPerBlock`.
+  /// Creates a ramp at rest at `gain`.
+  /// - Parameter length: the number of frames of a move: `AudioFormat.framesPerBlock`.
   @_noLocks public init(gain: Float, length: Int) {
     target = gain
     self.length = length > 0 ? length : 1

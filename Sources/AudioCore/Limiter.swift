@@ -3,21 +3,21 @@
 /// Peak limiting with look-ahead inside the block, so nothing is delayed: the peaks of a block are found
 /// first, the gain (one for all channels, so the image stays) then falls in a straight line during the
 /// `attack` frames before a peak and returns exponentially after it. The output is the input times a gain; it
-/// is not clipped. A peak that is nearer than `attack` to the start of its block leaves less room, down to
-/// none in the block's first frame: there the gain steps at once. No sample exceeds the ceiling.
+/// is not clipped. A peak nearer than `attack` to the start of its block leaves less room, down to zero in
+/// the block's first frame: there the gain steps at once. No sample exceeds the ceiling.
 ///
-/// With `isActive` false and the gain back at 1, samples pass bit for bit. Owns its scratch memory; made away
-/// from the audio thread, on which `process` runs.
+/// With `isActive` false and the gain back at 1, samples pass bit for bit. Owns its scratch memory; created
+/// away from the audio thread, on which `process` runs.
 public struct Limiter: ~Copyable {
   /// The default ceiling: −0.3 dBFS.
   public static let defaultCeiling = Decibels.gain(-0.3)
 
-  /// `true` if peaks are limited. Turned off, a lowered gain still returns to 1 smoothly.
+  /// `true` if peaks are limited. After it is turned off, a lowered gain still returns to 1 smoothly.
   public var isActive: Bool
   /// The gain of the last frame, 1 while nothing is limited.
   public var gain: Float { @_noLocks get { 1 - reduction } }
 
-  /// 1 less the gain; kept instead of the gain, which has no digits left to creep up to 1.
+  /// 1 minus the gain; kept instead of the gain, which lacks the digits to approach 1 slowly.
   private var reduction: Float = 0
   private let ceiling: Float
   private let attack: Int
@@ -26,11 +26,11 @@ public struct Limiter: ~Copyable {
   private let gains: UnsafeMutablePointer<Float>
   private let capacity: Int
 
-  /// A limiter for blocks of `format`; longer views are processed in pieces.
+  /// Creates a limiter for blocks of `format`; longer views are processed in pieces.
   /// - Parameters:
-  ///   - ceiling: largest magnitude of the output.
-  ///   - attack: seconds before a peak in which the gain falls.
-  ///   - release: seconds in which a lowered gain recovers by 63 %.
+  ///   - ceiling: the largest magnitude of the output.
+  ///   - attack: the seconds before a peak in which the gain falls.
+  ///   - release: the seconds in which a lowered gain recovers by 63 %.
   public init(
     format: AudioFormat, ceiling: Float = Limiter.defaultCeiling, attack: Double = 0.0015,
     release: Double = 0.1, isActive: Bool = false
@@ -59,7 +59,7 @@ public struct Limiter: ~Copyable {
     }
   }
 
-  /// Fills `gains` with the most that each frame may be multiplied by.
+  /// Fills `gains` with the largest allowed factor of each frame.
   /// - Returns: `true` if any of them is below 1.
   @_noLocks private func findLimits(of view: PCMView) -> Bool {
     var limits = false

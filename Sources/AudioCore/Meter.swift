@@ -7,7 +7,7 @@ public struct Meter: BitwiseCopyable, Sendable {
   private var peak: (left: Float, right: Float) = (0, 0)
   private var frames = 0
 
-  /// A meter without frames.
+  /// Creates a meter without frames.
   @_noLocks public init() {}
 
   /// Measures the frames of `view`; the first two channels count, a mono view counts on both sides.
@@ -43,9 +43,9 @@ public struct Meter: BitwiseCopyable, Sendable {
 public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
   /// The figures of one channel.
   public struct Channel: BitwiseCopyable, Sendable, Equatable {
-    /// Mean of the squared samples.
+    /// The mean of the squared samples.
     public let meanSquare: Double
-    /// Largest magnitude of a sample (not of the curve between samples).
+    /// The largest magnitude of a sample (not of the curve between samples).
     public let peak: Float
 
     /// Creates a channel's figures.
@@ -54,21 +54,21 @@ public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
       self.peak = peak
     }
 
-    /// Root mean square against full scale in dBFS: a square wave of ±1 has 0, a sine of ±1 has −3.01,
-    /// silence has −infinity.
+    /// The root mean square relative to full scale in dBFS: a square wave of ±1 has 0, a sine of ±1 has
+    /// −3.01, silence has −infinity.
     public var rmsDBFS: Double { Decibels.level(ofAmplitude: meanSquare.squareRoot()) }
-    /// Peak against full scale in dBFS; −infinity for silence.
+    /// The peak relative to full scale in dBFS; −infinity for silence.
     public var peakDBFS: Double { Decibels.level(ofAmplitude: Double(peak)) }
   }
 
-  /// Frames measured.
+  /// The number of measured frames.
   public let frames: Int
   /// The first channel.
   public let left: Channel
   /// The second channel; the first again for mono.
   public let right: Channel
 
-  /// A reading of both channels.
+  /// Creates a reading of both channels.
   @_noLocks public init(frames: Int, left: Channel, right: Channel) {
     self.frames = frames
     self.left = left

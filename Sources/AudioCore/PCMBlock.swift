@@ -2,31 +2,31 @@
 ///
 /// A trivial value, so the audio thread passes it around without reference counting. The view owns nothing:
 /// it is valid as long as the `PCMBlock` (or other owner) that it points into. Functions of two views need
-/// the same number of channels in both, and touch as many frames as the shorter one has.
+/// the same number of channels in both, and process the frames of the shorter one only.
 public struct PCMView: BitwiseCopyable {
-  /// First sample of the first frame.
+  /// The first sample of the first frame.
   public let samples: UnsafeMutablePointer<Float>
-  /// Frames that may be touched.
+  /// The number of frames that may be accessed.
   public let frames: Int
-  /// Samples per frame.
+  /// The number of samples per frame.
   public let channels: Int
 
-  /// A view of `frames` × `channels` samples at `samples`.
+  /// Creates a view of `frames` × `channels` samples at `samples`.
   @_noLocks public init(samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int) {
     self.samples = samples
     self.frames = frames
     self.channels = channels
   }
 
-  /// Samples in all frames and channels.
+  /// The number of samples in all frames and channels.
   public var count: Int { @_noLocks get { frames &* channels } }
 
-  /// Returns the first `limit` frames, or all when there are fewer.
+  /// Returns the first `limit` frames, or all if there are fewer.
   @_noLocks public func prefix(_ limit: Int) -> PCMView {
     PCMView(samples: samples, frames: limit < frames ? (limit < 0 ? 0 : limit) : frames, channels: channels)
   }
 
-  /// Returns the frames after the first `skipped` ones; empty when there are fewer.
+  /// Returns the frames after the first `skipped` ones; empty if there are fewer.
   @_noLocks public func dropFirst(_ skipped: Int) -> PCMView {
     let start = skipped < frames ? (skipped < 0 ? 0 : skipped) : frames
     return PCMView(samples: samples + start &* channels, frames: frames &- start, channels: channels)
@@ -82,18 +82,18 @@ public struct PCMView: BitwiseCopyable {
   }
 }
 
-/// Room for interleaved Float32 samples, allocated once and zeroed.
+/// Memory for interleaved Float32 samples, allocated once and zeroed.
 ///
-/// Made and released away from the audio thread, which keeps only the `view`. Confined to one thread at a
+/// Created and released away from the audio thread, which keeps only the `view`. Confined to one thread at a
 /// time.
 public final class PCMBlock {
-  /// Rate and channels of the samples.
+  /// The rate and channels of the samples.
   public let format: AudioFormat
   /// The view of all frames; valid as long as the block lives, so its user keeps the block in a variable or
   /// property (`PCMBlock(…).view` is dangling at once).
   public let view: PCMView
 
-  /// A silent block.
+  /// Creates a silent block.
   /// - Parameter frames: the capacity in frames; by default one block of 20 ms.
   public init(format: AudioFormat, frames: Int? = nil) {
     let frames = frames ?? format.framesPerBlock

@@ -12,14 +12,14 @@ public struct PassFilter: ~Copyable {
 
   private let filter: Biquad
   private let channels: Int
-  /// `true` if the frequency is so near half the rate that nothing lies beyond it.
+  /// `true` if the frequency is so near half the rate that no frequency lies beyond it.
   private let isBeyond: Bool
   private let kind: Kind
-  /// Histories: two numbers a channel.
+  /// The histories: two numbers a channel.
   private let state: UnsafeMutablePointer<Double>
 
-  /// A filter with empty histories. Above the format's range of frequencies a low-pass passes everything and
-  /// a high-pass nothing.
+  /// Creates a filter with empty histories. Above the format's range of frequencies a low-pass passes
+  /// everything and a high-pass nothing.
   public init(_ kind: Kind, frequency: Double, format: AudioFormat) {
     self.kind = kind
     channels = max(1, format.channels)
@@ -32,7 +32,7 @@ public struct PassFilter: ~Copyable {
 
   deinit { state.deallocate() }
 
-  /// Filters the frames of `view` in place; it has the format that the filter was made for.
+  /// Filters the frames of `view` in place; it has the format of the filter.
   @_noLocks public mutating func process(_ view: PCMView) {
     if isBeyond {
       if kind == .high { view.clear() }

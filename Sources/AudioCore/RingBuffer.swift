@@ -1,7 +1,7 @@
 public import Synchronization
 
-/// A queue of fixed size between exactly two threads, without locks: commands to the audio thread, reports
-/// back.
+/// A queue of fixed size between exactly two threads, without locks: for commands to the audio thread, and
+/// for its reports.
 ///
 /// One thread pushes through `producer`, one other pops through `consumer`; neither ever waits. The ends are
 /// trivial values, so `@_noLocks` code may hold and use them (for a concrete `Element`); they are valid as
@@ -14,13 +14,13 @@ public final class RingBuffer<Element: BitwiseCopyable>: Sendable {
   public let producer: RingProducer<Element>
   /// The end that pops; for one thread at a time.
   public let consumer: RingConsumer<Element>
-  /// Elements that fit.
+  /// The number of elements that fit.
   public let capacity: Int
 
   private let storage: RingStorage<Element>
 
-  /// An empty ring.
-  /// - Parameter minimumCapacity: elements that must fit; the next power of two is allocated.
+  /// Creates an empty ring.
+  /// - Parameter minimumCapacity: the number of elements that must fit; the next power of two is allocated.
   public init(minimumCapacity: Int) {
     storage = RingStorage(minimumCapacity: minimumCapacity)
     producer = RingProducer(storage: storage)
@@ -31,12 +31,13 @@ public final class RingBuffer<Element: BitwiseCopyable>: Sendable {
   deinit { storage.deallocate() }
 }
 
-/// The memory that both ends share. Unchecked: `elements` is written only between the consumer's index and
-/// the producer's capacity, and read only behind the producer's index; the two atomics order these accesses.
+/// The memory shared by both ends. Unchecked: `elements` is written only between the producer's index and the
+/// consumer's index plus the capacity, and read only between the consumer's index and the producer's; the two
+/// atomics order these accesses.
 @usableFromInline struct RingStorage<Element: BitwiseCopyable>: @unchecked Sendable, BitwiseCopyable {
-  /// Elements popped so far; written by the consumer.
+  /// The number of elements popped so far; written by the consumer.
   @usableFromInline let head: UnsafeMutablePointer<Atomic<Int>>
-  /// Elements pushed so far; written by the producer. On another cache line than `head`.
+  /// The number of elements pushed so far; written by the producer. On another cache line than `head`.
   @usableFromInline let tail: UnsafeMutablePointer<Atomic<Int>>
   @usableFromInline let elements: UnsafeMutablePointer<Element>
   @usableFromInline let mask: Int
@@ -64,7 +65,7 @@ public struct RingProducer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable 
   @usableFromInline let storage: RingStorage<Element>
 
   /// Appends `element`.
-  /// - Returns: `true` if `element` was appended; `false` when the ring is full.
+  /// - Returns: `true` if `element` was appended; `false` if the ring is full.
   @inlinable public func push(_ element: Element) -> Bool {
     let tail = storage.tail.pointee.load(ordering: .relaxed)
     let head = storage.head.pointee.load(ordering: .acquiring)
@@ -79,7 +80,7 @@ public struct RingProducer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable 
 public struct RingConsumer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable {
   @usableFromInline let storage: RingStorage<Element>
 
-  /// Removes and returns the oldest element, nil when the ring is empty.
+  /// Removes and returns the oldest element, nil if the ring is empty.
   @inlinable public func pop() -> Element? {
     let head = storage.head.pointee.load(ordering: .relaxed)
     let tail = storage.tail.pointee.load(ordering: .acquiring)

@@ -2,8 +2,8 @@
 ///
 /// Reading divides by 2^(bits−1), which is exact for 16 and 24 bits; writing multiplies by it, rounds to the
 /// nearest (halves to even) and clamps, so 16 and 24 bits survive a round trip unchanged, and +1 becomes the
-/// largest number. No dither: a sink that has 16 bits gets the bits of a 16-bit source. NaN becomes 0. For
-/// any thread.
+/// largest number. No dither: a 16-bit sink receives the bits of a 16-bit source. NaN becomes 0. For any
+/// thread.
 public enum SampleConversion {
   /// Converts a 16-bit number, exactly.
   @_noLocks public static func float(_ sample: Int16) -> Float { Float(sample) * 0x1p-15 }
@@ -52,8 +52,7 @@ public enum SampleConversion {
   /// Returns the nearest whole number of `sample · scale` within ±`scale`.
   ///
   /// Adding and subtracting 1.5·2^52 leaves no room for a fraction, so the processor's own rounding (to
-  /// nearest,
-  /// halves to even) does the work; `rounded()` is not open to `@_noLocks` code.
+  /// nearest, halves to even) does the work; `rounded()` is not available to `@_noLocks` code.
   @_noLocks private static func rounded(_ sample: Float, scale: Double) -> Int32 {
     let scaled = Double(sample) * scale
     if scaled >= scale - 1 { return Int32(scale - 1) }

@@ -11,12 +11,12 @@ public final class SampleRing: Sendable {
   public let writer: SampleRingWriter
   /// The end that reads; for one thread at a time.
   public let reader: SampleRingReader
-  /// Frames that fit.
+  /// The number of frames that fit.
   public let capacity: Int
 
   private let storage: RingStorage<Float>
 
-  /// An empty ring for exactly `frames` frames of `channels` samples.
+  /// Creates an empty ring for exactly `frames` frames of `channels` samples.
   public init(frames: Int, channels: Int) {
     capacity = max(1, frames)
     storage = RingStorage(minimumCapacity: max(1, frames) * max(1, channels))
@@ -33,7 +33,7 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
   let frames: Int
   let channels: Int
 
-  /// Frames that `write` would accept now.
+  /// The number of frames that `write` would accept now.
   public var room: Int {
     @_noLocks get {
       let tail = storage.tail.pointee.load(ordering: .relaxed)
@@ -43,7 +43,7 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
   }
 
   /// Appends frames of `view`, from its start.
-  /// - Returns: frames accepted: all, or as many as there was room for.
+  /// - Returns: the number of accepted frames: all, or those for which there was room.
   @_noLocks public func write(_ view: PCMView) -> Int {
     let room = room
     let written = view.frames < room ? view.frames : room
@@ -63,10 +63,10 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
 /// The reading end of a `SampleRing`.
 public struct SampleRingReader: BitwiseCopyable, Sendable {
   let storage: RingStorage<Float>
-  /// Samples per frame.
+  /// The number of samples per frame.
   public let channels: Int
 
-  /// Frames that `read` would return now.
+  /// The number of frames that `read` would return now.
   public var available: Int {
     @_noLocks get {
       let head = storage.head.pointee.load(ordering: .relaxed)
@@ -76,7 +76,7 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
   }
 
   /// Moves frames into `view`, from its start; the rest of `view` does not change.
-  /// - Returns: frames read: as many as fit, or as there were.
+  /// - Returns: the number of frames read: those that fit and were available.
   @_noLocks public func read(into view: PCMView) -> Int {
     let available = available
     let read = view.frames < available ? view.frames : available
@@ -93,7 +93,7 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
   }
 
   /// Drops up to `frames` frames unread.
-  /// - Returns: frames dropped.
+  /// - Returns: the number of dropped frames.
   @_noLocks public func discard(_ frames: Int) -> Int {
     let available = available
     let dropped = frames < available ? frames : available
