@@ -2,7 +2,7 @@ public import EventLoop
 
 /// A time of day on a wall clock: `06:45`, `06:45:30`.
 public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// Seconds since midnight, 0 to 86,399.
+  /// The seconds since midnight, 0 to 86,399.
   public let seconds: Int
 
   /// The time 00:00.
@@ -49,13 +49,13 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
 
 /// A day of the Gregorian calendar, without a zone: `2026-12-24`.
 public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// Days since 1970-01-01, which is 0.
+  /// The days since 1970-01-01, which is 0.
   public let day: Int
 
-  /// The day `day` days after 1970-01-01.
+  /// Creates the day `day` days after 1970-01-01.
   public init(day: Int) { self.day = day }
 
-  /// The day of this year, month (1 to 12) and day of month, nil when it does not exist.
+  /// Creates the day of this year, month (1 to 12) and day of month, nil if it does not exist.
   public init?(year: Int, month: Int, dayOfMonth: Int) {
     guard (1...9999).contains(year), (1...12).contains(month),
       (1...Self.days(ofMonth: month, year: year)).contains(dayOfMonth)
@@ -72,7 +72,7 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  /// Year, month and day of month. Source: as above, civil_from_days.
+  /// The year, month and day of month. Source: as above, civil_from_days.
   public var components: (year: Int, month: Int, dayOfMonth: Int) {
     let (era, dayOfEra) = (day + 719_468).dividedDown(by: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -112,7 +112,7 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
   /// The time of day.
   public let time: TimeOfDay
 
-  /// A time on a day.
+  /// Creates a time on a day.
   public init(_ date: CalendarDate, _ time: TimeOfDay) { (self.date, self.time) = (date, time) }
 
   /// Reads `"2026-12-24 18:00"`, also with `T` between, and with seconds. Years 1970 to 2261.
@@ -140,7 +140,7 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
     self.init(date, time)
   }
 
-  /// Seconds since 1970-01-01 00:00 on the same clock.
+  /// The seconds since 1970-01-01 00:00 on the same clock.
   var clockSeconds: Int { date.day * 86_400 + time.seconds }
 
   init(clockSeconds: Int) {

@@ -2,8 +2,8 @@ public import EventLoop
 
 /// The schedule of a line of a crontab: `30 20 * * 6`, `@daily`.
 ///
-/// Debian's cron accepts every accepted text. Texts that cron accepts and never runs are refused: ranges that
-/// go backwards, and dates that don't exist. Source: crontab(5) of Debian's cron 3.0pl1.
+/// Debian's cron accepts every text accepted here. Texts that cron accepts but never runs are refused: ranges
+/// that go backwards, and dates that don't exist. Source: crontab(5) of Debian's cron 3.0pl1.
 public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
   /// The text as it was parsed, with one blank between its fields.
   public let description: String
@@ -51,7 +51,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
       isAnyDayOfMonth: parts[2].hasPrefix("*"), isAnyDayOfWeek: parts[4].hasPrefix("*"))
     // Sunday is both 0 and 7.
     if fields.daysOfWeek & 0x81 != 0 { fields.daysOfWeek |= 0x81 }
-    // All weekdays of a leap day within 40 years.
+    // Within 40 years a leap day falls on every weekday.
     let days = (0..<40 * 366).lazy.map { CalendarDate(day: $0) }
     guard days.contains(where: { Self.contains($0, fields) }) else {
       throw ScheduleError(.syntax, "\(quoted(text)) never comes: there is no such date")
@@ -63,8 +63,8 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the first moment after `moment`; nil for `@reboot`.
   ///
-  /// As Debian's cron does: a fixed time that the clocks skip runs right after the gap, and one that they
-  /// show twice runs once. Where minute or hour begin with `*`, every occurrence on the clock counts.
+  /// As in Debian's cron, a fixed time that the clocks skip runs right after the gap, and one that they show
+  /// twice runs once. If minute or hour begin with `*`, every occurrence on the clock counts.
   public func next(after moment: WallTime, in zone: any LocalZone) -> WallTime? {
     guard let fields else { return nil }
     return fields.isAnyTime
@@ -103,7 +103,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// `true` if the day matches. Where both kinds of days are limited, one match is enough.
+  /// `true` if the day matches. If both kinds of days are limited, one match is enough.
   private static func contains(_ date: CalendarDate, _ fields: Fields) -> Bool {
     let (_, month, dayOfMonth) = date.components
     guard has(fields.months, month) else { return false }
@@ -120,7 +120,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 private struct CronField {
   let what: String
   let range: ClosedRange<Int>
-  /// Names of the numbers from `firstNamed` on.
+  /// The names of the numbers from `firstNamed` on.
   var names: [String] = []
   var firstNamed = 0
 

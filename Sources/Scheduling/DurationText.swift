@@ -52,7 +52,7 @@ public enum DurationText {
     var (rest, scale): (Int64, Int64) = (0, 1)
     for digit in fraction.utf8.prefix(4) { (rest, scale) = (rest * 10 + Int64(digit - 0x30), scale * 10) }
     var part = rest * unit / scale
-    // Four digits are exact in Int64 for a day; the rest is below 9 seconds.
+    // The part of four digits is exact in Int64 for a day; the rest is below 9 seconds.
     var place = unit / scale
     for digit in fraction.utf8.dropFirst(4) {
       place /= 10

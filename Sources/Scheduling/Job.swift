@@ -1,6 +1,6 @@
 public import EventLoop
 
-/// The policy for a job that is due during a run of it.
+/// The policy for a job that becomes due during a run of it.
 public enum OverlapPolicy: String, Sendable, CaseIterable {
   /// Skip the new run.
   case skip
@@ -18,7 +18,7 @@ public enum JobEvent: Sendable, Equatable {
   case succeeded
   /// A run has failed, for this reason. The job continues.
   case failed(String)
-  /// The run for this moment is skipped: another one is under way, or too many wait.
+  /// The run for this moment is skipped: another one is running, or too many wait.
   case skipped(due: WallTime)
   /// The run for this moment waits for another one to end.
   case queued(due: WallTime)
@@ -26,9 +26,10 @@ public enum JobEvent: Sendable, Equatable {
   case missed(due: WallTime)
   /// The run for this moment is left out on request.
   case omitted(due: WallTime)
-  /// So many runs in a row have failed, the last for this reason.
+  /// The last runs in a row have failed, `runs` of them, the last for this reason.
   case failing(runs: Int, String)
-  /// The sun has no event for the job from that date on, until the next run; nil for none in the coming year.
+  /// The sun has no event for the job from that date on, until the next run; nil if the coming year has no
+  /// run.
   case withoutSun(from: CalendarDate, next: WallTime?)
   /// The job has no further runs, or was cancelled, and is removed.
   case ended
@@ -38,7 +39,7 @@ public enum JobEvent: Sendable, Equatable {
 ///
 /// Confined to the thread of its loop.
 public final class Job {
-  /// The number of runs that may wait under `.queue`.
+  /// The limit of runs that wait under `.queue`.
   public static let queueLimit = 16
   /// The number of failures in a row that is reported.
   public static let failureLimit = 3
@@ -57,7 +58,7 @@ public final class Job {
   public let early: Duration
   /// The policy for a moment that was missed.
   public let lateRuns: LateRunPolicy
-  /// The start of the last run, nil before the first. Of a job that is remembered also that of a process before.
+  /// The start of the last run, nil before the first. For a remembered job also that of an earlier process.
   public private(set) var last: WallTime?
   /// The moment for which the last run was due, nil before the first.
   public private(set) var lastDue: WallTime?
@@ -67,13 +68,13 @@ public final class Job {
   public private(set) var runs = 0
   /// The number of runs that have failed.
   public private(set) var failures = 0
-  /// The number of runs under way.
+  /// The number of current runs.
   public private(set) var running = 0
-  /// `false` when the job has ended or was cancelled.
+  /// `false` once the job has ended or was cancelled.
   public var isActive: Bool { work != nil }
 
   private let loop: EventLoop
-  /// The action, and the call at the end; nil when the job has ended or was cancelled.
+  /// The action, and the callback at the end; nil once the job has ended or was cancelled.
   private var work: (body: (JobRun) -> Void, onEnd: (Job) -> Void)?
   private let observe: (Job, JobEvent) -> Void
   private let keep: (JobRecord?) -> Void
@@ -96,7 +97,7 @@ public final class Job {
     let overlap: OverlapPolicy
     let early: Duration
     let lateRuns: LateRunPolicy
-    /// The record that an earlier process kept.
+    /// The record kept by an earlier process.
     let record: JobRecord?
   }
 
@@ -111,14 +112,15 @@ public final class Job {
     if let record = setup.record {
       (last, lastDue, failuresInRow) = (record.last, record.lastDue, record.failuresInRow)
     }
-    // A moment that has had its run, `early` before it, gets no second one. Any later one is of a wrong clock.
+    // A moment that has had its run, up to `early` before it, has no second run. A later moment comes from a
+    // wrong clock.
     let now = loop.wallNow
     let hasRun = lastDue.flatMap { $0 <= now.advanced(by: early) ? Due.wall($0) : nil }
     advance(from: hasRun)
     if let next = setup.record?.next, isDue(at: next) { resume(from: next) }
   }
 
-  /// Adds a listener for the events of the job, called on the loop behind the observer of its table.
+  /// Adds a listener for the events of the job, called on the loop after the observer of its table.
   /// - Returns: a closure that removes it.
   public func onEvent(_ listener: @escaping (JobEvent) -> Void) -> () -> Void {
     loop.assertOnLoop()
@@ -135,7 +137,7 @@ public final class Job {
     }
   }
 
-  /// Ends the job: no further run begins, and queued runs are dropped. Runs under way are not touched.
+  /// Ends the job: no further run begins, and queued runs are dropped. Current runs are not affected.
   public func cancel() {
     loop.assertOnLoop()
     if isActive { keep(nil) }
@@ -146,7 +148,7 @@ public final class Job {
   func leave() { finish(nil) }
 
   /// Leaves out the next run. Does nothing without one, and for a plain interval.
-  /// - Returns: the moment that is left out.
+  /// - Returns: the moment of the skipped run.
   @discardableResult
   public func skipNext() -> WallTime? {
     loop.assertOnLoop()
@@ -157,8 +159,8 @@ public final class Job {
     return moment
   }
 
-  /// Begins a run now, as if the job were due; `next` does not change. Returns `false` when the job has
-  /// ended.
+  /// Begins a run now, as if the job were due; `next` does not change.
+  /// - Returns: `false` if the job has ended.
   @discardableResult
   public func runNow() -> Bool {
     loop.assertOnLoop()
@@ -169,12 +171,13 @@ public final class Job {
 
   // MARK: Time
 
-  /// Sets the timer for the moment after `previous`, nil: for the first.
+  /// Sets the timer for the moment after `previous`; nil for the first moment.
   private func advance(from previous: Due?) {
     if case .every(let distance, aligned: false) = recurrence {
       var instant = loop.now
       if case .loop(let last) = previous {
-        // Keeps its beat: moments missed, as on a machine that was too busy, are skipped, not made up for.
+        // The interval keeps its phase: missed moments, as on a machine that was too busy, are skipped, not
+        // made up for.
         let late = max(0, last.duration(to: instant).nanoseconds)
         instant = last.advanced(by: .nanoseconds(late - late % distance.nanoseconds))
       }
@@ -222,14 +225,14 @@ public final class Job {
     endIfOver()
   }
 
-  /// `true` if the schedule has a moment, which an earlier process kept: the schedule may be another one since.
+  /// `true` if the schedule has a moment, which an earlier process kept: the schedule may have changed since.
   private func isDue(at moment: WallTime) -> Bool {
     if case .once(let local) = recurrence { return zone.local(moment).time == local.time }
     return recurrence.next(after: moment.advanced(by: .nanoseconds(-1)), in: zone) == moment
   }
 
-  /// Makes up for the runs that were due since an earlier process ended, or leaves them out. A single run that is made
-  /// up for does not come again at that time of the next day.
+  /// Makes up for the runs that were due since an earlier process ended, or leaves them out. A single run
+  /// that is made up for is not repeated at that time of the next day.
   private func resume(from next: WallTime) {
     guard next <= loop.wallNow else { return }
     let missed = missed(from: next)
@@ -240,14 +243,15 @@ public final class Job {
     later { missed.isTooLate ? $0.leaveOut(missed.due) : $0.come(due: missed.due) }
   }
 
-  /// Calls `body` when the caller, who may be about to listen, has returned; not if the job ends before.
+  /// Calls `body` after the caller, which may be about to listen, has returned; not if the job ends before.
   private func later(_ body: @escaping (Job) -> Void) {
     loop.next { [weak self] in
       if let self, isActive { body(self) }
     }
   }
 
-  /// Applies a change of the wall clock. Set back by hours, the clock has moments ahead of it again that had passed.
+  /// Applies a change of the wall clock. After it is set back by hours, moments that had passed are ahead
+  /// again.
   func clockWasSet(by change: Duration) {
     guard change < .seconds(-3 * 3600), case .wall = due else { return }
     advance(from: nil)
@@ -260,7 +264,7 @@ public final class Job {
     for listener in listeners.all { listener(event) }
   }
 
-  /// Keeps the facts for the next process. Intervals begin anew with each.
+  /// Keeps the facts for the next process. Intervals begin anew with each process.
   private func remember() {
     if case .every = recurrence { return }
     var record = JobRecord(next: nil, last: last, lastDue: lastDue, failuresInRow: failuresInRow)
@@ -304,7 +308,7 @@ public final class Job {
 
   private func endIfOver() {
     guard due == nil, running == 0 else { return }
-    // Until the moment of a run that was early, the next process knows by the record that it has been.
+    // Until the moment of an early run, the record shows the next process that it has run.
     if failuresInRow > 0 || lastDue.map({ $0 <= loop.wallNow }) ?? true { keep(nil) }
     finish(.ended)
   }
@@ -323,7 +327,7 @@ public final class Job {
   }
 }
 
-/// A run of a job, which `succeed` or `fail` ends, at once or later, on the loop's thread.
+/// A run of a job; `succeed` or `fail` ends it, at once or later, on the loop's thread.
 ///
 /// A run that is released before it has ended has failed.
 public final class JobRun {
@@ -343,10 +347,10 @@ public final class JobRun {
     if !isOver { job.ended("the run was dropped before it had ended") }
   }
 
-  /// Ends the run with success. Does nothing when it has ended before.
+  /// Ends the run with success. Does nothing if it has ended before.
   public func succeed() { end(nil) }
 
-  /// Ends the run with a failure, for this reason. Does nothing when it has ended before.
+  /// Ends the run with a failure, for this reason. Does nothing if it has ended before.
   public func fail(_ reason: String) { end(reason) }
 
   private func end(_ failure: String?) {

@@ -2,7 +2,7 @@ public import EventLoop
 
 /// The facts of a job that outlive the process.
 public struct JobRecord: Sendable, Equatable {
-  /// The moment for which the next run is due; nil when there is none.
+  /// The moment for which the next run is due; nil without one.
   public var next: WallTime?
   /// The start of the last run, nil before the first.
   public var last: WallTime?
@@ -11,7 +11,7 @@ public struct JobRecord: Sendable, Equatable {
   /// The number of runs in a row that have failed, up to the last one.
   public var failuresInRow = 0
 
-  /// A record of these facts.
+  /// Creates a record of these facts.
   public init(
     next: WallTime? = nil, last: WallTime? = nil, lastDue: WallTime? = nil, failuresInRow: Int = 0
   ) {
@@ -27,22 +27,22 @@ public protocol JobMemory: AnyObject {
   func keep(_ record: JobRecord?, of name: String, owner: String)
 }
 
-/// The policy for a run that was missed: the machine was off or asleep, or its clock was wrong.
+/// The policy for a missed run: the machine was off or asleep, or its clock was wrong.
 public struct LateRunPolicy: Sendable, Equatable {
   /// The delay up to which a run begins late, if nothing else is set.
   public static let usualGrace = Duration.seconds(600)
 
   /// `true` if the last of the missed runs is made up for, once.
   public let catchesUp: Bool
-  /// The delay up to which a run begins late; nil for the usual one, or, when it catches up, for any.
+  /// The delay up to which a run begins late; nil for the usual one, or for any delay if it catches up.
   public let grace: Duration?
 
-  /// A policy; without arguments runs begin up to ten minutes late.
+  /// Creates a policy; without arguments runs begin up to ten minutes late.
   public init(catchesUp: Bool = false, grace: Duration? = nil) {
     (self.catchesUp, self.grace) = (catchesUp, grace)
   }
 
-  /// Returns `true` if a run begins that is late by `delay`.
+  /// Returns `true` if a run that is late by `delay` still begins.
   func begins(after delay: Duration) -> Bool {
     if let grace { return delay <= grace }
     return catchesUp || delay <= Self.usualGrace

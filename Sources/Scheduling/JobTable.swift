@@ -10,20 +10,20 @@ public final class JobTable {
   private let observe: (Job, JobEvent) -> Void
   private let memory: (any JobMemory)?
   private var owners: [Int: OwnedJobs] = [:]
-  /// The number of the job that was added last.
+  /// The number of the last added job.
   private var lastNumber = 0
 
-  /// The jobs of one owner: thousands are added and ended, each without a look at the others.
+  /// The jobs of one owner: thousands are added and ended, each without a search.
   private struct OwnedJobs {
     /// The jobs by name, each with its number in the order of all.
     var entries: [String: (number: Int, job: Job)] = [:]
-    /// The suffix of a derived name from which on it may be free, by the name without a suffix.
+    /// The first suffix of a derived name that may be free, by the name without a suffix.
     var suffixes: [String: Int] = [:]
   }
 
-  /// A table without jobs.
+  /// Creates a table without jobs.
   /// - Parameters:
-  ///   - zone: the default for jobs without one.
+  ///   - zone: the default for jobs without a zone.
   ///   - memory: the records of jobs with an identity.
   ///   - observe: called on the loop with each event of a job, skipped runs included.
   public init(
@@ -38,13 +38,13 @@ public final class JobTable {
 
   /// Adds a job.
   ///
-  /// A job that is remembered continues that of the process before with the same identity and name: a run that was due
-  /// meanwhile begins late or is left out, as `lateRuns` says.
+  /// A remembered job continues that of the previous process with the same identity and name: a run that was
+  /// due meanwhile begins late or is left out, according to `lateRuns`.
   /// - Parameters:
-  ///   - name: nil derives one from the recurrence: `at 06:45 mon-fri`.
+  ///   - name: the name; nil derives one from the recurrence: `at 06:45 mon-fri`.
   ///   - identity: the identity of the owner in all processes; nil for a job that is not remembered.
-  ///   - early: the time by which it runs before its moments, at least 0; a moment that is nearer runs at once. Not for
-  ///     plain intervals.
+  ///   - early: the time by which it runs before its moments, at least 0; a nearer moment runs at once. Not
+  ///     for plain intervals.
   ///   - body: begins a run; called on the loop, each time with a run that it must end.
   /// - Throws: `schedule.duplicate`, `schedule.past`, `schedule.syntax` for an invalid interval.
   @discardableResult
@@ -82,7 +82,7 @@ public final class JobTable {
     return job
   }
 
-  /// Returns the jobs of `owner`, nil: of all, in the order in which they were added.
+  /// Returns the jobs of `owner`, or all for nil, in the order in which they were added.
   public func jobs(of owner: Int? = nil) -> [Job] {
     let owned = if let owner { [owners[owner]].compactMap { $0 } } else { Array(owners.values) }
     return owned.flatMap(\.entries.values).sorted { $0.number < $1.number }.map(\.job)
@@ -91,12 +91,13 @@ public final class JobTable {
   /// Returns the number of jobs of `owner`.
   public func count(of owner: Int) -> Int { owners[owner]?.entries.count ?? 0 }
 
-  /// Returns the job called `name`, nil when there is none.
+  /// Returns the job called `name`, nil if there is no such job.
   public func job(named name: String, owner: Int = 0) -> Job? {
     owners[owner]?.entries[name]?.job
   }
 
-  /// Ends all jobs of `owner`, nil: of all, with their process: those that are remembered continue in the next one.
+  /// Ends all jobs of `owner`, or all for nil, with their process: remembered ones continue in the next
+  /// process.
   public func endAll(of owner: Int? = nil) {
     let ending = jobs(of: owner)
     if let owner { owners[owner] = nil } else { owners = [:] }

@@ -37,8 +37,9 @@ extension LocalZone {
 
   /// Returns the moments at which the zone's clocks show `local`.
   ///
-  /// Uses the offset alone, at three moments 27 hours apart, and no flag for daylight-saving time. Two changes within
-  /// 27 hours count as one; in the zones of the tz database (2025b) no two are less than 95 hours apart.
+  /// Uses only the offset, at three moments 27 hours apart, and no flag for daylight-saving time. Two changes
+  /// within 27 hours count as one; in the zones of the tz database (2025b) no two are less than 95 hours
+  /// apart.
   public func match(_ local: LocalDateTime) -> LocalMatch {
     let shown = local.clockSeconds
     var moments: [Int] = []

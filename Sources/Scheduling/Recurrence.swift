@@ -2,7 +2,7 @@ public import EventLoop
 
 /// A schedule by the clocks of a zone: a value without a clock of its own.
 ///
-/// Where clocks change, a time that they skip counts right after the gap, and a time that they show twice
+/// When clocks change, a time that they skip counts right after the gap, and a time that they show twice
 /// counts once, as in Debian's cron.
 public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
   /// A single date and time.
@@ -13,18 +13,18 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
   case every(Duration, aligned: Bool)
   /// The minutes of a line of a crontab.
   case cron(CronExpression)
-  /// A time by the sun on each of these days, where there is one.
+  /// A time by the sun on each of these days that has such a time.
   case sun(SunTime, Weekdays, Location)
 
-  /// Parses the argument of `schedule.at`: a time of day by the clock or the sun, once or on certain days, or a date
-  /// and time.
+  /// Parses the argument of `schedule.at`: a time of day by the clock or the sun, once or on certain days, or
+  /// a date and time.
   ///
-  /// A time of day without days means its next occurrence: today, or tomorrow when it has passed.
+  /// A time of day without days means its next occurrence: today, or tomorrow if it has passed.
   /// - Parameters:
-  ///   - location: the point at which the sun counts.
+  ///   - location: the point at which the sun is seen.
   ///   - acceptsPast: `true` for a date that may have passed.
-  /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed; `schedule.location` for a time by the sun
-  ///   without a location.
+  /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed; `schedule.location` for a time
+  ///   by the sun without a location.
   public static func at(
     _ text: String, days: String? = nil, now: WallTime, in zone: any LocalZone, location: Location? = nil,
     acceptsPast: Bool = false
@@ -74,7 +74,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     ScheduleError(.past, "\(moment) has passed", hint: "it is \(zone.local(now)) now")
   }
 
-  /// Returns the first moment after `moment`, nil when there is none.
+  /// Returns the first moment after `moment`, nil if no moment follows.
   public func next(after moment: WallTime, in zone: any LocalZone) -> WallTime? {
     switch self {
     case .once(let local):
@@ -100,7 +100,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the last moment up to `now`, after a first one that is known to be before it.
   func last(upTo now: WallTime, from first: WallTime, in zone: any LocalZone) -> WallTime {
-    // From near `now`, so that the minutes of a year need not be counted.
+    // The search starts near `now`, so that the minutes of a year need not be counted.
     var last = first
     for distance in [3_600, 86_400, 8 * 86_400, 32 * 86_400, 400 * 86_400] {
       let start = now.advanced(by: .seconds(-distance))
@@ -114,8 +114,8 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the first moment after `moment` at which the clock shows a multiple of `distance` seconds since
   /// midnight.
-  ///
   /// When clocks are put back by at least `distance`, marks count both times, so that the distance is kept;
+  /// when by less, they count once.
   /// by less, once.
   private static func nextMark(
     after moment: WallTime, every distance: Int, in zone: any LocalZone

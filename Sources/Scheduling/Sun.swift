@@ -3,12 +3,12 @@ internal import Glibc
 
 /// A point on the Earth.
 public struct Location: Sendable, Hashable, CustomStringConvertible {
-  /// Degrees north of the equator, -90 to 90.
+  /// The degrees north of the equator, -90 to 90.
   public let latitude: Double
-  /// Degrees east of Greenwich, -180 to 180.
+  /// The degrees east of Greenwich, -180 to 180.
   public let longitude: Double
 
-  /// A point; nil when a number is outside its range.
+  /// Creates a point; nil if a number is outside its range.
   public init?(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
     (self.latitude, self.longitude) = (latitude, longitude)
@@ -31,19 +31,19 @@ public enum SunEvent: String, Sendable, CaseIterable {
   /// The centre of the sun sets below 6° below the horizon: civil dusk.
   case dusk
 
-  /// Returns the moment of the event on a date, that is between the midnights of the sun around the noon of the clocks
-  /// in `zone`; nil when the sun stays above or below its elevation all that day.
+  /// Returns the moment of the event on a date, between the midnights of the sun around the noon of the
+  /// clocks in `zone`; nil if the sun stays above or below its elevation all that day.
   ///
-  /// Source: the solar calculator of NOAA's Global Monitoring Laboratory, after Jean Meeus, "Astronomical Algorithms".
-  /// Accurate within a minute between 72° north and south, for years near the present.
+  /// Source: the solar calculator of NOAA's Global Monitoring Laboratory, after Jean Meeus, "Astronomical
+  /// Algorithms". Accurate within a minute between 72° north and south, for years near the present.
   public func moment(on date: CalendarDate, at location: Location, in zone: any LocalZone) -> WallTime? {
     let clockNoon = zone.match(LocalDateTime(date, .midday)).moment
-    // The sun's mean noon that is nearest.
+    // The nearest mean noon of the sun.
     let offset = 43_200 - location.longitude * 240
     let day = ((Double(clockNoon.seconds) - offset) / 86_400).rounded()
     let meanNoon = day * 86_400 + offset
     var seconds = meanNoon
-    // The sun moves on until the event: three steps are exact to less than a second.
+    // The sun moves until the event: three steps are exact to less than a second.
     for _ in 0..<3 {
       let sun = SunPosition(at: seconds)
       let noon = meanNoon - sun.equationOfTime
@@ -57,8 +57,8 @@ public enum SunEvent: String, Sendable, CaseIterable {
     return WallTime(seconds: Int64(seconds.rounded()))
   }
 
-  /// The elevation of the sun's centre in degrees; nil for the highest. At the horizon the radius of the sun and
-  /// refraction count as 0.833°.
+  /// The elevation of the sun's centre in degrees; nil for the highest. At the horizon the radius of the sun
+  /// and refraction count as 0.833°.
   private var elevation: Double? {
     switch self {
     case .dawn, .dusk: -6
@@ -72,12 +72,12 @@ public enum SunEvent: String, Sendable, CaseIterable {
 
 /// The position of the sun, seen from the centre of the Earth.
 private struct SunPosition {
-  /// Degrees north of the equator.
+  /// The degrees north of the equator.
   let declination: Double
   /// The time in seconds by which a sundial is ahead of a clock.
   let equationOfTime: Double
 
-  /// The position at `seconds` since 1970.
+  /// Creates the position at `seconds` since 1970.
   init(at seconds: Double) {
     let centuries = (seconds / 86_400 + 2_440_587.5 - 2_451_545) / 36_525
     func sine(_ degrees: Double) -> Double { sin(degrees * .pi / 180) }
@@ -101,8 +101,8 @@ private struct SunPosition {
     equationOfTime = radians * 180 / .pi * 240
   }
 
-  /// Returns the angle in degrees, 0 to 180, by which the Earth turns between noon and the sun's elevation; nil when the
-  /// sun does not cross it.
+  /// Returns the angle in degrees, 0 to 180, by which the Earth turns between noon and the sun's elevation;
+  /// nil if the sun does not cross it.
   func hourAngle(atElevation elevation: Double, latitude: Double) -> Double? {
     let (latitude, declination) = (latitude * .pi / 180, declination * .pi / 180)
     let cosine =
@@ -124,7 +124,7 @@ public struct SunTime: Sendable, Hashable, CustomStringConvertible {
   /// `true` if a text is meant as a time by the sun: it begins with a letter.
   public static func isMeant(by text: String) -> Bool { text.utf8.first.map(isLetter) ?? false }
 
-  /// Parses the name of an event, and a duration behind `+` or `-`.
+  /// Parses the name of an event, and a duration after `+` or `-`.
   /// - Throws: `schedule.syntax`.
   public init(parsing text: String) throws(ScheduleError) {
     var reader = TextReader(text)
@@ -155,15 +155,17 @@ public struct SunTime: Sendable, Hashable, CustomStringConvertible {
     offset = isLater ? distance : .zero - distance
   }
 
-  /// The first occurrence after a moment on dates with these days of the week, by the date of the event.
-  /// - Returns: nil when the sun has no such event in the year that follows.
+  /// Returns the first occurrence after a moment on dates with these days of the week, by the date of the
+  /// event.
+  /// - Returns: nil if the sun has no such event in the year that follows.
   func next(after moment: WallTime, on days: Weekdays, at location: Location, in zone: any LocalZone)
     -> WallTime?
   {
     search(after: moment, on: days, at: location, in: zone).found
   }
 
-  /// Returns the first of the dates without the event between a moment and the next occurrence; nil when there is none.
+  /// Returns the first of the dates without the event between a moment and the next occurrence; nil if all
+  /// have it.
   func dateWithout(
     after moment: WallTime, on days: Weekdays, at location: Location, in zone: any LocalZone
   ) -> CalendarDate? {

@@ -13,7 +13,7 @@ struct TextReader {
     return true
   }
 
-  /// Reads a number of exactly `digits` digits; nil when the next bytes are none.
+  /// Reads a number of exactly `digits` digits; nil if the next bytes are not digits.
   mutating func number(digits: Int) -> Int? {
     let text = rest.prefix(digits)
     guard text.count == digits, text.allSatisfy(isDigit) else { return nil }
@@ -36,7 +36,7 @@ func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
 
 extension Int {
-  /// The number with a zero in front when it has one digit.
+  /// The number with a leading zero if it has one digit.
   var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 
   /// Returns quotient and remainder, rounded down: the remainder has the sign of the divisor.

@@ -2,8 +2,8 @@ public import EventLoop
 
 /// Zones by the abbreviations that their clocks have now, as the database lists them: `JST`, `BST`.
 extension ZoneFile {
-  /// Reads the zone that a name means: one of the database, or an abbreviation, with or without daylight-saving time, where
-  /// all zones that have it keep the same time.
+  /// Reads the zone that a name means: one of the database, or an abbreviation, with or without
+  /// daylight-saving time, if all zones that have it keep the same time.
   /// - Parameter folder: the folder of the database.
   /// - Throws: `schedule.zone`; for an abbreviation of several zones with their names.
   public init(meaning name: String, in folder: String = "/usr/share/zoneinfo") throws(ScheduleError) {
@@ -22,8 +22,8 @@ extension ZoneFile {
     self = try ZoneFile(named: zone, in: folder)
   }
 
-  /// Returns the zones whose clocks have an abbreviation now: of those that keep the same time, a well-known one or the
-  /// one that most countries have. Reads the files of all zones.
+  /// Returns the zones whose clocks have an abbreviation now: of those that keep the same time, a well-known
+  /// one or the one of most countries. Reads the files of all zones.
   /// - Parameter folder: the folder of the database.
   public static func zones(abbreviated name: String, in folder: String = "/usr/share/zoneinfo") -> [String] {
     let wanted = name.uppercased()
@@ -54,7 +54,7 @@ extension ZoneFile {
     "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Australia/Sydney",
   ]
 
-  /// Returns the text of the rule at the end of a zone's file; nil for a file without.
+  /// Returns the text of the rule at the end of a zone's file; nil for a file without a rule.
   private static func footer(of path: String) -> String? {
     guard let bytes = read(path), bytes.last == UInt8(ascii: "\n"),
       let start = bytes.dropLast().lastIndex(of: UInt8(ascii: "\n"))
@@ -62,10 +62,10 @@ extension ZoneFile {
     return String(decoding: bytes[(start + 1)...].dropLast(), as: UTF8.self)
   }
 
-  /// Returns the abbreviations of a rule in capital letters: of `GMT0BST,M3.5.0/1,M10.5.0` GMT and BST.
+  /// Returns the abbreviations of a rule in capital letters: GMT and BST of `GMT0BST,M3.5.0/1,M10.5.0`.
   private static func abbreviations(in rule: String) -> [String] {
     let names = rule.prefix { $0 != "," }
-    // Between angle brackets stand offsets in place of abbreviations.
+    // Angle brackets enclose offsets instead of abbreviations.
     guard !names.contains("<") else { return [] }
     return names.split { !$0.isLetter }.map { $0.uppercased() }
   }

@@ -7,7 +7,7 @@ internal import Glibc
 public struct ZoneFile: LocalZone {
   /// The name in the database.
   public let name: String
-  /// Moments at which the offset changes, in seconds since the epoch, strictly ascending.
+  /// The moments at which the offset changes, in seconds since the epoch, strictly ascending.
   private let changes: [Int]
   /// The offsets from each of `changes` on, in seconds.
   private let offsets: [Int]
@@ -98,7 +98,7 @@ public struct ZoneFile: LocalZone {
       }
     }
 
-    /// Returns the bytes of the block behind this header, whose times have `width` bytes.
+    /// Returns the bytes of the block after this header, whose times have `width` bytes.
     func size(ofTime width: Int) -> Int {
       timeCount * (width + 1) + typeCount * 6 + nameBytes + leapCount * (width + 4) + standardCount
         + universalCount
@@ -136,7 +136,7 @@ public struct ZoneFile: LocalZone {
     return (changes, offsets, types[0])
   }
 
-  /// Reads the rule between two line ends, §3.3; nil when there is none.
+  /// Reads the rule between two line ends, §3.3; nil if it is empty.
   private static func readFooter(_ reader: inout ByteReader) throws(ByteReader.Flaw) -> ZoneRule? {
     let newline = UInt8(ascii: "\n")
     guard try reader.byte() == newline else { throw ByteReader.Flaw("its footer is missing") }
@@ -186,7 +186,7 @@ struct ByteReader {
 }
 
 extension ZoneFile {
-  /// Returns the names of inhabited zones, sorted; empty when the list is missing.
+  /// Returns the names of inhabited zones, sorted; empty if the list is missing.
   /// - Parameter folder: the folder of the database.
   public static func names(in folder: String = "/usr/share/zoneinfo") -> [String] {
     guard let bytes = read(folder + "/zone.tab") else { return [] }

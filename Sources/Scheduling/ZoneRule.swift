@@ -50,7 +50,7 @@ struct ZoneRule: Sendable, Equatable {
     guard let saving else { return standard }
     let day = (seconds + standard).dividedDown(by: 86_400).quotient
     let year = CalendarDate(day: day).components.year
-    // The latest change up to the moment decides. Where daylight-saving time ends and begins at once, it
+    // The latest change up to the moment decides. If daylight-saving time ends and begins at once, it
     // continues.
     var latest = (moment: Int.min, offset: standard)
     for year in year - 1...year + 1 {
@@ -64,7 +64,7 @@ struct ZoneRule: Sendable, Equatable {
 }
 
 extension ZoneRule {
-  /// Parses a rule; nil when the text is none.
+  /// Parses a rule; nil if the text is not a rule.
   init?(parsing text: String) {
     var reader = TextReader(text)
     guard reader.skipZoneName(), let west = reader.clock(maximumHours: 24) else { return nil }
