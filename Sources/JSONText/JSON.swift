@@ -2,27 +2,27 @@
 public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
-  /// The deepest nesting of arrays and objects in a text that is parsed or written.
+  /// The deepest nesting of arrays and objects in a parsed or written text.
   public static let deepest = 64
 
   case null
   case bool(Bool)
   case number(Int)
-  /// A number rounded to three decimal places; null when it is not finite or 1e15 or more.
+  /// A number rounded to three decimal places; null if it is not finite or 1e15 or more.
   case decimal(Double)
-  /// A number with all its digits; null when it is not finite.
+  /// A number with all its digits; null if it is not finite.
   case exact(Double)
   case string(String)
   case array([JSON])
   case object([(name: String, value: JSON)])
 
-  /// A string.
+  /// Creates a string.
   public init(stringLiteral text: String) { self = .string(text) }
-  /// A whole number.
+  /// Creates a whole number.
   public init(integerLiteral number: Int) { self = .number(number) }
-  /// A Boolean.
+  /// Creates a Boolean.
   public init(booleanLiteral isTrue: Bool) { self = .bool(isTrue) }
-  /// Null.
+  /// Creates null.
   public init(nilLiteral: ()) { self = .null }
 
   /// Returns the string; null for nil.
@@ -30,7 +30,7 @@ public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLite
   /// Returns the Boolean; null for nil.
   public static func optional(_ isTrue: Bool?) -> JSON { isTrue.map { .bool($0) } ?? .null }
 
-  /// Text on one line, without control characters: no string in it can move a terminal's cursor.
+  /// The text on one line, without control characters: no string in it can move a terminal's cursor.
   public var line: String {
     switch self {
     case .null: "null"
@@ -44,7 +44,7 @@ public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLite
     }
   }
 
-  /// Text for people too: a line for each element or member, whose own elements share it.
+  /// The text for people too: a line for each element or member, whose own elements share it.
   public var lines: String {
     switch self {
     case .array(let elements) where !elements.isEmpty: Self.block("[", elements.map(\.line), "]")
@@ -61,9 +61,9 @@ public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLite
 
   /// The text of a string; nil for other values.
   public var text: String? { if case .string(let text) = self { text } else { nil } }
-  /// The number of a whole number; nil for other values.
+  /// The value of a whole number; nil for other values.
   public var int: Int? { if case .number(let number) = self { number } else { nil } }
-  /// The truth of a Boolean; nil for other values.
+  /// The value of a Boolean; nil for other values.
   public var bool: Bool? { if case .bool(let isTrue) = self { isTrue } else { nil } }
   /// The elements of an array; nil for other values.
   public var elements: [JSON]? { if case .array(let elements) = self { elements } else { nil } }

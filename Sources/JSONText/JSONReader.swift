@@ -9,8 +9,8 @@ public struct JSONSyntaxError: Error, Equatable {
 }
 
 extension JSON {
-  /// Parses JSON text (RFC 8259): numbers without point and exponent are whole where they fit.
-  /// - Returns: nil when the text is invalid, or nests deeper than `deepest`.
+  /// Parses JSON text (RFC 8259): numbers without point and exponent are whole if they fit.
+  /// - Returns: nil if the text is invalid, or nests deeper than `deepest`.
   public init?(parsing text: some Sequence<UInt8>) {
     var reader = JSONReader(Array(text))
     guard let value = reader.whole() else { return nil }
@@ -35,7 +35,7 @@ struct JSONReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Parses the text as one value, with no text behind it.
+  /// Parses the text as one value, with no text after it.
   mutating func whole() -> JSON? {
     guard let value = value() else { return nil }
     skipSpace()
@@ -49,7 +49,7 @@ struct JSONReader {
     let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return JSONSyntaxError(
       line: before.count { $0 == UInt8(ascii: "\n") } + 1,
-      // Bytes that begin a scalar.
+      // Only bytes that begin a scalar count.
       column: before[start...].count { $0 & 0xC0 != 0x80 } + 1, reason: reason)
   }
 
@@ -177,7 +177,7 @@ struct JSONReader {
     return fail("a string without its end", at: start)
   }
 
-  /// Parses the character behind a backslash.
+  /// Parses the character after a backslash.
   private mutating func escaped() -> String? {
     guard position < bytes.count else { return nil }
     let byte = bytes[position]
