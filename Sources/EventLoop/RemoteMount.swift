@@ -10,8 +10,8 @@ public struct RemoteMount: Sendable, Equatable {
   /// The location of the file system, as it was mounted: `nas:/music`.
   public let source: String
 
-  /// Returns the first such mount on the way to the file at a path, links included; nil for a file on this
-  /// machine's disks. Makes no call that such a mount would have to answer. Any thread.
+  /// Returns the first such mount on the way to the file at a path, links included; nil for a local file.
+  /// Makes no call that such a mount would have to answer. Any thread.
   public static func of(_ path: String) -> RemoteMount? { MountTable.current().remoteMount(of: path) }
 
   /// Returns the mounts that hold files of these paths, each once, with the first of its paths. Any thread.

@@ -26,7 +26,7 @@ public enum JobEvent: Sendable, Equatable {
   case missed(due: WallTime)
   /// The run for this moment is left out on request.
   case omitted(due: WallTime)
-  /// The last runs in a row have failed, `runs` of them, the last for this reason.
+  /// Failures of `runs` runs in a row, the last for this reason.
   case failing(runs: Int, String)
   /// The sun has no event for the job from that date on, until the next run; nil if the coming year has no
   /// run.

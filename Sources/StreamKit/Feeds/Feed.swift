@@ -12,7 +12,7 @@ public final class Feed {
 
   /// An event of the feed itself.
   public enum Event: Sendable {
-    /// The feed became unusable, or for another reason than before; polling continues.
+    /// The feed became unusable, or is unusable for a new reason; polling continues.
     case failed(StreamError)
     /// The feed can be used again.
     case recovered

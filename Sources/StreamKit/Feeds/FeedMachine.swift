@@ -15,7 +15,7 @@ struct FeedMachine: Sendable {
     case fetch
     /// Reports the title that is played now.
     case emit(StreamTitle)
-    /// Reports that the feed became unusable, or for another reason than before.
+    /// Reports that the feed became unusable, or is unusable for a new reason.
     case warn(StreamError)
     /// Reports that the feed can be used again.
     case recovered

@@ -60,7 +60,8 @@ extension HLSFollower {
     if let actions = leave(at: now) { return actions }
     let (count, since) = position.fail(at: now)
     let isFollowed = list.media.end > piece.segment.sequence + 1
-    // At the start one other segment may replace it, but not in turn all of a file, which has many.
+    // At the start a later segment may replace a missing one, but not in a file: all its segments would be
+    // tried.
     var mayBegin = false
     switch failure {
     case .content: break

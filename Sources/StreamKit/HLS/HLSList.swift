@@ -11,7 +11,7 @@ struct HLSList: Sendable {
     /// The list of a better version is awaited, while segments of this one come.
     case rising(to: StreamAddress, since: Instant)
 
-    /// The moment of the next request; nil while an answer is awaited without a limit.
+    /// The moment of the next request; nil without one, and while an answer is awaited without a limit.
     var deadline: Instant? {
       switch self {
       case .over, .loading: nil

@@ -140,7 +140,7 @@ struct HLSPosition: Sendable {
     }
     let last = min(media.sequence, max(number, old.end))
     let listed = (number..<last).reduce(0) { $0 + (old.segment($1)?.duration ?? 0) }
-    // Skipped numbers are not sound.
+    // Skipped numbers stand for no more sound than the elapsed time.
     return listed + min(Double(media.sequence - last) * media.average, elapsed + media.targetDuration)
   }
 

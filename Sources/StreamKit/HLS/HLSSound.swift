@@ -275,7 +275,7 @@ struct HLSSound: Sendable {
   /// Ends the sound: the last frame is complete, though no further frame proves it.
   mutating func finish(_ body: (Item) -> Bool) {
     framer.end()
-    try? drain(body)  // The end of sound can't be an obstacle.
+    try? drain(body)  // An obstacle at the end is not reported.
   }
 }
 

@@ -291,7 +291,7 @@ struct StreamMachine {
     return endUnplayable()
   }
 
-  /// Receives a list of files, the first of which is received.
+  /// Notes that the URL is a list of files, the first of which is being received.
   mutating func received(_ rest: [ListedAddress]) -> [Action] {
     files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
     return [.followBuffer]

@@ -50,7 +50,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// A state of the connection.
   private enum Link {
     case none
-    /// A request that is not answered.
+    /// A request without an answer so far.
     case asking
     case open(Connection)
 

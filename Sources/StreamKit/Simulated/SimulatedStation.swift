@@ -51,7 +51,7 @@ public struct SimulatedStation: Sendable {
     /// The answer to requests meanwhile: `silence` leaves the lost connection open.
     public var answer: Answer
 
-    /// Closes the connection at `at`; a new one in less than `outage` is answered with `answer`.
+    /// Creates a loss at `at`; a new connection in less than `outage` is answered with `answer`.
     public init(at: Duration, outage: Duration = .zero, answer: Answer = .refusal) {
       (self.at, self.outage, self.answer) = (at, outage, answer)
     }
