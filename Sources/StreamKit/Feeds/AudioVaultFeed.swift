@@ -33,7 +33,7 @@ public struct AudioVaultFeed: Sendable {
 
   /// The names of the elements.
   public var elements = Elements()
-  /// The delay of the stream behind the times in the feed; may be negative.
+  /// The delay of the stream after the times in the feed; may be negative.
   public var delay = Duration.zero
   /// The unit of times.
   public var unit = Unit.auto

@@ -11,7 +11,7 @@ public final class SimulatedStations {
 
   /// - Parameters:
   ///   - stations: the stations by their addresses, without user and password.
-  ///   - tune: makes the sound of all other stations; without it there are none.
+  ///   - tune: makes the sound of all other stations; without it they do not exist.
   public init(
     _ stations: [StreamAddress: SimulatedStation] = [:], seed: UInt64 = 0,
     tune: (() throws(StreamError) -> StationSound)? = nil

@@ -135,8 +135,8 @@ public final class Catalogue {
     try perform { try $0.entries(matching: filter) }
   }
 
-  /// Returns the recordings that are open according to their rows: being recorded by some process, or left
-  /// behind by one.
+  /// Returns the recordings that are open according to their rows: being recorded by some process, or
+  /// abandoned by one.
   public func openEntries() throws -> [RecordingEntry] {
     try perform {
       try $0.entries("part IS NOT NULL OR state IN ('recording', 'joining') ORDER BY start, path", [])

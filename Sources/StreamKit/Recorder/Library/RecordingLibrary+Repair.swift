@@ -7,7 +7,7 @@ extension RecordingLibrary {
   public struct Repaired: Sendable, Equatable, CustomStringConvertible {
     /// The action taken.
     public enum Outcome: Sendable, Equatable {
-      /// Recovered, after a process left it behind.
+      /// Recovered, after a process abandoned it.
       case recovered(Recovered.Outcome)
       /// Cut after the last whole frame, by that many bytes.
       case cut(bytes: Int)
