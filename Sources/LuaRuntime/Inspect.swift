@@ -4,7 +4,7 @@ internal import EventLoop
 
 /// The form of values for a person.
 public struct InspectionStyle {
-  /// The columns that a line may take.
+  /// The most columns of a line.
   public var width = 72
   /// Returns the text of a number under a name, with its unit; nil for a name without one.
   public var number: (_ name: String, _ value: Double) -> String? = { _, _ in nil }
@@ -15,10 +15,12 @@ public struct InspectionStyle {
   public init() {}
 }
 
-/// The text of values for a person at the prompt. Raw accessors only, except for `__tostring` and fields of objects.
+/// The text of values for a person at the prompt. Uses raw accessors only, except for `__tostring` and fields
+/// of objects.
 extension LuaState {
-  /// Returns the text of a value: strings in quotes inside tables, tables sorted by key, nested, cyclic ones
-  /// marked, long ones cut with a count; objects by their description, a list of objects of one class as a table.
+  /// Returns the text of a value: strings in quotes inside tables; tables nested and sorted by key, cyclic
+  /// ones marked, long ones cut with a count; objects by their description, a list of objects of one class as
+  /// a table.
   /// - Parameter name: the name of the value, for its unit.
   public func inspect(
     _ value: LuaValue, name: String? = nil, style: InspectionStyle = InspectionStyle()
@@ -51,7 +53,7 @@ private struct Inspector {
       guard pushModule(index) else { return table(index, indent: indent) }
       defer { stack.pop() }
       return table(stack.top, indent: indent)
-    // Its address means nothing among the fields of a table.
+    // The address of a function means nothing among the fields of a table.
     case LUA_TFUNCTION where indent > 0: return "function"
     default: return stack.text(index)
     }
@@ -63,8 +65,8 @@ private struct Inspector {
     return true
   }
 
-  /// Pushes the table behind a module's proxy, see `LuaState.seal`.
-  /// - Returns: `false`, with nothing pushed, when the value is no module.
+  /// Pushes the table that a module's proxy stands for, see `LuaState.seal`.
+  /// - Returns: `false`, with nothing pushed, when the value is not a module.
   private func pushModule(_ index: Int32) -> Bool {
     guard luaL_getmetafield(stack.L, index, "__newindex") != LUA_TNIL else { return false }
     stack.pop()
@@ -99,8 +101,8 @@ private struct Inspector {
   /// Returns the fields outside the list part, sorted by type and value; at most `room` of them, and their
   /// total number.
   private mutating func fields(_ index: Int32, after length: Int, room: Int, indent: Int) -> ([String], Int) {
-    // The walk comes first, and the keys are turned into text afterwards: that may run script code, which may
-    // change the table.
+    // The keys are turned into text after the walk only: that may run script code, which may change the
+    // table.
     var found: [(type: Int32, number: Double, reference: Int32)] = []
     lua_pushnil(stack.L)
     while lua_next(stack.L, index) != 0 {
@@ -179,7 +181,7 @@ private struct Inspector {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns the class of the objects of a list that has nothing else.
+  /// Returns the class of the objects of a list that contains nothing else.
   private func className(ofList index: Int32, length: Int) -> String? {
     let top = stack.top
     defer { stack.setTop(top) }

@@ -14,8 +14,9 @@ extension LuaFunction {
     }
   }
 
-  /// The function `sealed(name, module [, options])`: returns a proxy of `module`, which raises at assignments, and names
-  /// the function that takes an option of that name. `options`: for functions, tables whose keys are their options.
+  /// The function `sealed(name, module [, options])`: returns a proxy of `module`, which raises at
+  /// assignments, and names the function that accepts an option of that name. `options`: for functions,
+  /// tables whose keys are their options.
   public static var sealed: LuaFunction {
     LuaFunction("sealed", arity: 3) { call in
       let name = try call.shownText(1)

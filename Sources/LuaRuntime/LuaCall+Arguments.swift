@@ -3,7 +3,7 @@ internal import CLuaShim
 internal import EventLoop
 
 /// Typed arguments. Each accessor throws an error that names the argument: `bad argument #2 to 'set_volume'
-/// (number expected, got no value)`. Values are not converted: `"5"` is no number.
+/// (number expected, got no value)`. Values are not converted: `"5"` is not a number.
 extension LuaCall {
   /// Returns a number with a whole value.
   /// - Parameter range: the values accepted.
@@ -31,7 +31,7 @@ extension LuaCall {
   /// Returns a string in UTF-8.
   /// - Parameter kind: limits its length.
   public func string(_ number: Int, _ kind: TextKind = .text) throws -> String {
-    // Before the host copies it.
+    // The length is checked before the host copies the text.
     if let count = stack.bytes(Int32(number))?.count, let problem = kind.problem(withLength: count) {
       throw self.problem(number, problem)
     }
@@ -46,7 +46,7 @@ extension LuaCall {
   /// `true` for a string.
   public func isText(_ number: Int) -> Bool { lua_type(stack.L, Int32(number)) == LUA_TSTRING }
 
-  /// Returns a string, for display only; bytes that are no UTF-8 are replaced.
+  /// Returns a string, for display only; bytes that are not UTF-8 are replaced.
   /// - Parameter limit: the bytes beyond which the text is cut, with their number at its end.
   public func shownText(_ number: Int, atMost limit: Int = .max) throws -> String {
     guard let bytes = stack.bytes(Int32(number)) else { throw mismatch(number, "string") }
@@ -86,8 +86,8 @@ extension LuaCall {
   /// Returns the argument, of any type.
   public func value(_ number: Int) -> LuaValue { stack.value(Int32(number), in: state) }
 
-  /// Returns the arguments from `number` on, to be passed on: long texts by reference, as a script may give one text a
-  /// thousand times.
+  /// Returns the arguments from `number` on, to be passed on: long texts by reference, as a script may pass
+  /// one text a thousand times.
   public func values(from number: Int) -> [LuaValue] {
     number > count
       ? []
@@ -113,7 +113,7 @@ extension LuaCall {
   /// Returns a table of named options; an absent argument is an empty one.
   /// - Parameters:
   ///   - known: the accepted names; any other raises and suggests the nearest.
-  ///   - besideList: `true` for a table that is a list, too: its elements are left alone.
+  ///   - besideList: `true` for a table that is a list, too: its elements are not checked.
   public func options(_ number: Int, _ known: [String], besideList: Bool = false) throws -> LuaOptions {
     if isNil(number) { return LuaOptions(call: self, number: number, fields: [:]) }
     var fields: [String: LuaValue] = [:]
@@ -174,8 +174,8 @@ extension LuaCall {
     ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
-  /// Returns the error for an argument of another type, or none. A string that is no UTF-8 counts as another
-  /// type.
+  /// Returns the error for an argument that is missing or has another type. A string that is not UTF-8 counts
+  /// as another type.
   public func mismatch(_ number: Int, _ expected: String) -> any Error {
     if let bytes = stack.bytes(Int32(number)), bytes.count <= TextKind.text.limit,
       String(validating: bytes, as: UTF8.self) == nil
@@ -195,14 +195,14 @@ extension LuaState {
     while true {
       defer { stack.pop() }
       if lua_rawgeti(stack.L, index, lua_Integer(values.count + 1)) == LUA_TNIL { return values }
-      // One text may be there many times, and the host would copy it as often.
+      // The same text may occur many times, and the host would copy it each time.
       bytes += stack.bytes(-1)?.count ?? 0
       guard values.count < limit, bytes <= 64 << 20 else { return nil }
       values.append(stack.value(-1, in: self))
     }
   }
 
-  /// Returns the fields of a table by name, or nil when it is no table; other keys become `[key]`.
+  /// Returns the fields of a table by name, or nil when the value is not a table; other keys become `[key]`.
   public func fields(of value: LuaValue) -> [String: LuaValue]? {
     guard case .reference = value else { return nil }
     let stack = main
@@ -219,8 +219,8 @@ extension LuaState {
     return "[\(text(key))]"
   }
 
-  /// Returns the elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than
-  /// `limit`.
+  /// Returns the elements 1, 2, … of a table up to the first nil; nil when the value is not a table, or has
+  /// more than `limit` elements.
   public func list(_ value: LuaValue, limit: Int = 100_000) -> [LuaValue]? {
     guard case .reference(let reference) = value else { return nil }
     let stack = main

@@ -12,10 +12,11 @@ public enum LuaDefinition: Equatable {
 }
 
 extension LuaCall {
-  /// Returns the definition of an argument; nil for a value that has none.
+  /// Returns the definition of an argument; nil for a value without one.
   ///
-  /// A function of Swift's knows its name; one of a module in Lua is looked for in the modules that are loaded.
-  /// - Parameter isKnown: true for the names of modules and functions that are described; others are left out.
+  /// A Swift function knows its name; a function of a module in Lua is searched in the loaded modules.
+  /// - Parameter isKnown: `true` for the names of modules and functions that are described; others are left
+  ///   out.
   public func definition(of number: Int, where isKnown: (String) -> Bool) -> LuaDefinition? {
     let index = Int32(number)
     if luaL_getmetafield(stack.L, index, "__definition") != LUA_TNIL {
@@ -48,7 +49,7 @@ extension LuaCall {
   /// Lua's own tables of functions.
   private static let libraries: Set<String> = ["coroutine", "debug", "io", "os", "package"]
 
-  /// Returns the key of a value in the table on the top, or in the one behind its proxy.
+  /// Returns the key of a value in the table on the top, or in the table that its proxy stands for.
   private func member(equalTo index: Int32) -> String? {
     guard lua_type(stack.L, -1) == LUA_TTABLE else { return nil }
     let isProxy = luaL_getmetafield(stack.L, -1, "__index") == LUA_TTABLE
@@ -67,7 +68,7 @@ extension LuaCall {
     return nil
   }
 
-  /// Returns the full name of a function of Swift's; nil for any other.
+  /// Returns the full name of a Swift function; nil for any other value.
   private func functionName(_ index: Int32) -> String? {
     guard lua_tocfunction(stack.L, index) != nil, lua_getupvalue(stack.L, index, 1) != nil else { return nil }
     defer { stack.pop() }

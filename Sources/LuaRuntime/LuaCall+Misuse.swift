@@ -27,8 +27,8 @@ struct ArgumentError: Error {
 }
 
 extension LuaCall {
-  /// Throws for arguments beyond the function's. Trailing nils do not count; calls by the host, as to a
-  /// listener, may have more.
+  /// Throws for more arguments than the function accepts. Trailing nils do not count; calls by the host, as
+  /// to a listener, may have more.
   func refuseSurplus() throws {
     var given = count
     while given > 0 && isNil(given) { given -= 1 }

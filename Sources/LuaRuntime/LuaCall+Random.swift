@@ -1,8 +1,8 @@
 internal import CLua
 
 extension LuaCall {
-  /// Draws 64 bits from the script's own random source, `math.random`, which `math.randomseed` and the seed of a
-  /// simulation determine; 0 when the script has put something else in its place.
+  /// Draws 64 bits from the script's own random source, `math.random`, which `math.randomseed` and the seed
+  /// of a simulation determine; 0 if `math.random` is not a function any more, or fails.
   public func randomBits() -> UInt64 {
     let before = lua_gettop(stack.L)
     defer { stack.setTop(before) }

@@ -20,7 +20,7 @@ public struct LuaCall {
   /// The name of the called function in the definitions of the Lua API; nil if it is not described.
   public var definition: String? { function.definition }
 
-  /// The number of arguments, nils in between included.
+  /// The number of arguments, including nils between them.
   public var count: Int { Int(stack.top) }
 
   /// `true` if argument `number` is missing or nil.
@@ -31,7 +31,7 @@ public struct LuaCall {
 
   /// Ends the call with these results.
   public func results(_ values: [LuaValue]) -> LuaReturn {
-    // Lua guarantees every function twenty slots; for more the script's stack may have no room.
+    // Lua guarantees twenty slots to every function; the script's stack may have no room for more.
     guard values.count <= 16 || stack.reserve(values.count) else {
       return LuaReturn(code: fail(Self.stackOverflow(values.count)))
     }
@@ -59,7 +59,7 @@ public struct LuaCall {
   public var canSuspend: Bool { shim_can_suspend(stack.L) }
 
   /// Suspends the calling routine until the continuation is resumed.
-  /// - Parameter start: begins the work and returns the action for a cancel of the routine meanwhile.
+  /// - Parameter start: begins the work, and returns the action that cancels it with the routine.
   /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls, and in a routine that may not
   ///   suspend.
   public func suspend(_ start: (LuaContinuation) throws -> (() -> Void)?) throws -> LuaReturn {
@@ -97,7 +97,7 @@ public struct LuaCall {
     }
   }
 
-  /// Suspends the calling routine until `operation` has ended, then runs the function's body once more with
+  /// Suspends the calling routine until `operation` has ended, then runs the function's body again with
   /// the same arguments: for a resource that must be ready before a function can begin.
   public func suspendThenAgain(_ operation: @escaping () async throws -> Void) throws -> LuaReturn {
     _ = try suspend {

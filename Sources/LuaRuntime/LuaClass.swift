@@ -86,7 +86,8 @@ public final class LuaClass<Object: AnyObject> {
   }
 
   /// Adds a field.
-  /// - Parameter changedBy: the method that an assignment's error names, when it is not `set_` and the name.
+  /// - Parameter changedBy: the method that the error of an assignment names, if that is not `set_` and the
+  ///   name.
   public func field(
     _ name: String, changedBy: String? = nil, _ get: @escaping (Object, LuaCall) throws -> LuaReturn
   ) {
@@ -97,7 +98,7 @@ public final class LuaClass<Object: AnyObject> {
     shim_add_field(state.main.L, type, name, state.box(function))
   }
 
-  /// Defines a field that can't be read, which only a method sets, and the reason for its error.
+  /// Defines a field that can't be read and that only a method sets, with the reason for its error.
   public func secret(_ name: String, why: String) { names.secrets[name] = why }
 
   /// Adds a method; its arguments begin at 2.
@@ -121,7 +122,7 @@ public final class LuaClass<Object: AnyObject> {
     let (type, name) = (type, name)
     return { call in
       guard let raw = shim_test_object(call.stack.L, 1, type) else { throw call.mismatch(1, name) }
-      // Unretained meanwhile: the userdata, an argument on the stack, keeps it.
+      // Not retained during the call: the userdata, an argument on the stack, keeps the object.
       return try Unmanaged<AnyObject>.fromOpaque(raw)._withUnsafeGuaranteedRef {
         try body(unsafeDowncast($0, to: Object.self), call)
       }

@@ -9,7 +9,7 @@ public struct LuaError: CodedError, Sendable {
   public var code: String
   /// The failure in one line.
   public var message: String
-  /// The advice to the user; nil when there is none.
+  /// The advice to the user, if any.
   public var hint: String?
   /// Structured details, fields of the error object.
   public var facts: [ErrorFact]
@@ -22,7 +22,7 @@ public struct LuaError: CodedError, Sendable {
   /// The value that the script raised, kept so that it can be raised again unchanged.
   public var value: LuaReference?
 
-  /// A failure to be raised in Lua.
+  /// Creates a failure to be raised in Lua.
   public init(
     code: String, message: String, hint: String? = nil, facts: [ErrorFact] = [], location: String? = nil,
     traceback: String? = nil
@@ -54,7 +54,7 @@ public struct LuaError: CodedError, Sendable {
     }
   }
 
-  /// Sets the location of an error that has none, as of `error({})`, from its traceback.
+  /// Sets the location of an error without one, as of `error({})`, from its traceback.
   mutating func findLocation() {
     guard location == nil, let traceback else { return }
     let line = traceback.split(separator: "\n").dropFirst().first { !$0.contains("[C]:") }
@@ -81,7 +81,7 @@ public struct LuaError: CodedError, Sendable {
   public var report: String {
     guard let traceback else { return description }
     let lines = traceback.split(separator: "\n").dropFirst().filter { !$0.contains("[C]:") }
-    // A single line repeats the location in front of the message.
+    // A single line of traceback only repeats the location that begins the description.
     guard lines.count > 1 else { return description }
     return ([Substring(description)] + lines.map { "  " + $0.drop { $0 == "\t" } })
       .joined(separator: "\n")

@@ -90,7 +90,7 @@ public struct LuaOptions {
       number, isArgument ? problem : "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
-  /// Returns the error for an option of another type. A string that is no UTF-8 counts as another type.
+  /// Returns the error for an option of another type. A string that is not UTF-8 counts as another type.
   public func wrong(_ name: String, _ expected: String) -> any Error {
     if case .bytes(let bytes)? = fields[name] { return problem(name, TextKind.problem(withBytes: bytes)) }
     if isArgument { return call.mismatch(number, expected) }

@@ -2,9 +2,8 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-/// A thread of execution of a script: a chunk, a callback, a task. Runs in slices on the loop's thread, each
-/// until
-/// the next function that suspends.
+/// A thread of execution of a script: a chunk, a callback, a task. Runs in slices on the loop's thread; each
+/// slice lasts until the next function that suspends.
 public final class LuaRoutine {
   /// The end of a routine.
   public enum Outcome {
@@ -28,11 +27,12 @@ public final class LuaRoutine {
 
   /// The name in messages: the script's file, the event that it handles.
   public let name: String
-  /// The name of the routine that the host started and that led to this one: `job "alarm"` also for the tasks of a job.
+  /// The name of the routine that the host started and that led to this one: the tasks of a job also have
+  /// `job "alarm"`.
   public let origin: String
-  /// The routine that runs, also in the tasks that it starts in Swift; nil in none.
+  /// The routine that runs, also in the tasks that it starts in Swift; nil outside of routines.
   @TaskLocal public static var current: Reference?
-  /// The origin of the routine that runs, also in the tasks that it starts in Swift; nil in none.
+  /// The origin of the routine that runs, also in the tasks that it starts in Swift; nil outside of routines.
   public static var currentOrigin: String? { current?.origin }
   /// The value that the routine was started with, or that of the routine that led to it.
   public var context: (any Sendable)? { reference.context }
@@ -53,14 +53,14 @@ public final class LuaRoutine {
   private var isUnwinding = false
   private var onEnd = Listeners<(Outcome) -> Void>()
   private let isWanted: () -> Bool
-  /// The `file:line` of the script that started it: the location of errors of a routine in which no code of the script runs;
-  /// nil for none.
+  /// The `file:line` of the script that started the routine: the location of errors of a routine in which no
+  /// code of the script runs. Nil if it is unknown.
   public var birthplace: String?
   /// `true` if functions that suspend may be called; `false` if a caller may be waiting for the end.
   let maySuspend: Bool
 
   // @unchecked Sendable: read on the loop of the routine only, by its slices and the tasks that they start there.
-  /// A routine for the tasks that it starts in Swift, with what they may need of it when it has ended.
+  /// A routine for the tasks that it starts in Swift, with the values that they may need after its end.
   public final class Reference: @unchecked Sendable {
     /// The routine; nil once it was released.
     public fileprivate(set) weak var routine: LuaRoutine?
@@ -152,7 +152,7 @@ public final class LuaRoutine {
 
   func continued(with resumption: Resumption) {
     guard case .waiting = phase else {
-      // Resumed before the slice that suspends had ended.
+      // The resumption came before the end of the slice that suspends.
       if case .running = phase { early = resumption }
       return
     }
@@ -160,7 +160,7 @@ public final class LuaRoutine {
   }
   private var early: Resumption?
 
-  /// Changes the context of what it does and starts from now on.
+  /// Changes the context of the routine, and of the routines that it starts from now on.
   func leadOn(with context: any Sendable) {
     reference = Reference(origin: origin, context: context)
     reference.routine = self
@@ -229,7 +229,7 @@ public final class LuaRoutine {
     }
   }
 
-  /// Pushes the values of a resumption. Returns their number, nil when they are more than a stack can hold.
+  /// Pushes the values of a resumption. Returns their number; nil when they are more than a stack can hold.
   private func push(_ resumption: Resumption) -> Int32? {
     let stack = Stack(L: L)
     switch resumption {
@@ -265,7 +265,7 @@ public final class LuaRoutine {
     for callback in onEnd.removeAll() { callback(outcome) }
   }
 
-  /// Ends the routine without its callbacks, for a state that closes.
+  /// Ends the routine without its callbacks: its state closes.
   func drop() {
     if case .waiting(let continuation) = phase { continuation.abandon() }
     leaveQueue()
@@ -274,7 +274,8 @@ public final class LuaRoutine {
     _ = onEnd.removeAll()
   }
 
-  /// The `file:line` where it is suspended; where its function begins while it has not begun, or has ended.
+  /// The `file:line` where the routine is suspended. Before its beginning, while it runs and after its end:
+  /// where its function begins.
   public var location: String? {
     switch phase {
     case .queued(.starting), .running, .ended: return state.location(of: function)
@@ -286,8 +287,9 @@ public final class LuaRoutine {
     }
   }
 
-  /// The line of the script at which it is, and the function that it calls there: code of the library stands for the line
-  /// that called it. Nil when all its functions are the library's, before it begins and after its end.
+  /// The line of the script at which the routine is, and the function that it calls there: code of the
+  /// library counts as the line that called it. Nil when all its functions are the library's, before its
+  /// beginning and after its end.
   public var site: LuaSite? {
     guard let site = findSite(), let file = site.file else { return nil }
     let text = UnsafeRawBufferPointer(start: file, count: site.length)
@@ -296,7 +298,7 @@ public final class LuaRoutine {
       function: site.called.map { String(cString: $0) })
   }
 
-  /// The path of the file with the line of the script at which it is, as `dofile` was given it; nil for a text from no
+  /// The path of the file that `site` is in, as the call of `dofile` has it; nil for text that is not from a
   /// file, and where `site` is nil.
   public var filePath: String? { findSite()?.path.map { String(cString: $0) } }
 
@@ -325,16 +327,16 @@ public struct LuaSite: Sendable, Equatable {
   public let file: String
   /// The number of the line, from 1.
   public let line: Int
-  /// The name of the function, as the line calls it; nil for none.
+  /// The name of the function, as the line calls it; nil if the line calls no function.
   public let function: String?
 }
 
 extension LuaState {
   /// Starts a routine in the next turn of the loop.
   /// - Parameters:
-  ///   - isWanted: called when the turn has come; a routine that is no longer wanted ends without beginning.
+  ///   - isWanted: called in that turn; a routine that is no longer wanted ends without beginning.
   ///   - maySuspend: `true` if it may call functions that suspend.
-  ///   - context: a value for the routine and those that it starts; nil for that of the routine that runs.
+  ///   - context: a value for the routine and those that it starts; nil for the value of the running routine.
   @discardableResult
   public func start(
     _ function: LuaReference, arguments: [LuaValue] = [], name: String,

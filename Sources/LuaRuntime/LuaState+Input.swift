@@ -1,8 +1,8 @@
 internal import CLuaShim
 
 extension LuaState {
-  /// Replaces the functions of Lua's `io` that read standard input, the methods of its file too. Both are
-  /// called with formats; `lines` returns an iterator.
+  /// Replaces the functions of Lua's `io` that read standard input, and the methods of its file. Both
+  /// replacements are called with formats; `lines` returns an iterator.
   public func replaceInput(read: LuaFunction, lines: LuaFunction) {
     shim_replace_input(main.L, box(read), box(lines))
   }
@@ -13,12 +13,12 @@ extension LuaState {
     shim_replace_files(main.L, box(open), box(lines))
   }
 
-  /// Has functions that open a file by its path open another one.
+  /// Makes functions that open a file by its path open another file.
   /// - Parameter resolve: called with the path and the mode of `io.open`, nil for `"r"`; returns the path to open, or the
   ///   results of a failure of `io.open`.
   public func layerFiles(_ resolve: LuaFunction) { shim_layer_files(main.L, box(resolve)) }
 
-  /// Redirects output of Lua's `io` to standard output to `onPrint`, as lines; or as it comes to `receive`.
+  /// Redirects standard output of Lua's `io`: line by line to `onPrint`, or unchanged to `receive`.
   public func replaceOutput(_ receive: (([UInt8]) -> Void)? = nil) {
     let write = LuaFunction("write") { call in
       let bytes = try call.bytes(1)
@@ -45,7 +45,7 @@ extension LuaState {
     if !unfinishedLine.isEmpty { printLine("") }
   }
 
-  /// Emits a printed line, behind output written without a line end.
+  /// Emits a printed line, after output that was written without a line end.
   func printLine(_ text: String) {
     let start = String(decoding: unfinishedLine, as: UTF8.self)
     unfinishedLine = []

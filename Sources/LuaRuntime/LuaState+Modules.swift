@@ -51,11 +51,11 @@ extension LuaState {
     lua_setmetatable(stack.L, -2)
   }
 
-  /// Replaces the table on the top by a proxy that raises at assignments. The proxy is empty, or Lua would
-  /// assign to existing fields without a call of `__newindex`.
+  /// Replaces the table on the top by a proxy that raises at assignments. The proxy is empty, since Lua
+  /// assigns to existing fields without a call of `__newindex`.
   /// - Parameters:
-  ///   - setsByName: `true` if the module's `set` takes a name and a value.
-  ///   - options: the functions that take an option of a name.
+  ///   - setsByName: `true` if the module's `set` accepts a name and a value.
+  ///   - options: the functions that accept an option, by its name.
   func seal(
     _ name: String, setsByName: Bool = false, options: [String: String] = [:], on stack: Stack
   ) {
@@ -79,7 +79,7 @@ extension LuaState {
 
   private func unknownName(in module: String) -> LuaFunction {
     LuaFunction(module) { call in
-      // A key that is no name is no misspelling: `ipairs` reads 1.
+      // Only a string can be a misspelled name: `ipairs` reads 1.
       guard let key = call.stack.string(2) else { return call.return(.nil) }
       throw LuaError(
         code: "argument",
@@ -118,7 +118,7 @@ extension LuaState {
     }
   }
 
-  /// The function `pairs` for a module: walks the table behind the proxy.
+  /// The function `pairs` for a module: walks the table that the proxy stands for.
   private static var pairs: LuaFunction {
     LuaFunction("pairs") { call in
       lua_settop(call.stack.L, 1)
@@ -129,7 +129,7 @@ extension LuaState {
     }
   }
 
-  /// Makes a global of the result of `require "module"`.
+  /// Makes the result of `require "module"` a global.
   public func makeGlobal(module: String) {
     let stack = main
     luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
@@ -139,7 +139,8 @@ extension LuaState {
     stack.pop(2)
   }
 
-  /// Sets the function that supplies globals which do not exist; it receives the table of globals and the name.
+  /// Sets the function that supplies globals that do not exist; it receives the table of globals and the
+  /// name.
   public func setMissingGlobals(_ function: LuaReference) {
     let stack = main
     stack.pushGlobals()
@@ -165,7 +166,8 @@ extension LuaState {
     return stack.reference(-1, in: self)
   }
 
-  /// Replaces functions of an existing table: `override("os", …)`; the globals with nil.
+  /// Replaces functions of an existing table: `override("os", …)`; those of the globals when `library` is
+  /// nil.
   public func override(_ library: String?, _ replacements: [LuaFunction], removing: [String] = []) {
     let stack = main
     stack.pushGlobals()
@@ -186,7 +188,8 @@ extension LuaState {
   }
 
   /// Sets the search path of `require`: patterns with `?`, in order.
-  /// - Parameter script: the script's own file, which is no module: one called `party.lua` finds the library's `party`.
+  /// - Parameter script: the script's own file, which is not a module: `require "party"` in a script called
+  ///   `party.lua` finds the library's `party`.
   public func setModulePath(_ patterns: [String], script: String? = nil) {
     let stack = main
     var status = stat()

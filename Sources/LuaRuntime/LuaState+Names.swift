@@ -3,14 +3,14 @@ internal import CLuaShim
 
 /// The names by which a value is used: fields with `.`, methods with `:`.
 public struct LuaMembers: Equatable, Sendable {
-  /// Fields to read; of a table all names.
+  /// Fields to read; all names for a table.
   public var fields: [String] = []
-  /// Methods, and functions of a table.
+  /// Methods; functions for a table.
   public var methods: [String] = []
   /// The name of the class; nil for a table.
   public var className: String?
 
-  /// Members of nothing.
+  /// Creates an empty list of members.
   public init() {}
 }
 
@@ -19,8 +19,10 @@ extension LuaState {
   /// The names of the globals, sorted.
   public var globalNames: [String] { members(at: [])?.fields ?? [] }
 
-  /// Returns the members of the value that a path of names leads to, from the globals on: `["speaker"]`; sorted.
-  /// - Returns: nil when the path leads to nothing that has members, or through a field that only code could read.
+  /// Returns the sorted members of the value that a path of names leads to, from the globals on:
+  /// `["speaker"]`.
+  /// - Returns: nil when the path leads to no value with members, or through a field that only code could
+  ///   read.
   public func members(at path: [String]) -> LuaMembers? {
     guard !isClosed else { return nil }
     let stack = main
@@ -36,7 +38,7 @@ extension LuaState {
     return found.fields.isEmpty && found.methods.isEmpty ? nil : found
   }
 
-  /// Returns the members of a class of objects by its name; nil for an unknown one.
+  /// Returns the members of a class of objects by its name; nil for an unknown class.
   public func members(ofClass name: String) -> LuaMembers? {
     guard !isClosed, let type = classes[name] else { return nil }
     let stack = main
@@ -51,7 +53,7 @@ extension LuaState {
     return found
   }
 
-  /// Pushes a field of the table or the module at `index`, also one that its metatable's table has.
+  /// Pushes a field of the table or the module at `index`, also a field of its metatable's table.
   private func push(_ name: String, of index: Int32, on stack: Stack) -> Bool {
     var holder = index
     for _ in 0..<8 {
@@ -75,7 +77,7 @@ extension LuaState {
       }
       guard lua_getmetatable(stack.L, index) != 0 else { return }
       let metatable = stack.top
-      // Objects of the library name their members so.
+      // Objects of the library list their members in these fields.
       for (key, isMethod) in [("__fields", false), ("__methods", true)] {
         stack.push(key)
         if lua_rawget(stack.L, metatable) == LUA_TTABLE {

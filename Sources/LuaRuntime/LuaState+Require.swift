@@ -28,7 +28,7 @@ extension LuaState {
     }
     let missing = LuaFunction("require") { call in
       let name = try call.shownText(1)
-      // The script itself is a file of that name, and no module.
+      // The script itself is a file of that name, but not a module.
       let near = nearest(name, among: call.state.knownModules.filter { $0 != name })
       throw LuaError(
         code: "script.module", message: try call.shownText(2), hint: near.map { "did you mean '\($0)'?" })
@@ -36,7 +36,8 @@ extension LuaState {
     shim_set_require(main.L, box(library), box(wait), box(loaded), box(missing))
   }
 
-  /// Returns the hint for Lua's message about a global that is nil, where a module has its name; nil for any other.
+  /// Returns the hint for Lua's message that a global is nil, if a module has the name of the global;
+  /// otherwise nil.
   func requireHint(for message: String) -> String? {
     guard let start = message.firstRange(of: "a nil value (global '")?.upperBound,
       let end = message[start...].firstIndex(of: "'")
@@ -46,7 +47,7 @@ extension LuaState {
     return "local \(name) = require \"\(name)\""
   }
 
-  /// Returns `true` if the host or the library has a module, or one is loaded, so that `require` finds no file.
+  /// Returns `true` if the library has the module, or it is loaded: `require` then searches no file.
   public func hasModule(_ name: String) -> Bool {
     libraryModules.contains(name) || loadedModules.contains(name)
   }
@@ -88,8 +89,8 @@ extension LuaState {
 }
 
 extension LuaState {
-  /// `true` if a module that the script has loaded could come from the file at `path`: by the patterns of `package.path`,
-  /// also when the file is new or gone, as it may stand before another one.
+  /// `true` if a module that the script has loaded could come from the file at `path`, by the patterns of
+  /// `package.path`. The file may be new or gone, since it may precede the file that was found.
   public func requires(file path: String) -> Bool {
     guard !isClosed else { return false }
     let stack = main

@@ -1,25 +1,26 @@
 internal import CLuaShim
 internal import EventLoop
 
-/// The time that a state's code has taken.
+/// The time that the code of a state has used.
 public struct LuaUsage: Sendable, Equatable {
   /// The processor time of its code.
   public var busy = Duration.zero
-  /// The longest time without suspending, in which nothing else on the loop ran: elapsed time, also while the system had
-  /// the processor for something else.
+  /// The longest time without suspending, in which nothing else on the loop ran: elapsed time, including time
+  /// in which the system used the processor for something else.
   public var longestHold = Duration.zero
-  /// The `file:line` during the longest hold; nil when that was short, or is not known.
+  /// The `file:line` during the longest hold; nil when the hold was short, or the line is unknown.
   public var longestHoldLocation: String?
 
-  /// No time.
+  /// Creates a usage of zero.
   public init() {}
 }
 
 extension LuaState {
-  /// Starts to measure the time of the code, for `usage` and `onHold`; in a state with a watchdog only.
+  /// Starts to measure the time of the code, for `usage` and `onHold`. Has an effect only in a state with a
+  /// watchdog.
   public func measureTime() { shim_measure(shim) }
 
-  /// The time that the code has taken since `measureTime`.
+  /// The time that the code has used since `measureTime`.
   public var usage: LuaUsage {
     var usage = LuaUsage()
     guard !isClosed, let raw = shim_usage_of(shim) else { return usage }
@@ -41,8 +42,9 @@ extension LuaState {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Has the watchdog write `text` into the file at `path` when the code has run for half of the time after which it ends
-  /// the process. The file is removed when the code suspends or ends: it stays when the process ends before that.
+  /// Makes the watchdog write `text` into the file at `path` when the code has run for half of the time after
+  /// which the watchdog ends the process. The file is removed when the code suspends or ends: it stays when
+  /// the process ends before that.
   /// - Returns: `false` for a path that is too long.
   @discardableResult
   public func setMark(path: String, text: String) -> Bool { shim_set_mark(shim, path, text) }

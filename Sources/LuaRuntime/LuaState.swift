@@ -6,14 +6,13 @@ public import EventLoop
 public struct LuaLimits: Sendable {
   /// The most bytes of the script's Lua values.
   public var memory = 256 << 20
-  /// The most bytes that the buffers of the streams may need that the script plays at once.
+  /// The most bytes that the buffers of all streams that the script plays at once may need.
   public var buffers = 2048 << 20
   /// The most bytes of keys and values that the script may keep in its store.
   public var store = 100 << 20
   /// The run time without suspension after which `script.blocked` is raised.
   public var run: Duration = .seconds(2)
-  /// The run time after which a call that can't be interrupted ends the process: at least twice that of
-  /// `run`.
+  /// The run time after which a call that can't be interrupted ends the process: at least twice `run`.
   public var uninterruptible: Duration = .seconds(10)
   /// The most objects of the script at once: streams, sessions, jobs, subscriptions, taps, tasks.
   public var objects = 10_000
@@ -63,14 +62,15 @@ public final class LuaState {
     for listener in raiseListeners.all { listener(function.name, function.definition, error) }
   }
 
-  /// The folder of library modules outside of the program, whose lines are not the script's own; nil for none.
+  /// The folder of library modules outside of the program, if any; their lines do not count as the script's
+  /// own.
   public var libraryFolder: String? {
     didSet { libraryChunks = libraryFolder.map { Array("@\($0)/".utf8CString) } ?? [] }
   }
-  /// The beginning of the chunk names of these modules, with its zero; empty for none.
+  /// The beginning of the chunk names of these modules, with its zero byte; empty without such a folder.
   private(set) var libraryChunks: [CChar] = []
 
-  /// Output to standard output without a line end yet.
+  /// Text for standard output that has no line end yet.
   var unfinishedLine: [UInt8] = []
   let references = ReferencePool()
   let shim: OpaquePointer
@@ -94,15 +94,16 @@ public final class LuaState {
   var moduleWaiters: [String: [LuaContinuation]] = [:]
   /// The names of the library's modules, for suggestions.
   public var libraryModules: [String] = []
-  /// Returns the text of a module of the library, and its chunk's name; called before files are searched.
+  /// Returns the text of a module of the library, and the name of its chunk; called before files are
+  /// searched.
   public var libraryModule: (String) -> (text: [UInt8], chunkName: String)? = { _ in nil }
 
   /// Opens a state with the standard library for scripts.
   /// - Parameters:
-  ///   - watchdog: enforces `limits.run`; nil for no enforcement.
+  ///   - watchdog: enforces `limits.run`; without one the limit is not enforced.
   ///   - seed: makes everything that a script can observe the same in every run: the order of `pairs`, the
-  ///     text of addresses, `math.random`. Nil: as in plain Lua.
-  /// - Throws: `script.memory` when there is no memory for it.
+  ///     text of addresses, `math.random`. Nil for the behaviour of plain Lua.
+  /// - Throws: `script.memory` when there is no memory for the state.
   public init(
     name: String, loop: EventLoop, limits: LuaLimits = LuaLimits(), watchdog: LuaWatchdog? = nil,
     seed: UInt64? = nil
@@ -119,7 +120,7 @@ public final class LuaState {
       throw LuaError(code: "script.memory", message: "no memory for the script \(name)")
     }
     self.shim = shim
-    // Unretained: the state is closed before this object ends.
+    // Not retained: the Lua state is closed before this object ends.
     shim_set_owner(shim, Unmanaged.passUnretained(self).toOpaque())
     if let watchdog {
       let milliseconds = { (duration: Duration) in UInt32(clamping: duration.inMilliseconds) }
@@ -166,7 +167,7 @@ public final class LuaState {
   /// - Parameters:
   ///   - text: Lua source; a byte order mark and a first line that begins with `#` are skipped, as by `lua`.
   ///   - chunkName: `@path` for a file, `=name` for text from elsewhere.
-  ///   - environment: the table of its globals; nil for that of the state.
+  ///   - environment: the table of the globals of the text; nil for the globals of the state.
   /// - Throws: `script.syntax` with file and line in its message; `script.module` for definitions.
   public func load(
     _ text: [UInt8], chunkName: String, environment: LuaReference? = nil
@@ -192,7 +193,7 @@ public final class LuaState {
     return stack.reference(-1, in: self)
   }
 
-  /// The error of definitions that were to be run: a script that begins with `---@meta`.
+  /// The error of an attempt to run definitions: a script that begins with `---@meta`.
   private static func definition(_ chunkName: String) -> LuaError {
     LuaError(
       code: "script.module",
@@ -237,7 +238,8 @@ public final class LuaState {
     return stack.value(-1, in: self)
   }
 
-  /// Returns a Lua function that calls its first argument with the others: results, or nil and the error.
+  /// Returns a Lua function that calls its first argument with the others, and returns the results, or nil
+  /// and the error.
   public func tryFunction() -> LuaValue {
     shim_push_try(main.L)
     defer { main.pop() }
@@ -263,7 +265,7 @@ public final class LuaState {
     }
   }
 
-  /// Returns the name of the function with this address in the definitions; nil for an address of none.
+  /// Returns the name in the definitions of the function with this address; nil if no function has it.
   func definition(ofBox box: UnsafeMutableRawPointer) -> String? {
     functions.first { Unmanaged.passUnretained($0).toOpaque() == box }?.definition
   }
@@ -284,7 +286,7 @@ public final class LuaState {
   private func withoutShebang(_ text: [UInt8]) -> [UInt8] {
     let body = text.starts(with: [0xEF, 0xBB, 0xBF]) ? text[3...] : text[...]
     guard body.first == UInt8(ascii: "#") else { return Array(body) }
-    // The line end stays, so that line numbers do.
+    // The line end stays, so that line numbers stay correct.
     return Array(body.drop { $0 != UInt8(ascii: "\n") })
   }
 }
@@ -293,7 +295,7 @@ extension Stack {
   func pushGlobals() { lua_rawgeti(L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS)) }
 }
 
-/// Registry slots of released references, from any thread; the state frees them when it next runs.
+/// Registry slots of references that were released on any thread; the state frees them when it runs next.
 final class ReferencePool: Sendable {
   private let released = Lock<[Int32]>([])
 

@@ -1,6 +1,6 @@
 internal import CLuaShim
 
-/// Interrupts scripts that run too long: one for each thread that runs Lua states, shared by all of them.
+/// Interrupts scripts that run too long: each thread that runs Lua states has one, which the states share.
 ///
 /// Has a thread of its own that sleeps while no Lua runs. Ends with its last user.
 public final class LuaWatchdog {

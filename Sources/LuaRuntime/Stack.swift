@@ -13,7 +13,7 @@ struct Stack {
   func pop(_ count: Int32 = 1) { lua_settop(L, -count - 1) }
   func type(_ index: Int32) -> Int32 { lua_type(L, index) }
 
-  /// Returns the name of the type of the value at `index` in error messages: its class, or its Lua type.
+  /// Returns the name in error messages of the type of the value at `index`: its class, or its Lua type.
   func typeName(_ index: Int32) -> String {
     if luaL_getmetafield(L, index, "__name") == LUA_TSTRING {
       defer { pop() }
@@ -62,7 +62,7 @@ extension Stack {
     case .list, .record, .numbered, .error:
       let main = state.main
       guard main.L != L else {
-        // A table, a key and a value, and another set on top for each nested table.
+        // A table, a key and a value; each nested table reserves its own slots.
         guard reserve(4) else { return lua_pushnil(L) }
         break
       }
@@ -175,7 +175,7 @@ extension Stack {
     return LuaReference(slot: luaL_ref(L, registryIndex), pool: state.references)
   }
 
-  /// Pops the error on the top: fields of an error object, or a raised text.
+  /// Pops the error on the top: an error object by its fields, or a raised text.
   func takeError(status: Int32, in state: LuaState) -> LuaError {
     defer { pop() }
     let at = top

@@ -1,7 +1,7 @@
 internal import EventLoop
 
-/// The use of a text from a script. The host keeps the text, where Lua's memory limit does not count it, so
-/// each kind has a greatest length; and a text that the system reads up to a zero byte can't have one.
+/// The use of a text from a script. The host keeps the text, and Lua's memory limit does not count it there,
+/// so each kind has a maximum length; a text that the system reads up to a zero byte must not contain one.
 public enum TextKind: Sendable {
   /// The name of an object, an event, an option's value.
   case name
@@ -28,18 +28,18 @@ public enum TextKind: Sendable {
 
   private var refusesZero: Bool { self == .path || self == .command }
 
-  /// Returns the problem of a text of this kind, nil for none.
+  /// Returns the problem of a text of this kind; nil if it is valid.
   func problem(with text: String) -> String? {
     if let problem = problem(withLength: text.utf8.count) { return problem }
     return refusesZero && text.utf8.contains(0) ? "contains a zero byte" : nil
   }
 
-  /// Returns the problem of a text of so many bytes, nil for none.
+  /// Returns the problem of a text with `count` bytes; nil if the length is allowed.
   func problem(withLength count: Int) -> String? {
     count > limit ? "at most \(limit) bytes expected, got \(count)" : nil
   }
 
-  /// Returns the problem of bytes that are no UTF-8.
+  /// Returns the problem of bytes that are not UTF-8.
   static func problem(withBytes bytes: some Collection<UInt8>) -> String {
     // The first difference to the text with replacements is the first invalid byte.
     let replaced = String(decoding: bytes, as: UTF8.self).utf8

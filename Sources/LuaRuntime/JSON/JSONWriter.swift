@@ -19,7 +19,7 @@ extension LuaCall {
   /// Lists and tables with names are read raw; one with a metatable is refused.
   /// - Parameters:
   ///   - name: the root of a problem's path.
-  ///   - limit: the most bytes of the text; memory is bounded by a few times that.
+  ///   - limit: the most bytes of the text; the memory in use is bounded by a few times that.
   ///   - pretty: `true` for a line for each element and member, indented by two spaces a level.
   ///   - null: the class of the value that stands for null; without one only nil does.
   public func json(
@@ -48,7 +48,7 @@ extension LuaOptions {
 
 /// The value that stands for null in scripts, where a nil would leave no member and no element.
 public final class JSONNull {
-  /// A null; all are alike.
+  /// Creates a null; all are alike.
   public init() {}
 }
 
