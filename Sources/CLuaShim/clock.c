@@ -1,5 +1,5 @@
-/* `os.time()` and `os.date()` by the clock that timers follow. The C library's `time` reads one that is up to some
- * milliseconds behind: a job at midnight would see the second, and the date, before. */
+/* `os.time()` and `os.date()` by the clock that timers follow. The C library's `time` reads a clock that lags by up to
+ * some milliseconds: a job at midnight would see the previous second, and the previous date. */
 #include "internal.h"
 
 #include <time.h>
@@ -10,14 +10,14 @@ static lua_Integer now_in_seconds(void) {
   return now.tv_sec;
 }
 
-/* Upvalue: Lua's own. */
+/* Upvalue: Lua's own function. */
 static int precise_time(lua_State *L) {
   if (!lua_isnoneornil(L, 1)) return lua_tocfunction(L, lua_upvalueindex(1))(L);
   lua_pushinteger(L, now_in_seconds());
   return 1;
 }
 
-/* Upvalue: Lua's own. */
+/* Upvalue: Lua's own function. */
 static int precise_date(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
     lua_settop(L, 1);

@@ -1,7 +1,7 @@
 /* Routines of the host and coroutines of the script.
  *
  * A function that suspends yields "to the host": every coroutine between it and the routine's own thread yields in
- * turn, without the script's `resume` or `wrap` seeing it, and on the way back each resumes the next one in.
+  * turn, hidden from the script's `resume` or `wrap`, and on the way back each one resumes the next inner one.
  */
 #include "internal.h"
 
@@ -9,8 +9,8 @@
 
 enum { DIED = -1, YIELDED_TO_HOST = -2 };
 
-/* Resumes `co` with `arguments` values from its stack. Returns the number of results on its stack, DIED with the
- * error on its stack, or YIELDED_TO_HOST. */
+/* Resumes `co` with `arguments` values from its stack. Returns the number of results on its stack; DIED, with the
+ * error on its stack; or YIELDED_TO_HOST. */
 static int run(lua_State *L, lua_State *co, int arguments) {
   shim_state *s = state_of(L);
   int results = 0;
@@ -35,7 +35,7 @@ static int run_on(lua_State *L, lua_State *co, int kept) {
   return run(L, co, brought);
 }
 
-/* Returns NULL if `co` can be resumed, else the reason why not. */
+/* Returns NULL if `co` can be resumed, else the reason why it can't. */
 static const char *unresumable(lua_State *L, lua_State *co) {
   if (L == co || thread_has(co, THREAD_WAITING)) return "cannot resume non-suspended coroutine";
   if (lua_status(co) == LUA_YIELD) return NULL;
@@ -94,7 +94,7 @@ static lua_State *check_thread(lua_State *L) {
   return co;
 }
 
-/* True for threads that only the host resumes and ends: a routine's own, and the state's main thread. */
+/* `true` for threads that only the host resumes and ends: a routine's own, and the state's main thread. */
 static bool is_host_thread(lua_State *L, lua_State *co) {
   return co == state_of(L)->main || thread_has(co, THREAD_BASE);
 }

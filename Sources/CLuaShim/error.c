@@ -203,7 +203,7 @@ int raise_error(lua_State *L, const char *code, const char *message, const char 
 
 void push_memory_error(lua_State *L) {
   shim_state *s = state_of(L);
-  /* The error itself must not be refused: it uses a little more than the limit allows. */
+  /* Memory for the error itself must not be refused: it uses a little more than the limit allows. */
   s->swift_depth++;
   lua_createtable(L, 0, 5);
   set_text(L, "code", "script.memory");
@@ -265,8 +265,8 @@ int enter_swift(lua_State *L, void *box) {
   int code = s->host.call(L, box);
   s->swift_depth--;
   if (s->unwindings != since && unwinding_after(s, since)) {
-    /* The routine was told to unwind in there, perhaps inside script code whose error Swift caught: it continues to
-     * unwind with the same error, which its end finds again. */
+    /* The routine began to unwind during the call, perhaps inside script code whose error Swift caught: it continues
+     * to unwind with the same error, which the end of the routine finds again. */
     if (code == SHIM_RAISE) {
       lua_pushvalue(L, -1);
       lua_rawsetp(L, LUA_REGISTRYINDEX, s->routine);
@@ -278,8 +278,8 @@ int enter_swift(lua_State *L, void *box) {
   return leave_swift(L, s, code, box);
 }
 
-/* Keeps the traceback of the value at 1. A value that is no error object has no room for it: the registry keeps it
- * until the host asks. */
+/* Keeps the traceback of the value at 1. Only an error object has a field for it; for any other value the registry
+ * keeps it until the host requests it. */
 int keep_traceback(lua_State *L) {
   shim_state *s = state_of(L);
   if (shim_is_error(L, 1)) {
@@ -290,7 +290,7 @@ int keep_traceback(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &traced_value_key);
     bool same = lua_rawequal(L, 1, -1);
     lua_pop(L, 1);
-    if (same) return 1; /* raised again on its way out: the first position is the relevant one */
+    if (same) return 1; /* the same value, raised again on its way out: the first position is the relevant one */
   }
   luaL_traceback(L, L, NULL, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);

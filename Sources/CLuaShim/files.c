@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* Returns the path of argument 1; raises for one with a zero byte, where the system would end it. */
+/* Returns the path in argument 1; raises if it has a zero byte, at which the system would end it. */
 static const char *path_argument(lua_State *L) {
   size_t size;
   const char *path = luaL_checklstring(L, 1, &size);

@@ -2,12 +2,12 @@
  * All other files stay Lua's. */
 #include "internal.h"
 
-/* Upvalues of all: box, Lua's own function, the handle of standard input or output. */
+/* Upvalues of all functions here: box, Lua's own function, the handle of standard input or output. */
 
 /* Calls Lua's own function in the frame of the caller. */
 static int enter_own(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(2))(L); }
 
-/* True if `io.input()` is standard input. */
+/* `true` if `io.input()` is standard input. */
 static bool reads_standard_input(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_IO_input");
   bool same = lua_rawequal(L, -1, lua_upvalueindex(3));
@@ -68,8 +68,8 @@ static int write_of_file(lua_State *L) {
   return write_text(L, 2);
 }
 
-/* Replaces a function of the table on the top, if it has one of this name; `standard` is the field of `io` with the
- * file. */
+/* Replaces a function of the table on the top, if the table has one of this name; `standard` is the field of `io` with
+ * the file. */
 static void replace(lua_State *L, const char *name, const char *standard, lua_CFunction function, void *box) {
   lua_pushlightuserdata(L, box);
   if (lua_getfield(L, -2, name) != LUA_TFUNCTION) {

@@ -28,17 +28,16 @@ struct shim_state {
   shim_routine *routine;       /* the routine of this slice, NULL between slices */
   char *stack_base;            /* of the C stack, at the start of the slice */
   uint64_t unwindings;         /* counts cancellations and condemnations */
-  bool yields_to_host;         /* the yield on its way down is for the host */
+  bool yields_to_host;         /* the yield that is under way is for the host */
   bool traced;                 /* the registry holds a traceback */
 
   /* Watchdog. */
   shim_watchdog *watchdog;
   uint32_t limit_ms, fatal_ms;
-  char *mark, *mark_text;      /* path and content of the file that tells of a slice that is on its way to the fatal
-                                  limit; NULL for none */
+  char *mark, *mark_text;      /* path and content of the file that reports a slice near the fatal limit; NULL if unset */
   bool measures;               /* slices are measured, and long ones reported */
   uint64_t slice_began;        /* nanoseconds */
-  uint64_t slice_processor;    /* the thread's processor time then, in nanoseconds */
+  uint64_t slice_processor;    /* the thread's processor time at that moment, in nanoseconds */
   shim_usage usage;
 
   /* Userdata types. */
@@ -46,16 +45,16 @@ struct shim_state {
   int type_count;
 
   void *require_library, *require_wait, *require_loaded, *require_missing; /* boxes */
-  dev_t script_device;                                                     /* the script's own file, no module */
-  ino_t script_file;                                                       /* 0 for none */
+  dev_t script_device;                                                     /* the script's own file, not a module */
+  ino_t script_file;                                                       /* 0 without one */
 
-  /* Determinism: every block has a header, which numbers those of objects in order of creation. */
+  /* Determinism: every block has a header; the headers of objects are numbered in order of creation. */
   bool deterministic;
   uint64_t seed, created;
   size_t userdata_offset; /* from a userdata's block to its memory */
 };
 
-/* The header in front of a block in a deterministic state; keeps the block aligned. */
+/* The header before a block in a deterministic state; keeps the block aligned. */
 typedef struct block_header {
   uint64_t serial, unused;
 } block_header;
@@ -77,7 +76,7 @@ static inline void thread_set(lua_State *L, uintptr_t flag, bool on) {
   *thread_space(L) = on ? *thread_space(L) | flag : *thread_space(L) & ~flag;
 }
 
-/* True if the running routine was told to unwind after `since`, so that no call entered before may catch. */
+/* `true` if the running routine began to unwind after `since`, so that no call entered before may catch. */
 static inline bool unwinding_after(const shim_state *s, uint64_t since) {
   return s->routine != NULL && s->routine->unwinding_since > since;
 }
@@ -87,11 +86,11 @@ int enter_swift(lua_State *L, void *box);
 /* Pushes, or raises, a new error object. `level` is the call level at which the search for `where` starts. */
 void push_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
 int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
-/* True for a text that begins with `---@meta`, and for a file with such a text: definitions for editors, which nothing
-   runs, wherever they are. */
+/* `true` for a text that begins with `---@meta`, and for a file with such a text: definitions for editors, which are
+   never run, wherever they are. */
 bool is_definition(const char *text, size_t size);
 bool is_definition_file(const char *path);
-/* Pushes the message about definitions that were to be run; raises it as an error. */
+/* Pushes the message about an attempt to run definitions; the second function raises it. */
 const char *push_definition_message(lua_State *L, const char *path);
 int raise_definition_error(lua_State *L, const char *path);
 /* Pushes script.memory, with the position where memory was refused. */
@@ -113,13 +112,13 @@ void open_bounded(lua_State *L);    /* table.insert…, string.find, string.rep 
 
 /* The largest source of a script or a module, in bytes. */
 enum { LARGEST_SOURCE = 1 << 20 };
-/* Compile text, a file, or what the function at argument 1 of `load` returns piece by piece. Push the chunk or the error,
+/* Compile text, a file, or the pieces that the function in argument 1 of `load` returns. Push the chunk or the error,
  * and return the status; raise when the running script is to unwind. */
 int load_pieces(lua_State *L, const char *text, size_t size, const char *chunk_name);
 int load_file(lua_State *L, const char *path);
 int load_from_reader(lua_State *L, const char *chunk_name);
 
-/* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
+/* Returns the path in argument 1, for a function that can't wait for the file: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
 /* Replaces a function of `io` on the top by Lua's own, if it has been replaced. */
 void replace_by_own(lua_State *L);
@@ -127,7 +126,7 @@ void replace_by_own(lua_State *L);
 /* Starts a thread that receives no signals. Returns 0, or the error number. */
 int start_thread(pthread_t *thread, void *(*body)(void *), void *argument);
 
-/* Raises script.blocked if the running slice has had its time: for loops in C, in which no hook runs. */
+/* Raises script.blocked if the time of the running slice is over: for loops in C, in which no hook runs. */
 void check_time(lua_State *L);
 /* Counts a step of such a loop, and looks at the time now and then. */
 static inline void count_step(lua_State *L, unsigned *steps) {
@@ -136,5 +135,5 @@ static inline void count_step(lua_State *L, unsigned *steps) {
 
 void watchdog_enter(shim_state *s);
 void watchdog_leave(shim_state *s);
-/* Has the watcher forget a state that closes. */
+/* Makes the watcher forget a state that closes. */
 void watchdog_forget(shim_state *s);

@@ -10,7 +10,7 @@ enum { PIECE = 1024 };
 
 typedef struct source {
   const char *rest;
-  size_t size; /* of the rest; of a reader, bytes so far */
+  size_t size; /* of the rest; for a reader the bytes so far */
 } source;
 
 static const char *next_piece(lua_State *L, void *data, size_t *size) {
@@ -61,7 +61,7 @@ int load_from_reader(lua_State *L, const char *chunk_name) {
   return lua_load(L, call_reader, &source, chunk_name, "t");
 }
 
-/* Skips a byte order mark, and of a first line that begins with `#` all but its end. */
+/* Skips a byte order mark, and a first line that begins with `#`, but not its line end. */
 static source body_of(const char *text, size_t size) {
   source body = {text, size};
   if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) body = (source){text + 3, size - 3};
@@ -73,7 +73,7 @@ static source body_of(const char *text, size_t size) {
 
 int load_file(lua_State *L, const char *path) {
   struct stat status;
-  /* What is no readable file has Lua's own error. */
+  /* A path that leads to no regular file gets Lua's own error. */
   if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return luaL_loadfilex(L, path, "t");
   const char *name = lua_pushfstring(L, "@%s", path);
   if (status.st_size > LARGEST_SOURCE) {

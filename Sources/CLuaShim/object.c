@@ -16,7 +16,7 @@ static int print_line(lua_State *L) {
   luaL_buffinit(L, &b);
   for (int i = 1; i <= n; i++) {
     if (i > 1) luaL_addchar(&b, '\t');
-    /* Through the global, so that a deterministic `tostring` is the one that prints. */
+    /* The upvalue is the global `tostring`, which is the deterministic one in a deterministic state. */
     lua_pushvalue(L, lua_upvalueindex(2));
     lua_pushvalue(L, i);
     lua_call(L, 1, 1);
@@ -47,8 +47,8 @@ static const char cache_key = 0, types_key = 0;
 
 /* Upvalues: methods, fields, box of the function for unknown names. */
 static int object_index(lua_State *L) {
-  /* Methods first, with as little work as possible: every call of one comes through here. A missing key reads as
-   * nil. */
+  /* Methods first, with as little work as possible: every call of a method comes through here. A missing key reads
+   * as nil. */
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   lua_settop(L, 2);

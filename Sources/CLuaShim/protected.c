@@ -1,4 +1,4 @@
-/* Protected calls: a script can catch every error but the one that unwinds its routine. */
+/* Protected calls: a script can catch every error except the one that unwinds its routine. */
 #include "internal.h"
 
 #include <string.h>
@@ -185,8 +185,8 @@ void open_protected(lua_State *L) {
 
 /* ---- for the host -------------------------------------------------------------------------------------- */
 
-/* What a call outside of a routine changes, to be put back. Between slices the call is a slice of its own, so that it is
- * watched. */
+/* The fields of the state that a call outside of a routine changes, to be restored. Between slices the call is a slice
+ * of its own, so that it is watched. */
 typedef struct entry {
   shim_routine own;
   bool is_slice;

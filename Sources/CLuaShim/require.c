@@ -60,15 +60,15 @@ static void set_loader(lua_State *L, const char *name, void *routine) {
   lua_pop(L, 1);
 }
 
-/* True if a path leads to the script's own file. */
+/* `true` if a path leads to the script's own file. */
 static int is_script(const shim_state *s, const char *path) {
   struct stat status;
   return s->script_file != 0 && stat(path, &status) == 0 && status.st_ino == s->script_file &&
          status.st_dev == s->script_device;
 }
 
-/* Pushes the path of a module's file, or nil and the places without it. Stack: name, package. The script itself is no
-   module: a party.lua finds the library's "party". */
+/* Pushes the path of a module's file; or nil, and the failures at the places tried. Stack: name, package. The script
+   itself is not a module: a party.lua finds the library's "party". */
 static void search(lua_State *L, const char *name) {
   if (lua_getfield(L, 2, "path") != LUA_TSTRING) luaL_error(L, "package.path must be a string");
   const char *pattern = lua_tostring(L, 3);
@@ -145,7 +145,7 @@ static void tell(lua_State *L, void *box, const char *name) {
   lua_call(L, 1, 0);
 }
 
-/* Ends the loading of a module, in any way: with a value, an error, or a coroutine that was closed. */
+/* Ends the loading of a module, however it ends: with a value, with an error, or as its coroutine was closed. */
 static int loading_closed(lua_State *L) {
   lua_rawgeti(L, 1, 1);
   const char *name = lua_tostring(L, -1);

@@ -1,5 +1,5 @@
 /* Debian's liblua raises through __longjmp_chk, which the thread sanitizer does not know, so that its shadow of the
- * stack would grow with every raise. Under it, and only then, the call goes through the longjmp that it watches. */
+ * stack would grow with every raise. Under that sanitizer only, the call uses the longjmp that it watches. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #include <setjmp.h>

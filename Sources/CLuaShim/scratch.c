@@ -1,10 +1,10 @@
-/* Functions that open a file by its path, in a simulation: what a script writes is kept in a layer above the real
- * files, so that the path is replaced by that of the file to open. */
+/* Functions that open a file by its path, in a simulation: files that a script writes are kept in a layer above the
+ * real files, so the path is replaced by that of the file to open. */
 #include "internal.h"
 
 #include <lualib.h>
 
-/* Upvalues of `layered`: those of the function that it replaces, in their places, then these. */
+/* Upvalues of `layered`: those of the function that it replaces, at their own positions, then these. */
 enum { OWN_UPVALUES = 4, RESOLVER, OWN, MODE, RAISES };
 
 /* Replaces the path in argument 1, then continues in the function that this one replaces, in the same frame. */
@@ -30,7 +30,8 @@ static int layered(lua_State *L) {
 }
 
 /* Replaces a function of the table on the top.
- * `mode`: that in which it opens the file; NULL for its argument 2. `raises`: how it fails, else nil and a message. */
+ * `mode`: the mode in which it opens the file; NULL for its argument 2. `raises`: it fails by an error, else by nil and
+ * a message. */
 static void layer(lua_State *L, const char *name, const char *mode, bool raises, void *resolve) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION) {
     lua_pop(L, 1);

@@ -19,8 +19,8 @@ static void note_refusal(shim_state *s) {
   }
 }
 
-/* Resizes a block as `realloc` does, with a header in front of every block of a deterministic state. When `block` is
- * NULL, `kind` is the kind of the object. */
+/* Resizes a block as `realloc` does, with a header before every block of a deterministic state. When `block` is NULL,
+ * `kind` is the kind of the object. */
 static void *resize(shim_state *s, void *block, size_t kind, size_t size) {
   if (!s->deterministic) return realloc(block, size);
   block_header *header = realloc(block == NULL ? NULL : (block_header *)block - 1, sizeof *header + size);
@@ -32,9 +32,9 @@ static void *resize(shim_state *s, void *block, size_t kind, size_t size) {
   return header + 1;
 }
 
-/* Lua's allocator. Beyond the limit memory is refused, so that Lua collects and then raises; but never under a Swift
- * frame, which the raise would jump over: there the count overshoots, and the trampoline raises when Swift has
- * returned. */
+/* Lua's allocator. Beyond the limit memory is refused, so that Lua collects and then raises. Below a Swift frame it is
+ * never refused, as the raise would jump over that frame: the count exceeds the limit, and the trampoline raises when
+ * Swift has returned. */
 static void *allocate(void *owner, void *block, size_t old_size, size_t new_size) {
   shim_state *s = owner;
   size_t kind = old_size;
@@ -77,7 +77,7 @@ static void warn_in_pieces(void *owner, const char *piece, int more) {
   shim_state *s = owner;
   static _Thread_local char text[512];
   static _Thread_local size_t used;
-  if (used == 0 && !more && piece[0] == '@') return; /* control messages: on and off are the host's */
+  if (used == 0 && !more && piece[0] == '@') return; /* control messages: the host turns warnings on and off */
   size_t length = strlen(piece), room = sizeof text - 1 - used;
   if (length > room) length = room;
   memcpy(text + used, piece, length);

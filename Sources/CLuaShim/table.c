@@ -1,5 +1,5 @@
-/* `insert`, `remove`, `move`, `concat` and `sort` of `table`, and `find` and `rep` of `string`: Lua's own run in C as long
- * as a length or a count says, where no hook can stop a script that runs for too long. */
+/* `insert`, `remove`, `move`, `concat` and `sort` of `table`, and `find` and `rep` of `string`: the time of Lua's own
+ * functions grows with a length or a count, and in C no hook can stop a script that runs too long. */
 #define _GNU_SOURCE /* memmem */
 #include "Determinism/determinism.h"
 
@@ -7,7 +7,7 @@
 
 enum { READS = 1, WRITES = 2, MEASURES = 4 };
 
-/* Raises unless the argument is a table, or has the metamethods that stand for one. */
+/* Raises unless the argument is a table, or has the metamethods of one. */
 static void check_list(lua_State *L, int argument, int uses) {
   static const char *const needed[] = {"__index", "__newindex", "__len"};
   if (lua_type(L, argument) == LUA_TTABLE) return;
@@ -105,7 +105,7 @@ static int concat(lua_State *L) {
 
 static int call_own(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(1))(L); }
 
-/* Upvalue: Lua's `rep`, which counts to the end also where there is nothing to repeat. */
+/* Upvalue: Lua's `rep`, which counts to the end even for an empty text. */
 static int rep(lua_State *L) {
   size_t length, separator;
   luaL_checklstring(L, 1, &length);
@@ -123,7 +123,7 @@ static bool is_plain(const char *pattern, size_t length) {
   return true;
 }
 
-/* Upvalue: Lua's `find`, whose search for a plain text takes the product of both lengths. */
+/* Upvalue: Lua's `find`, whose search for a plain text takes time by the product of both lengths. */
 static int find(lua_State *L) {
   size_t length, sought;
   const char *text = luaL_checklstring(L, 1, &length), *part = luaL_checklstring(L, 2, &sought);

@@ -1,7 +1,7 @@
 /* The time limit: a thread that sleeps while no Lua runs, and a signal to the thread that runs too long.
  *
- * The signal's handler sets a hook on the running coroutine, which is what lua_sethook may be called for from a
- * handler; the hook raises. There is no standing hook, which would double the time of every instruction.
+ * The signal's handler sets a hook on the running coroutine (lua_sethook may be called from a handler), and the hook
+  * raises. There is no standing hook, which would double the time of every instruction.
  */
 #include "internal.h"
 
@@ -33,9 +33,9 @@
 
 enum {
   STEP_MS = 50,
-  SHORT_NS = 20000,  /* the time up to which a slice counts as a whole as processor time */
-  REPORTED_MS = 100, /* the processor time from which on a slice is reported; its position is read a step before */
-  WAITED_MS = 1000,  /* the elapsed time from which on it is: shorter, another program may have had the processor */
+  SHORT_NS = 20000,  /* up to this elapsed time all of a slice counts as processor time */
+  REPORTED_MS = 100, /* from this processor time on a slice is reported; its position is read one step earlier */
+  WAITED_MS = 1000,  /* from this elapsed time on too; in less, another program may have had the processor */
 };
 
 struct shim_watchdog {
@@ -50,15 +50,15 @@ struct shim_watchdog {
   _Atomic(shim_state *) state;
   atomic_uint limit_ms, fatal_ms;
   atomic_ullong condemned;     /* the slice to stop */
-  atomic_ullong located;       /* the slice whose position is wanted */
-  atomic_bool is_located;      /* it is known */
-  /* The mark of the slice that has run for half of the fatal limit; empty for none. Of the watcher alone. */
+  atomic_ullong located;       /* the slice whose position is requested */
+  atomic_bool is_located;      /* that position is known */
+  /* The mark of the slice that has run for half of the fatal limit, or empty. Used by the watcher alone. */
   char mark[PATH_MAX];
 };
 
 static _Thread_local struct shim_watchdog *current;
 
-/* Keeps the position of a slice that takes long. */
+/* Keeps the position of a long slice. */
 static void locate(lua_State *L) {
   shim_state *s = state_of(L);
   shim_site site;
@@ -93,7 +93,7 @@ void check_time(lua_State *L) {
 static void stop_hook(lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, NULL, 0, 0);
-  /* Set a moment too late, on a coroutine that runs again in another slice: this one is not to blame. */
+  /* The hook may have been set too late, on a coroutine that runs in a later slice, which must not be stopped. */
   if (is_condemned(state_of(L))) stop(L);
 }
 
@@ -138,7 +138,7 @@ static void end_process(shim_watchdog *w) {
                         s == NULL ? "?" : s->name, atomic_load(&w->fatal_ms) / 1000);
   ssize_t written = write(STDERR_FILENO, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   (void)written;
-  /* The host may pass its standard error on by a thread, which has half a second for it. */
+  /* A thread of the host may forward standard error, and gets half a second to do so. */
   nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   _exit(1);
 }
@@ -160,8 +160,8 @@ static uint64_t milliseconds(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Time used by the running thread: of the processor, so that a busy machine condemns no script, or a fifth of the
- * elapsed time, so that a call that blocks ends too. */
+/* Time used by the running thread: processor time, so that a busy machine condemns no script; or a fifth of the
+ * elapsed time if that is more, so that a call that blocks ends too. */
 typedef struct progress {
   uint64_t processor, passed;
 } progress;
@@ -209,8 +209,8 @@ static void look(shim_watchdog *w, sight *seen) {
   if (ran >= atomic_load(&w->fatal_ms)) end_process(w);
   if (ran >= atomic_load(&w->fatal_ms) / 2) set_mark(w);
   if (ran >= atomic_load(&w->limit_ms)) {
-    /* Repeated later: the hook may have met a coroutine that had just ended, and an unwinding script gets some time for
-     * its <close> variables. */
+    /* The signal is repeated, as the hook may have met a coroutine that had just ended; but not at once, as a script
+     * that unwinds gets some time for its <close> variables. */
     if (atomic_load(&w->condemned) == seen->slice && now.passed - seen->signalled < 4 * STEP_MS) return;
     atomic_store(&w->condemned, seen->slice);
   } else {
@@ -330,7 +330,7 @@ void watchdog_enter(shim_state *s) {
     s->usage.last_at[0] = 0;
   }
   if (current != w) {
-    /* The first slice on this thread, which may have been made with every signal blocked. */
+    /* The first slice on this thread, which may have been created with every signal blocked. */
     sigset_t stop;
     sigemptyset(&stop);
     sigaddset(&stop, STOP_SIGNAL);
@@ -354,7 +354,7 @@ void watchdog_enter(shim_state *s) {
 static void count_slice(shim_state *s) {
   shim_usage *usage = &s->usage;
   usage->last = nanoseconds(CLOCK_MONOTONIC) - s->slice_began;
-  /* The system's answer takes half a microsecond. A short slice can't have waited for a processor for long. */
+  /* The system call takes half a microsecond. A short slice can't have waited for a processor for long. */
   uint64_t busy = usage->last < SHORT_NS ? usage->last : nanoseconds(CLOCK_THREAD_CPUTIME_ID) - s->slice_processor;
   usage->busy += busy;
   if (usage->last > usage->longest) {

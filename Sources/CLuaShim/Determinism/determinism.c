@@ -1,4 +1,4 @@
-/* Determinism: the same script with the same inputs does the same in every process: order of keys, text of
+/* Determinism: the same script with the same inputs behaves alike in every process: order of keys, text of
  * addresses, random numbers. */
 #include "determinism.h"
 

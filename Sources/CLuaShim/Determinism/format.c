@@ -11,7 +11,7 @@ static lua_Integer digest(const char *text, size_t size) {
   return (lua_Integer)(sum >> 1);
 }
 
-/* Replaces argument `index` by its serial number as text; false when it has no address. */
+/* Replaces argument `index` by its serial number as text; returns `false` when it has no address. */
 static bool replace_address(lua_State *L, int index) {
   size_t size;
   if (has_address(L, index)) lua_pushinteger(L, serial_of(L, index));
@@ -24,7 +24,7 @@ static bool replace_address(lua_State *L, int index) {
   return true;
 }
 
-/* True if `%p` accepts the characters between % and the letter; Lua's own function raises for others. */
+/* `true` if `%p` accepts the characters between % and the letter; Lua's own function raises for all others. */
 static bool is_width(const char *from, const char *letter) {
   from += strspn(from, "-");
   return *from != '0' && letter - from <= 2 && from + strspn(from, "0123456789") == letter;
@@ -49,7 +49,7 @@ static void hide_addresses(lua_State *L, char *format, size_t size, int last) {
   }
 }
 
-/* Raises the error on the top, which Lua's function could not name, as an error of `format`. */
+/* Raises the error on the top as an error of `format`, a name that Lua's own function did not know. */
 static int raise_format_error(lua_State *L) {
   int argument = 0, begin = 0;
   size_t size = 0;

@@ -7,8 +7,8 @@ static const char walks_key = 0, walk_metatable_key = 0;
  * keys.
  *
  * `next(t)` restarts on an existing list, so that a test for an empty table, or emptying a table key by key, doesn't
- * sort each time. Such a list may lack keys that were added later: it is rebuilt when it runs out, and when the walk
- * continues beyond its first key. The list holds its keys weakly: only those of the table count. */
+  * sort each time. Such a list may lack keys that were added later: it is rebuilt at its end, and when the walk
+  * continues beyond its first key. The list holds its keys weakly: only those in the table count. */
 enum {
   WALK_POSITION = 0,   /* after the key that was returned last */
   WALK_COUNT = -1,  /* number of keys: some may be collected by now */
@@ -74,8 +74,8 @@ static lua_Integer position_of_key(lua_State *L) {
   return 0;
 }
 
-/* Returns the position behind a key that has lost its value: a new list may lack it, and the walk continues from
- * there. */
+/* Returns the position after a key that has lost its value: a new list may lack the key, and the walk continues at
+ * the key that would follow. */
 static lua_Integer position_behind_lost_key(lua_State *L) {
   lua_pushvalue(L, KEY);
   if (lua_next(L, TABLE)) lua_pop(L, 2); /* raises for a key that never existed */
@@ -92,7 +92,7 @@ static lua_Integer position_behind_lost_key(lua_State *L) {
   return at;
 }
 
-/* Rebuilds the list behind the first key, which was already returned. Returns the next position. */
+/* Rebuilds the list after the first key, which was already returned. Returns the next position. */
 static lua_Integer continue_behind_first(lua_State *L) {
   begin_new_walk(L);
   lua_Integer at = position_of_key(L);

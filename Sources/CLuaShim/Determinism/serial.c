@@ -1,4 +1,4 @@
-/* Serial numbers in place of addresses: in tostring, and as the order of keys. */
+/* Serial numbers in place of addresses: in tostring, and for the order of keys. */
 #include "determinism.h"
 
 static const char light_functions_key = 0;
@@ -84,7 +84,7 @@ int file_tostring(lua_State *L) {
 static void measure_userdata(lua_State *L) {
   shim_state *s = state_of(L);
   const char *memory = lua_newuserdatauv(L, 1, 0);
-  /* Its block has the newest number: a whole number of words before its memory. */
+  /* The block of the userdata has the newest number. It begins a whole number of words before the memory. */
   for (size_t offset = 0; offset <= 128; offset += 8) {
     if (((const block_header *)(memory - offset) - 1)->serial == s->created) {
       s->userdata_offset = offset;

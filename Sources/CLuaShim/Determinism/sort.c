@@ -3,12 +3,12 @@
 
 #include <limits.h>
 
-/* Lua's quicksort, whose pivot in a large and lopsided part depends on the clock; here it comes from a fixed
- * pseudorandom sequence. So equal elements come in the same order, mostly that of Lua. */
+/* Lua's quicksort, whose pivot in a large and unbalanced part depends on the clock; here the pivot comes from a fixed
+ * pseudorandom sequence. So equal elements always have the same order, mostly that of Lua. */
 
 enum { ELEMENTS = 1, LESS = 2, LARGE_PART = 100 };
 
-/* True if the value at `a` comes before the one at `b`. Stops a script whose time is over. */
+/* `true` if the value at `a` comes before the one at `b`. Stops a script whose time is over. */
 static bool comes_before(lua_State *L, int a, int b) {
   check_time(L);
   if (lua_isnil(L, LESS)) return lua_compare(L, a, b, LUA_OPLT);
@@ -22,7 +22,7 @@ static bool comes_before(lua_State *L, int a, int b) {
   return result;
 }
 
-/* Stores the two values on the top: the upper one at `i`. */
+/* Stores the two values on the top: the upper one at `i`, the lower one at `j`. */
 static void store_two(lua_State *L, lua_Integer i, lua_Integer j) {
   lua_seti(L, ELEMENTS, i);
   lua_seti(L, ELEMENTS, j);
