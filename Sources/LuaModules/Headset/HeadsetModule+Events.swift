@@ -4,14 +4,14 @@ internal import HeadsetLink
 internal import Home
 internal import LuaRuntime
 
-/// The events of headsets for scripts: one payload for each event, whoever listens.
+/// The events of headsets for scripts: one payload for each event, the same for all listeners.
 extension HeadsetModule {
   private static let names = [
     "connected", "disconnected", "noise_cancelling", "ambient", "equalizer", "bootloader", "progress",
     "update_completed", "battery", "error",
   ]
 
-  /// A headset's own events. No more can come when it was disconnected for good.
+  /// A headset's own events. They end when the headset is disconnected for good.
   func headsetEvents() -> EventSource<Headset> {
     EventSource(names: Self.names, cause: listenerCause()) { [unowned self] headset, name, deliver, closed in
       let loop = script.loop
@@ -50,7 +50,7 @@ extension HeadsetModule {
     ]
   }
 
-  /// Returns the cause of what a listener does: the event of a headset, by the command or the wearer.
+  /// Returns the cause of a listener's actions: the event of a headset, caused by a command or by the wearer.
   private func listenerCause<Object>() -> (Object, String, LuaSite?, WallTime) -> Cause {
     { [service] _, event, place, now in
       Cause(
@@ -70,7 +70,7 @@ extension HeadsetModule {
     switch event {
     case .connected: ("connected", [("name", .optional(headset.name))])
     case .disconnected(let reason): ("disconnected", [("reason", .string(reason))])
-    // No listener's name: what waits for an event is told that there will be none.
+    // Scripts can't listen to this event: it ends the waiting for others, which can't come any more.
     case .released: ("released", [])
     case .noiseCancelling(let isOn): ("noise_cancelling", [("enabled", .bool(isOn))])
     case .ambient(let left, let right): ("ambient", [("left", .int(left)), ("right", .int(right))])

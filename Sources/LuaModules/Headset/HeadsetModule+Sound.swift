@@ -67,7 +67,7 @@ extension HeadsetModule {
     ])
   }
 
-  /// 31 Hz, 1.5 kHz.
+  /// The text of a band's frequency: 31 Hz, 1.5 kHz.
   private static func band(_ hertz: Double) -> LuaValue {
     let (frequency, unit) = hertz < 1000 ? (hertz, "Hz") : (hertz / 1000, "kHz")
     return .record([
@@ -77,7 +77,7 @@ extension HeadsetModule {
 }
 
 extension LuaValue {
-  /// A whole number where it is one.
+  /// Returns an integer when the number is whole.
   fileprivate static func shortest(_ number: Double) -> LuaValue {
     Int(exactly: number).map { .int($0) } ?? .number(number)
   }

@@ -4,7 +4,7 @@ internal import HeadsetLink
 internal import Home
 internal import LuaRuntime
 
-/// `headset`: headsets, and what can be asked of them.
+/// `headset`: headsets, their state and their settings.
 final class HeadsetModule {
   unowned let script: Script
   let service: HeadsetService
@@ -40,7 +40,7 @@ final class HeadsetModule {
     }
   }
 
-  /// The value that stands for a headset, which the script has from now on.
+  /// Returns the value that stands for a headset, which the script uses from now on.
   func value(_ headset: Headset) -> LuaValue {
     service.assign(headset, to: script.number)
     return headsets(headset)
@@ -61,7 +61,7 @@ final class HeadsetModule {
     let headset = try service.headsets.headset(at: address, keyFile: keyFile)
     service.journal?.commands(headset)
     return try call.suspend { [weak self, loop = script.loop] continuation in
-      // One that was connected before stays so when nobody waits any more.
+      // A headset that was connected before stays connected when this routine is cancelled.
       let isNew = !headset.isInUse
       loop.start {
         do throws(HeadsetError) {
@@ -89,7 +89,7 @@ final class HeadsetModule {
     return .none
   }
 
-  /// Suspends the routine until the mount of the key file, the configured one for nil, has answered.
+  /// Suspends the routine until the mount of the key file has answered; nil stands for the configured file.
   private func awaitKey(_ file: String?, _ call: LuaCall) throws -> LuaReturn? {
     guard let path = file ?? service.headsets.settings.keyFile else { return nil }
     return try script.mounts.await(secret: path, call) { HeadsetError(keyFile: path, cause: $0, hint: $1) }
@@ -114,8 +114,8 @@ final class HeadsetModule {
     action("disconnect", arity: 0) { [service] headset, _ in { try await service.disconnectForAll(headset) } }
   }
 
-  /// Adds a method that asks the headset for something.
-  /// - Parameter prepare: checks the arguments and returns what is then done.
+  /// Adds a method that requests values from the headset.
+  /// - Parameter prepare: checks the arguments, and returns the request to make.
   func method(
     _ name: String, arity count: Int,
     _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> LuaValue
@@ -126,7 +126,7 @@ final class HeadsetModule {
     }
   }
 
-  /// Adds a method that has the headset do something.
+  /// Adds a method that makes the headset do something.
   func action(
     _ name: String, arity count: Int,
     _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void

@@ -4,17 +4,17 @@ internal import LuaRuntime
 
 /// `json`: values as JSON text and back.
 final class JSONModule {
-  /// Bytes of a text that is read or written: the largest one takes a few hundred megabytes as values.
+  /// The most bytes of a text that is read or written: as values such a text needs a few hundred megabytes.
   static let largestText = 4 << 20
 
   private let nullClass: LuaClass<JSONNull>
-  /// The only one, so that `==` holds in scripts.
+  /// The only null, so that `==` holds in scripts.
   private let null = JSONNull()
 
   private init(_ nullClass: LuaClass<JSONNull>) { self.nullClass = nullClass }
 
   /// Registers the module.
-  /// - Returns: the module, which writes the bodies of requests too.
+  /// - Returns: the module, which also writes the bodies of requests.
   static func register(in script: Script) throws -> JSONModule {
     let module = JSONModule(try LuaClass("json.null", in: script.state) { _ in "null" })
     script.keep(module)
@@ -34,8 +34,8 @@ final class JSONModule {
 
   /// Returns an argument as JSON, as `json.encode` does.
   /// - Parameters:
-  ///   - function: the name in front of an error.
-  ///   - name: the root of the path of a part that has no form in JSON.
+  ///   - function: the name that begins the message of an error.
+  ///   - name: the root of the path to a part that has no form in JSON.
   /// - Throws: `json.too_large`, `json.not_json`.
   func text(
     _ number: Int, of call: LuaCall, in function: String, called name: String, pretty: Bool = false

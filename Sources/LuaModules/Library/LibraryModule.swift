@@ -5,7 +5,7 @@ internal import JSONText
 internal import LuaRuntime
 internal import StreamKit
 
-/// `roomtone.host`: what the library's own modules in Lua need of the host. Not for scripts.
+/// `roomtone.host`: the functions of the host that the library's own modules in Lua need. Not for scripts.
 enum LibraryModule {
   static func register(in script: Script, journal: Journal) {
     script.state.register(
@@ -33,10 +33,10 @@ enum LibraryModule {
       ])
   }
 
-  /// `check_file(path)`: a file to play later, found as `speaker.play` finds it.
+  /// `check_file(path)`: checks a file to play later, which is found as `speaker.play` finds it.
   private static func checkFile(_ call: LuaCall, _ script: Script) throws -> LuaReturn {
     let path = try call.string(1)
-    // The caller names the option, in place of this function.
+    // The error does not name this function: the caller names the option.
     let found = try script.path(ofSound: path) {
       LuaError(code: "argument", message: $0, hint: $1)
     }
@@ -62,7 +62,7 @@ enum LibraryModule {
       kind, try options.string("room") ?? "", detail: message, facts: [.init("source", .optional(source))])
   }
 
-  /// `check_recording{template=, min_free=}`: as `radio:record` checks them, before there is a stream.
+  /// `check_recording{template=, min_free=}`: checks them as `radio:record` does, before there is a stream.
   private static func checkRecording(_ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["template", "min_free"])
     if let template = try options.string("template", .path) {

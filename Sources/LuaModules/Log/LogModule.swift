@@ -3,7 +3,7 @@ internal import LuaRuntime
 
 /// `log.debug`, `log.info`, `log.warn`, `log.error`: a message and fields.
 enum LogModule {
-  /// The most bytes of a message or a field: the rest is cut off.
+  /// The most bytes of a message or a field; the rest is cut off.
   private static let longest = 64 << 10
 
   static func register(in script: Script) {

@@ -6,7 +6,7 @@ internal import StreamKit
 extension LuaCall {
   /// The options of `record`.
   /// - Parameters:
-  ///   - minimumFree: bytes that stay free on the disk, unless it says otherwise.
+  ///   - minimumFree: the bytes that stay free on the disk, unless the options say otherwise.
   func recordingOptions(
     _ number: Int, minimumFree: Int, zone: any LocalZone, now: WallTime
   ) throws -> RecordingOptions {
@@ -59,7 +59,7 @@ extension LuaCall {
 }
 
 extension LuaOptions {
-  /// `true`, or `{offset =, overlap =, min_length =}`; nil for none.
+  /// `true`, or `{offset =, overlap =, min_length =}`; nil without splitting.
   fileprivate func split(_ name: String) throws -> RecordingOptions.Split? {
     switch self[name] {
     case nil, .nil?, .bool(false)?: return nil
@@ -77,7 +77,7 @@ extension LuaOptions {
     }
   }
 
-  /// A moment: seconds since 1970, or what the clock shows then.
+  /// A moment: seconds since 1970, or the time that the clock shows then.
   fileprivate func moment(_ name: String, zone: any LocalZone, now: WallTime) throws -> WallTime? {
     switch self[name] {
     case nil, .nil?: return nil

@@ -69,7 +69,7 @@ final class RecordingLibraryModule {
     return try work(call, { try $0.expire(keep: keep, job: job, now: now) }) { .list($0.map { .string($0) }) }
   }
 
-  /// Runs `body` on the thread of the library, where disks may take their time.
+  /// Runs `body` on the thread of the library, where slow disks stop nothing else.
   private func work<Result: Sendable>(
     _ call: LuaCall, _ body: @escaping @Sendable (RecordingLibrary) throws -> Result,
     _ value: @escaping (Result) -> LuaValue

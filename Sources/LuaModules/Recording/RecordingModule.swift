@@ -4,13 +4,13 @@ internal import LuaRuntime
 internal import Scheduling
 internal import StreamKit
 
-/// `radio:record`, and `recordings`: what was recorded.
+/// `radio:record`, and `recordings`: the recorded files.
 final class RecordingModule {
   private unowned let script: Script
   private let service: RecordingService
   private let zone: any LocalZone
   private let recordings: LuaClass<ScriptRecording>
-  /// The recordings of the script that are not over: they live without a reference in Lua.
+  /// The recordings of the script that are not over: they live even without a reference in Lua.
   private var active: [ObjectIdentifier: ScriptRecording] = [:]
 
   static func register(
@@ -44,7 +44,7 @@ final class RecordingModule {
     }
   }
 
-  /// Returns the cause of what a listener does: the event of the recording, by the command that has led to it.
+  /// Returns the cause of a listener's actions: the event of the recording, caused by the command before it.
   private static func listenerCause(
     _ recording: ScriptRecording, _ event: String, _ place: LuaSite?, _ now: WallTime
   ) -> Cause {

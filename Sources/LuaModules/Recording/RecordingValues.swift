@@ -2,7 +2,7 @@ internal import EventLoop
 internal import LuaRuntime
 internal import StreamKit
 
-// What the catalogue knows, as scripts see it.
+// The rows of the catalogue, as scripts see them.
 
 extension RecordingEntry {
   var luaValue: LuaValue {

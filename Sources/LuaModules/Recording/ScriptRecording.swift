@@ -11,7 +11,7 @@ final class ScriptRecording {
   /// The recording for the reports of the house.
   let reported: HouseRecording
   private let loop: EventLoop
-  /// The cause of the event that is delivered to listeners now; nil for none.
+  /// The cause of the event that is being delivered to listeners; nil between events.
   private(set) var delivered: Cause?
   private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void, closed: () -> Void)>()
 
@@ -20,8 +20,8 @@ final class ScriptRecording {
   /// The kit's recording.
   var recording: Recording { reported.recording }
 
-  /// Calls `deliver` with the payload of every event of that name, and `closed` when none can come any more; the
-  /// returned function ends that.
+  /// Calls `deliver` with the payload of every event of that name, and `closed` when no more events can come;
+  /// the returned function ends the subscription.
   func listen(
     to name: String, _ deliver: @escaping (LuaValue) -> Void, _ closed: @escaping () -> Void
   ) -> () -> Void {
@@ -43,7 +43,7 @@ final class ScriptRecording {
         listener.deliver(payload)
       }
       guard isLast else { return }
-      // In the turn after, when the listeners have received the last event.
+      // In the next turn, when the listeners have received the last event.
       let ended = listeners.removeAll()
       loop.next { for listener in ended { listener.closed() } }
     }

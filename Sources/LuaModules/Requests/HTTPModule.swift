@@ -6,9 +6,9 @@ internal import StreamKit
 
 /// `http`: requests to servers.
 final class HTTPModule {
-  /// Bytes of a response's body that a script may ask for.
+  /// The most bytes of a response's body that a script may ask for.
   private static let largestBody = 64_000_000
-  /// Headers that a transfer makes itself.
+  /// Headers that a transfer sets itself.
   private static let ownHeaders = [
     "accept-encoding", "connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding",
     "upgrade",
@@ -84,7 +84,7 @@ final class HTTPModule {
     request.headers = [("Content-Type", type)]
   }
 
-  /// Returns the headers of a request, sorted by name: those given, and of `others` those that are not.
+  /// Returns the headers of a request, sorted by name: those given, and those of `others` that are not given.
   private func headers(
     _ given: LuaOptions, besides others: [(name: String, value: String)]
   ) throws -> [(name: String, value: String)] {
@@ -143,7 +143,7 @@ final class HTTPModule {
     ])
   }
 
-  /// Returns the headers by their names in lower case; of several with one name the values, separated by commas.
+  /// Returns the headers by their names in lower case; values with the same name are joined by commas.
   private static func value(of headers: HTTPHeaders) -> LuaValue {
     var fields: [(name: String, value: LuaValue)] = []
     var known: Set<String> = []

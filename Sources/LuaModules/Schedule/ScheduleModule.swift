@@ -122,7 +122,7 @@ final class ScheduleModule {
 
   private func arguments(_ call: LuaCall, _ known: [String]) throws -> (LuaOptions, LuaReference) {
     let hasOptions = call.count >= 3
-    // Nothing stands at a number past the last argument: no options.
+    // Without options a number beyond the last argument is read, which is absent.
     return (try call.options(hasOptions ? 2 : call.count + 1, known), try call.function(hasOptions ? 3 : 2))
   }
 
@@ -171,7 +171,7 @@ final class ScheduleModule {
         return run.succeed()
       }
       routine.whenEnded { [weak script] outcome in
-        // os.exit is no failure.
+        // os.exit is not a failure.
         if case .failed(let error) = outcome, script?.isExit(error) != true {
           run.fail(error.description)
         } else {
@@ -197,7 +197,7 @@ extension ScheduleModule {
       }
     ) { job, name, deliver, closed in
       var isWanted = true
-      // In the turn after, when the listeners have received the last events.
+      // In the next turn, when the listeners have received the last events.
       let close = { loop.next { if isWanted { closed() } } }
       if !job.isActive { close() }
       let forget = job.onEvent { event in

@@ -18,7 +18,7 @@ public struct ModuleServices {
   public let recordings: RecordingService
   /// The headsets of all scripts.
   public let headsets: HeadsetService
-  /// The point at which times by the sun count; nil without one.
+  /// The location for times by the sun, if one is configured.
   public let location: Location?
   /// The triggers of all scripts.
   public let triggers: TriggerService
@@ -28,13 +28,13 @@ public struct ModuleServices {
   public let store: ScriptStore
   /// The requests of scripts to servers.
   public let requests: RequestService
-  /// The programs of all scripts; nil for programs that are neither recorded nor logged.
+  /// The programs of all scripts; when nil, programs are neither recorded nor logged.
   public let programs: ProgramTable?
-  /// The files that the scripts of a simulation write; nil where they write real ones.
+  /// The files that the scripts of a simulation write; nil where they write real files.
   public let scratch: ScratchFiles?
 
-  /// Services of an engine.
-  /// - Parameter requests: nil for those on the thread of `streams`.
+  /// Creates the services of an engine.
+  /// - Parameter requests: nil for requests on the thread of `streams`.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,

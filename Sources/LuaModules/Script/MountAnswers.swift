@@ -4,14 +4,14 @@ internal import Glibc
 internal import Home
 internal import LuaRuntime
 
-/// The remote mounts that have answered lately: no call for files of another one is made on the loop, which it might
-/// never leave. Confined to the loop.
+/// The remote mounts that have answered lately. The loop makes no call for files of other mounts, as such a
+/// call might never return. Confined to the loop.
 final class MountAnswers {
-  /// Time for which an answer counts.
+  /// The time for which an answer counts.
   private static let validity = Duration.seconds(1)
 
   private let loop: EventLoop
-  /// Times of the last answers, by the folder of the mount.
+  /// The times of the last answers, by the folder of the mount.
   private var answered: [String: Instant] = [:]
 
   init(_ loop: EventLoop) { self.loop = loop }

@@ -4,18 +4,18 @@ public import Home
 public import LuaRuntime
 internal import Scheduling
 
-/// A running script: its Lua state, and all that lives because of it.
+/// A running script: its Lua state, and all objects that live because of it.
 ///
-/// The host roots what a script starts. A timer, a job or a subscription lives until it is cancelled or the script
-/// ends, whether or not Lua kept the handle. Confined to the loop.
+/// The host keeps the objects that a script starts: a timer, a job or a subscription lives until it is
+/// cancelled or the script ends, whether or not Lua kept the handle. Confined to the loop.
 public final class Script {
-  /// The path as it was given, or `-`, `-e`, `repl`.
+  /// The path as passed by the caller, or `-`, `-e`, `repl`.
   public let name: String
-  /// The folder in which relative paths of the script are looked for first; nil for text that comes from no file.
+  /// The folder of the script, in which relative paths are searched too; nil for text that is not from a file.
   public let folder: String?
   /// The folder of relative paths, for a script of another process; nil for the working directory.
   public var workingFolder: String?
-  /// True if what the script plays on sessions that others made ends with it.
+  /// `true` if the script's sound on sessions that others made ends with the script.
   public var endsPlayback = false
   /// The number of the script in its engine.
   public let number: Int
@@ -31,9 +31,9 @@ public final class Script {
   public var onEvent: ((_ function: String, _ event: String, _ fields: [String]) -> Void)?
   /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
-  /// The person or the event that has the script start; nil for none.
+  /// The person or the event that starts the script, if any.
   public var starter: Cause?
-  /// The start of the script, which is the cause of all that it does by itself.
+  /// The start of the script, which is the cause of everything that it does by itself.
   public private(set) lazy var beginning = Cause(
     .start, fileName, script: fileName, at: loop.wallNow, parent: starter ?? Cause.current)
   /// The name of its file without folders.
@@ -42,15 +42,15 @@ public final class Script {
   public var onExit: (Int32) -> Void = { _ in }
   /// Errors that no script code caught.
   public private(set) var failures = 0
-  /// The calls of its listeners, jobs and other callbacks so far, and that of its main routine.
+  /// The calls so far of its listeners, jobs and other callbacks, and of its main routine.
   public private(set) var calls = 0
   /// The exit status that `os.exit` asked for.
   public private(set) var requestedExit: Int32?
-  /// True if more calls waited than may: the script ends as soon as the loop comes to it.
+  /// `true` if the limit of waiting calls was exceeded: the script ends as soon as the loop comes to it.
   public private(set) var isFlooded = false
-  /// True if the script has ended, or is ending.
+  /// `true` if the script has ended, or is ending.
   public private(set) var isEnding = false
-  /// True from the first request for its end, whose calls of the library precede all else.
+  /// `true` from the first request for the end of the script on; the library's calls at the end come first.
   private var isAskedToEnd = false
   /// The calls of the library at the end of the script.
   private var endings = Listeners<LuaReference>()
@@ -79,7 +79,7 @@ public final class Script {
   var programs: ProgramTable
   /// The layer of the files that a simulation writes; nil where real files are written.
   var scratch: ScratchFiles?
-  /// Count of the objects that it has the host keep.
+  /// The count of the objects that the host keeps for the script.
   let objects: ScriptObjects
   /// The remote mounts of files that it names.
   let mounts: MountAnswers
@@ -87,7 +87,7 @@ public final class Script {
   private var rooted = Listeners<() -> Void>()
   private var lasts: [() async -> Void] = []
   private var modules: [AnyObject] = []
-  /// Waits in `end` for the routines.
+  /// The task that waits in `end` for the routines.
   private var unwinding: Task<Void, Never>?
 
   /// A script that runs in `state`.
@@ -102,19 +102,19 @@ public final class Script {
     programs = ProgramTable(loop: state.loop, folder: nil)
   }
 
-  /// True if the script has something left to do: a routine, or something that keeps it alive.
+  /// `true` if the script has something left to do: a routine, or a reason that keeps it alive.
   public var isAlive: Bool {
     if state.routineCount > 0 { return true }
     guard let reason = live.firstIndex(where: { $0() }) else { return false }
-    // Asked in every turn of the loop: a reason that held is likely to hold still.
+    // Evaluated in every turn of the loop: a reason that was true is likely to be true again.
     if reason > 0 { live.swapAt(0, reason) }
     return true
   }
 
-  /// Keeps a module as long as the script, whose functions refer to it.
+  /// Keeps a module as long as the script, since the script's functions refer to it.
   func keep(_ module: AnyObject) { modules.append(module) }
 
-  /// Adds a reason to live, asked whenever the script has no routine.
+  /// Adds a reason that keeps the script alive, evaluated whenever the script has no routine.
   public func staysAlive(while condition: @escaping () -> Bool) { live.append(condition) }
 
   /// Runs `cancel` when the script ends, unless the returned function was called before.
@@ -124,23 +124,24 @@ public final class Script {
     return { [weak self] in self?.rooted.remove(number) }
   }
 
-  /// Calls a function of the library when the script ends, in a routine of its own that may suspend: before its routines
-  /// are cancelled, also after a failure.
+  /// Calls a function of the library when the script ends, in a routine of its own that may suspend: before
+  /// the script's routines are cancelled, also after a failure.
   /// - Returns: the number by which `forgetEnding` removes it.
   func atEnd(_ function: LuaReference) -> Int { endings.add(function) }
 
   /// Removes a call at the end of the script; does nothing if it is gone.
   func forgetEnding(_ number: Int) { endings.remove(number) }
 
-  /// Runs `body` when the script has ended and its routines have unwound, which may use what `body` takes away.
+  /// Runs `body` when the script has ended and its routines have unwound, as they may use the objects that
+  /// `body` removes.
   func atLast(_ body: @escaping () async -> Void) { lasts.append(body) }
 
-  /// Runs a function in a routine of its own; a failure is told and counted, and harms nothing else.
+  /// Runs a function in a routine of its own; a failure is reported and counted, and affects nothing else.
   /// - Parameters:
   ///   - name: for messages: `on "volume"`.
   ///   - maySuspend: `true` if it may call functions that suspend.
-  ///   - cause: the cause of what it does; nil for that of the routine that runs, or the start of the script.
-  ///   - repeats: for what is called many times a second: failures that repeat are reported once a minute.
+  ///   - cause: the cause of its actions; nil for that of the routine that runs, or the start of the script.
+  ///   - repeats: for callbacks that run many times a second: repeated failures are reported once a minute.
   @discardableResult
   public func call(
     _ function: LuaReference, _ arguments: [LuaValue] = [], name: String,
@@ -159,7 +160,7 @@ public final class Script {
     routine.whenEnded { [weak self] outcome in
       guard let self, case .failed(var error) = outcome else { return }
       onFailure()
-      // The script's own text needs no name but its lines.
+      // For the script's own text the line alone is enough.
       if name != self.name { error.context = name }
       if let repeats, !isExit(error) {
         guard let count = repeats.count(error, at: loop.now) else {
@@ -173,8 +174,8 @@ public final class Script {
     return routine
   }
 
-  /// The error for calls that make more calls than can ever run. It names the function that most of them call, and
-  /// ends the script when it is reported.
+  /// The error for calls that make more calls than can ever run. It names the most frequent function among
+  /// them, and ends the script when it is reported.
   var flood: LuaError {
     let (count, most) = (state.waitingCount, state.mostWaiting)
     return LuaError(
@@ -207,8 +208,8 @@ public final class Script {
     onFailure(error)
   }
 
-  /// True if it is what `os.exit` unwinds with: the one error that is no failure. A script can raise the code too, so
-  /// the code alone says nothing.
+  /// `true` for the error by which `os.exit` unwinds, the only one that is not a failure. A script can raise
+  /// the code too, so the code alone proves nothing.
   public func isExit(_ error: LuaError) -> Bool { requestedExit != nil && error.code == "script.exit" }
 
   /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
@@ -223,11 +224,11 @@ public final class Script {
     onExit(status)
   }
 
-  /// Bytes of values from which on a script's memory is given back to the system when it has ended.
+  /// The bytes of values from which on a script's memory is returned to the system when the script has ended.
   private static let hoard = 16 << 20
 
-  /// Calls what the library has to do at the end, cancels all that the script owns, lets its routines unwind, then closes
-  /// its state.
+  /// Makes the library's calls at the end, cancels all objects that the script owns, lets its routines
+  /// unwind, then closes its state.
   /// - Parameter grace: the time limit of `<close>` variables.
   public func end(grace: Duration = .seconds(5)) async {
     guard !isAskedToEnd else { return }
@@ -254,11 +255,11 @@ public final class Script {
     for last in lasts { await last() }
     let peak = state.memory.peak
     state.close()
-    // The allocator would keep what a script has hoarded, between the blocks of the others.
+    // The allocator would keep the freed memory of a large script, between the blocks of other scripts.
     if peak >= Self.hoard, !loop.isVirtual {
       loop.after(.milliseconds(100), keepsAlive: false) { LinuxMemory.giveBackFree() }
     }
-    // All hold what belongs to the engine, which may end before this object.
+    // These refer to objects of the engine, which may end before this object.
     modules = []
     live = []
     lasts = []
@@ -267,7 +268,7 @@ public final class Script {
   /// Waits for routines at the end of the script.
   private func unwind(until deadline: Instant, _ isDone: @escaping () -> Bool) async {
     unwinding = loop.start { [loop] in
-      // Unwinding takes no time of its own; what suspends in it takes timers.
+      // Unwinding itself takes no time; code that suspends while it unwinds waits for timers.
       while !isDone() && loop.now < deadline {
         do { try await loop.sleep(for: .milliseconds(1)) } catch { return }
       }
@@ -276,13 +277,14 @@ public final class Script {
     unwinding = nil
   }
 
-  /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
+  /// Ends the waiting for routines, without which virtual time can't continue: those that have not unwound by
+  /// now are dropped.
   public func giveUp() { unwinding?.cancel() }
 }
 
 extension Script {
-  /// Returns the cause of a command that is given now: the line of the script that runs, or that has started the task that
-  /// runs; nil in no routine.
+  /// Returns the cause of a command at this moment: the line of the script that runs, or that has started the
+  /// running task; nil outside of routines.
   public static func cause(at now: WallTime) -> Cause? {
     guard let routine = LuaRoutine.current, let cause = routine.context as? Cause else { return nil }
     guard let site = routine.routine?.site else { return cause }
@@ -307,17 +309,17 @@ extension Script {
 // MARK: Paths
 
 extension Script {
-  /// The identity of the script in all its runs: the path of its file from the root on, links followed, or its name for text
-  /// that comes from no file.
+  /// The identity of the script in all its runs: the absolute path of its file without links, or its name for
+  /// text that is not from a file.
   var identity: String {
     guard folder != nil, let path = realpath(name, nil) else { return name }
     defer { free(path) }
     return String(cString: path)
   }
 
-  /// Returns the path of a file that the script names: `~/` is the home folder; a relative path is looked for in the working
-  /// directory, then beside the script, then beside the file whose code names it, such as a routine that a spec starts.
-  /// What is in no place stays as it is, so that the error names it.
+  /// Returns the path of a file that the script names: `~/` is the home folder; a relative path is searched
+  /// in the working directory, then beside the script, then beside the file whose code names it, such as a
+  /// routine that a spec starts. A path that is not found stays as it is, so that the error names it.
   func path(of given: String) -> String {
     let path = realPath(of: given)
     return scratch?.path(toRead: path) ?? path
@@ -334,11 +336,11 @@ extension Script {
       ?? usual
   }
 
-  /// True for a file that exists, or that only a remote mount knows, which has not answered lately.
+  /// `true` for a file that exists, or whose remote mount has not answered lately.
   private func mayExist(_ path: String) -> Bool { mounts.areSilent([path]) || access(path, F_OK) == 0 }
 }
 
-/// Failures of one callback that is called many times a second. Confined to the loop.
+/// The failures of one callback that is called many times a second. Confined to the loop.
 public final class RepeatedFailure {
   private static let interval = Duration.seconds(60)
   private var message: String?

@@ -1,16 +1,16 @@
 internal import EventLoop
 internal import LuaRuntime
 
-/// Counts the objects that a script has the host keep. Each takes memory that the limit of Lua's does not see.
+/// Counts the objects that the host keeps for a script. Lua's memory limit does not count their memory.
 ///
 /// Confined to the loop.
 final class ScriptObjects {
-  /// Kinds of objects that are counted.
+  /// The kinds of objects that are counted.
   enum Kind: String, CaseIterable {
     case stream, session, job, subscription, tap, task
   }
 
-  /// The count of one object, which ends with this or with `release`.
+  /// The count of one object, which ends when this is released, or with `release`.
   final class Held {
     private weak var objects: ScriptObjects?
     private let kind: Kind
@@ -19,7 +19,7 @@ final class ScriptObjects {
 
     deinit { release() }
 
-    /// The object is gone. Nothing the second time.
+    /// Ends the count. A second call does nothing.
     func release() {
       objects?.count(kind, -1)
       objects = nil
@@ -37,25 +37,25 @@ final class ScriptObjects {
     total += change
   }
 
-  /// True if one more object is one too many, also when what Lua has let go is collected.
+  /// `true` if there is no room for one more object, even after a garbage collection.
   var isFull: Bool {
     if total >= state.limits.objects { state.collectGarbage() }
     return total >= state.limits.objects
   }
 
   /// Counts one more object.
-  /// - Throws: `script.objects` when there are as many as there may be.
+  /// - Throws: `script.objects` when the limit is reached.
   func hold(_ kind: Kind) throws -> Held {
     if isFull { throw tooMany }
     count(kind, 1)
     return Held(kind, self)
   }
 
-  /// Checks that there is room within the script's memory limit for what the host keeps for it.
+  /// Checks that there is room within the script's memory limit for objects that the host keeps.
   /// - Parameters:
-  ///   - bytes: the memory that the host has for such objects with one more.
+  ///   - bytes: the memory that such objects need on the host, including one more.
   ///   - what: the objects so far, for the message.
-  /// - Throws: `script.memory`, also when what Lua has let go is collected.
+  /// - Throws: `script.memory` when the limit is exceeded even after a garbage collection.
   func checkMemory(_ bytes: Int, of what: String) throws {
     let limit = state.limits.memory
     if state.memory.now + bytes > limit { state.collectGarbage() }
@@ -69,7 +69,7 @@ final class ScriptObjects {
 
   /// Checks that the buffers of the streams that the script plays stay within their limit.
   /// - Parameters:
-  ///   - bytes: the memory that they may need with one more.
+  ///   - bytes: the memory that they may need, including one more.
   ///   - count: the number of streams that play.
   /// - Throws: `script.memory`.
   func checkBuffers(_ bytes: Int, ofStreams count: Int) throws {

@@ -3,7 +3,7 @@ internal import EventLoop
 internal import LuaRuntime
 
 extension LuaCall {
-  /// The name of a preset, or `{[31]=, [62]=, …}`, where bands that are left out are at 0 dB.
+  /// The name of a preset, or `{[31]=, [62]=, …}`, in which omitted bands are at 0 dB.
   func equalizer(_ number: Int) throws -> EqualizerGains {
     if case .string(let name) = value(number) {
       guard let gains = EqualizerGains.preset(name) else {

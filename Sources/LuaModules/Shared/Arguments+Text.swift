@@ -20,7 +20,7 @@ extension LuaOptions {
 }
 
 extension LuaCall {
-  /// A name without zero bytes: the system would end it there.
+  /// A name without zero bytes, at which the system would end it.
   func nameText(_ number: Int) throws -> String {
     let text = try string(number, .name)
     guard !text.utf8.contains(0) else { throw problem(number, "contains a zero byte") }
@@ -29,7 +29,7 @@ extension LuaCall {
 }
 
 extension Script {
-  /// The path of a sound file, folder or playlist, where a URL may have been meant to go.
+  /// The path of a sound file, folder or playlist, in place of which a caller may have passed a URL.
   /// - Parameter problem: makes the error of a message and a hint.
   /// - Throws: that error, also for the URL of a stream; `stream.url`, `stream.unsupported` for a URL that does not work
   ///   here; `audio.not_found` for a text with a password in it.
@@ -47,7 +47,7 @@ extension Script {
   }
 }
 
-/// True if a text given for a URL looks like the path of a file.
+/// `true` if a text in place of a URL looks like the path of a file.
 func looksLikePath(_ given: String) -> Bool {
   guard !given.isEmpty, StreamAddress.scheme(of: given) == nil, !given.utf8.contains(0) else { return false }
   if ["/", "./", "../", "~/"].contains(where: given.hasPrefix) { return true }

@@ -4,7 +4,7 @@ internal import Scheduling
 
 extension LuaCall {
   /// A duration: seconds, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`.
-  /// - Parameter code: of the error for text that is no duration.
+  /// - Parameter code: the code of the error for text that is not a duration.
   func duration(_ number: Int, code: String = "argument") throws -> Duration {
     let duration = try Duration(value(number)) { problem, isSyntax in
       self.problem(number, problem, code: isSyntax ? code : "argument")
@@ -18,7 +18,7 @@ extension LuaCall {
     return duration
   }
 
-  /// A position in seconds: a number, which who is asked for it checks, or text as for a duration.
+  /// A position in seconds: a number, whose range the callee checks, or text as for a duration.
   func position(_ number: Int) throws -> Double {
     if case .string = value(number) { return try duration(number).inSeconds }
     guard state.typeName(value(number)) == "number" else {
@@ -27,7 +27,7 @@ extension LuaCall {
     return try self.number(number)
   }
 
-  /// A duration, nil where there is no argument.
+  /// A duration; nil without the argument.
   func optionalDuration(_ number: Int) throws -> Duration? { isNil(number) ? nil : try duration(number) }
 }
 
@@ -43,7 +43,7 @@ extension LuaOptions {
 }
 
 extension LuaOptions {
-  /// Seconds within a range, which may begin below 0: a number, or text as for a duration, behind a `-` for less.
+  /// Seconds within a range, which may begin below 0: a number, or text as for a duration after an optional `-`.
   func seconds(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
     guard case .string(let text)? = self[name] else {
       return try number(name, in: range)
@@ -79,7 +79,7 @@ extension Duration {
       }
     default: return nil
     }
-    // A hundred years: what is longer is a mistake.
+    // A hundred years: a longer time is a mistake.
     guard seconds >= 0 else { throw problem("0 or more seconds expected, got \(seconds)", false) }
     guard seconds <= 3_155_760_000 else {
       throw problem("at most a hundred years expected, got \(seconds) seconds", false)

@@ -2,20 +2,20 @@ internal import EventLoop
 internal import Home
 internal import LuaRuntime
 
-/// The events of a kind of object.
+/// The events of one kind of object.
 struct EventSource<Object> {
-  /// The names of the events; empty if any text is one.
+  /// The names of the events; empty if any text may name one.
   let names: [String]
   /// Returns the name in messages of a listener's routine.
   var label: (_ event: String) -> String = { "on \"\($0)\"" }
-  /// Returns the cause of what a listener at a place of the script does, in the turn of the event.
+  /// Returns the cause of the actions of a listener at a line of the script, in the turn of the event.
   var cause: (_ object: Object, _ event: String, _ place: LuaSite?, _ now: WallTime) -> Cause = {
     Cause(.event, $1, script: $2?.file, line: $2?.line ?? 0, at: $3)
   }
-  /// `true` if the event is the cause of what a routine does that has waited for it.
+  /// `true` if the event is the cause of the further actions of a routine that has waited for it.
   var leads = false
-  /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
-  /// what ends that.
+  /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come;
+  /// returns the function that ends the subscription.
   let subscribe:
     (
       _ object: Object, _ name: String, _ deliver: @escaping (LuaValue) -> Void,
@@ -87,7 +87,7 @@ final class ScriptEvents {
       { [unowned script] payload in
         script.report(payload, of: event, to: owner)
         guard subscription.isActive else { return }
-        // Asked again when the listener's turn has come: another one may have cancelled it.
+        // Checked again in the listener's turn: another listener may have cancelled it.
         script.call(
           function, [payload], name: source.label(event),
           isWanted: {
@@ -98,7 +98,7 @@ final class ScriptEvents {
         )
       },
       { subscription.cancel() })
-    // Cancelled with the script: what the source keeps refers to the subscription.
+    // Cancelled with the script, as the closures that the source keeps refer to the subscription.
     let forget = script.root { subscription.cancel() }
     let leave = script.listSubscription(source.label(event))
     subscription.end = {

@@ -9,9 +9,9 @@ struct SessionFunctions {
   let name: String
   /// The largest number of its arguments.
   let arity: Int
-  /// True if a closed session answers too, as a stopped one does.
+  /// `true` if the function only reads: a closed session answers like a stopped one.
   var onlyLooks = false
-  /// The number is that of the first argument after the session.
+  /// The function; the number is that of the first argument after the session.
   let body: (Session, LuaCall, Int) throws -> LuaReturn
 
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
@@ -131,7 +131,7 @@ struct SessionFunctions {
     return over
   }
 
-  /// The volumes that a fade is told to go to, under either name.
+  /// The volumes at the end of a fade, under either name.
   private static func volumes(_ options: LuaOptions) throws -> [Int] {
     try ["volume", "to"].compactMap { try options.int($0, in: House.volumeRange) }
   }
@@ -182,7 +182,7 @@ struct SessionFunctions {
     _ call: LuaCall, _ first: Int, _ script: Script
   ) throws -> (paths: [String], isList: Bool) {
     let given = call.value(first)
-    // An argument of another type has the message of all arguments that are text.
+    // An argument of another type gets the usual message for arguments that are text.
     if call.state.list(given) == nil { _ = try call.string(first, .path) }
     return try paths(given, call.state, script) { call.problem(first, $0, hint: $1) }
   }

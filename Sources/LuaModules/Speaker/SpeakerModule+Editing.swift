@@ -3,9 +3,9 @@ internal import EventLoop
 internal import LuaRuntime
 internal import SpeakerKit
 
-/// Changing what a speaker is, and looking at it again.
+/// Functions that change the properties of a speaker, or read them again.
 extension SpeakerModule {
-  /// Methods of a speaker that rename, regroup and aim it.
+  /// The methods that rename a speaker, change its group, its role and its balance.
   func defineDeviceEditing() {
     devices.field("wifi_strength", changedBy: "refresh_wifi") { device, call in
       call.return(device.wifiStrength.map { .string($0.rawValue) } ?? .nil)
@@ -81,7 +81,7 @@ extension SpeakerModule {
     }
   }
 
-  /// The speakers that a value stands for; nil when it stands for none.
+  /// The speakers that a value stands for; nil for any other value.
   private func target(_ value: LuaValue, _ house: House) throws -> [Device]? {
     if let device = devices.object(of: value) { return [device] }
     if let group = groups.object(of: value) { return try group.present().devices }

@@ -3,16 +3,16 @@ internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 
-/// The events of a house for scripts: one payload for each event, the same whoever listens.
+/// The events of a house for scripts: one payload for each event, the same for all listeners.
 extension SpeakerModule {
   private static let allNames = HouseEvent.Kind.allCases.map(\.rawValue)
   private static let suspensions: [HouseEvent.Kind] = [.suspending, .suspended, .resumed]
   private static let sessionNames = [.state, .time, .ended, .track, .error] + suspensions
-  /// The name of the event of a session that is closed, which the house does not emit.
+  /// The name of the event for the end of a session, which the house does not emit.
   private static let closed = "closed"
   private static let deviceNames = [.device, .volume, .state, .time, .ended, .track] + suspensions
 
-  /// Returns the cause of what a listener does: the event, by the cause of what happened.
+  /// Returns the cause of a listener's actions: the event, with the cause of the event as its parent.
   private func listenerCause<Object>() -> (Object, String, LuaSite?, WallTime) -> Cause {
     { [journal] _, event, place, now in
       Cause(
@@ -58,7 +58,7 @@ extension SpeakerModule {
     }
   }
 
-  /// Calls `body` when the session has been closed, alone or with its house, behind the events of before.
+  /// Calls `body` when the session has been closed, alone or with its house, after all earlier events.
   private func afterClosing(_ session: Session, of house: House, _ body: @escaping () -> Void) -> () -> Void {
     let forget = session.whenClosed { house.events.afterEvents(body) }
     let forgetHouse = door.whenClosed(body)
@@ -94,7 +94,7 @@ extension SpeakerModule {
     }
   }
 
-  /// Events of a group's speakers, also of one that leaves it, and of the sessions that they are in.
+  /// Events of a group's speakers, including a speaker that leaves the group, and of their sessions.
   func groupEvents() -> EventSource<ScriptGroup> {
     EventSource(names: Self.deviceNames.map(\.rawValue), cause: listenerCause()) {
       [unowned self] group, name, deliver, closed in
@@ -107,8 +107,8 @@ extension SpeakerModule {
     }
   }
 
-  /// Calls `closed` in the turn after it `happens`, when listeners have heard of what came before, unless it is taken
-  /// back.
+  /// Calls `closed` in the turn after `happens`, when listeners have received all earlier events, unless
+  /// `revokeLast` was called.
   private func afterListeners(_ closed: @escaping () -> Void) -> (
     happens: () -> Void, revokeLast: () -> Void
   ) {
@@ -117,7 +117,7 @@ extension SpeakerModule {
     return ({ loop.next { if isWanted { closed() } } }, { isWanted = false })
   }
 
-  /// The error for an object of a house before the one that is open: it would never be told anything.
+  /// The error for an object of an earlier house than the one that is open: its events can never come.
   private static func gone(_ what: String) -> SpeakerError {
     SpeakerError(
       .closed, "the \(what) belongs to a house that was closed",

@@ -77,7 +77,7 @@ extension SpeakerModule {
     }
   }
 
-  /// The codes of commands that are refused for the state of the house, which a person may ask about.
+  /// The codes of refusals that are due to the state of the house, about which a person may ask.
   private static let refusals: Set<String> = [
     "speaker.outranked", "speaker.no_active_device", "speaker.unavailable", "speaker.no_stream",
     "speaker.unsupported", "stream.in_use",

@@ -13,7 +13,7 @@ extension SpeakerModule {
     ]
   }
 
-  /// `session{name=, devices=, priority=}`; what the script makes ends with it.
+  /// `session{name=, devices=, priority=}`; a session ends with the script that made it.
   private func makeSession(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["name", "devices", "priority"])
     let members = try targets(options, "devices", house)
@@ -29,8 +29,8 @@ extension SpeakerModule {
     return call.return(sessions(session))
   }
 
-  /// `interrupt{devices=, duck=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is what `speaker.play`
-  /// accepts, or a function that is given the session of the speakers.
+  /// `interrupt{devices=, duck=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is an argument
+  /// that `speaker.play` accepts, or a function that receives the session of the speakers.
   private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(
       1, ["devices", "duck", "fade", "name", "play", "priority", "restore", "volume"])
@@ -47,8 +47,8 @@ extension SpeakerModule {
     let name = try options.string("name", .name) ?? "interruption"
     let sound = try interruptionSound(options, call)
     return try call.suspend { [unowned self] in
-      // What can't be played interrupts nothing.
-      // A sound over others waits for its turn, and with it for a session.
+      // The sound is checked first: a sound that can't be played interrupts nothing. A sound over others
+      // waits for its turn, and gets its session only then.
       let work = try await work(of: sound, in: house, inNewSession: duck == nil)
       let devices = members ?? house.speakers(of: house.session)
       if let duck {
@@ -126,7 +126,7 @@ extension SpeakerModule {
     if let first { throw first }
   }
 
-  /// Runs a function of the script's to its end; cancelled with the task.
+  /// Runs a function of the script to its end; cancelled with the task.
   private func run(_ function: LuaReference, with session: Session) async throws {
     let routine = script.state.start(function, arguments: [sessions(session)], name: "interrupt")
     let loop = script.loop
@@ -162,7 +162,8 @@ extension SpeakerModule {
     return call.return(snapshots(try house.snapshot(devices: members)))
   }
 
-  /// Methods of a session that the default session's functions do not have, and those of a snapshot.
+  /// Methods of a session without a counterpart among the functions of the default session, and those of a
+  /// snapshot.
   func defineSessionMaking() {
     sessions.method("close", arity: 0) { session, _ in
       try session.close()

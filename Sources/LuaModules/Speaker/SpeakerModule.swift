@@ -15,7 +15,7 @@ final class SpeakerModule {
   let groups: LuaClass<ScriptGroup>
   let snapshots: LuaClass<Snapshot>
   let controls: LuaClass<HouseControls>
-  /// The one object that stands for a house's controls.
+  /// The only object that stands for a house's controls.
   var knownControls: (House, HouseControls)?
   /// Makes the streams that sessions play.
   private(set) weak var streamModule: StreamModule?
@@ -51,7 +51,7 @@ final class SpeakerModule {
     script.state.onRaise { [weak module] name, _, error in module?.recordRefusal(name, error) }
     script.staysAlive { [unowned module] in
       guard let house = door.open else { return false }
-      // In a house of several scripts each stays for what it plays itself.
+      // In a house that several scripts share, each stays alive for its own sound.
       if door.isShared { return module.played.contains { $0.session?.state == .playing } }
       return house.sessions.contains { $0.state == .playing } || house.hasPending
     }
@@ -68,8 +68,8 @@ final class SpeakerModule {
   /// `false` if the script has opened the house with `add_all = false`.
   private var addsAll = true
 
-  /// Notes that the script plays on a session, and gives the default one the members that the script expects of the
-  /// opening of the house: whichever script opened it.
+  /// Notes that the script plays on a session. The default session gets the members that the script expects
+  /// after it has opened the house, even if another script opened the house.
   func prepare(toPlayOn session: Session) throws {
     played.removeAll { $0.session == nil || $0.session === session }
     played.append(Played(session: session))
@@ -112,7 +112,7 @@ final class SpeakerModule {
     return device.isActive ? "active" : "idle"
   }
 
-  /// A function that needs the open house: the first use opens it, and suspends while it does.
+  /// A function that needs the open house: the first use opens the house, and suspends meanwhile.
   func withHouse(
     _ name: String, arity count: Int, advice: String? = nil,
     _ body: @escaping (House, LuaCall) throws -> LuaReturn
@@ -138,7 +138,7 @@ final class SpeakerModule {
             .unsupported, "the driver \"\(driver)\" is not that of the configuration",
             hint: "the driver here is \"\(door.driverName)\"")
         }
-        // The embedded house lets everybody in; a licence for another driver does no harm here.
+        // The embedded house needs no licence; one for another driver does no harm here.
         _ = try options.string("license", .header)
         let addAll = try options.bool("add_all") ?? true
         let wait =
@@ -203,7 +203,7 @@ final class SpeakerModule {
     ]
   }
 
-  /// The one object that stands for the group.
+  /// The only object that stands for the group.
   func group(_ group: Group, in house: House) -> ScriptGroup {
     if let known = knownGroups[group.name], known.house === house { return known }
     let new = ScriptGroup(name: group.name, house: house)
@@ -233,7 +233,7 @@ final class SpeakerModule {
   }
 }
 
-/// A group of speakers, by its name: scripts hold on to it while its members change.
+/// A group of speakers, by its name: scripts keep it while its members change.
 final class ScriptGroup {
   let name: String
   let house: House
@@ -243,7 +243,7 @@ final class ScriptGroup {
     self.house = house
   }
 
-  /// The group as it is now, nil when no speaker is in it any more.
+  /// The group as it is now; nil when no speaker is in it any more.
   var current: Group? { house.groups.first { $0.name == name } }
 
   /// The group as it is now.

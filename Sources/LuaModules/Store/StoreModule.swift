@@ -4,9 +4,9 @@ internal import LuaRuntime
 
 /// `store`: values that a script finds again the next time it runs.
 struct StoreModule {
-  /// Bytes of JSON that one value may take.
+  /// The most bytes of JSON of one value.
   static let largestValue = 1 << 20
-  /// Bytes of a key.
+  /// The most bytes of a key.
   static let longestKey = 1024
 
   private let store: ScriptStore

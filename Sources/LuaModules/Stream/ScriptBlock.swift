@@ -2,14 +2,14 @@ internal import AudioCore
 internal import LuaRuntime
 internal import StreamKit
 
-/// A piece of sound as a tap's function has it, as long as that runs.
+/// A block of sound for a tap's function, valid while the function runs.
 final class ScriptBlock {
   private var block: TapBlock?
   private var isChanged = false
 
   init(_ block: TapBlock) { self.block = block }
 
-  /// The function has returned.
+  /// Ends the use of the block: the function has returned.
   /// - Returns: `true` if a sample was changed.
   func end() -> Bool {
     block = nil
@@ -30,7 +30,7 @@ final class ScriptBlock {
     return block
   }
 
-  /// The sample that the arguments 2 and 3 name, frame and channel from 1 on.
+  /// The sample that arguments 2 and 3 select, by frame and channel from 1 on.
   private func sample(_ call: LuaCall) throws -> UnsafeMutablePointer<Float> {
     let view = try sound().view
     let frame = try call.int(2, in: 1...view.frames)
@@ -65,10 +65,10 @@ final class ScriptBlock {
     }
   }
 
-  /// The largest sample: far beyond full scale, as sums of some are.
+  /// The largest sample: far beyond full scale, since sums of samples exceed it.
   private static let limit = 1000.0
 
-  /// Level in dBFS of a channel, or of all.
+  /// The level in dBFS of a channel, or of all channels.
   private static func rms(_ view: PCMView, _ channel: Int?) -> Double {
     var sum = 0.0
     let first = channel ?? 0

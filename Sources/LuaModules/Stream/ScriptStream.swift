@@ -27,7 +27,7 @@ final class ScriptStream {
   var held: ScriptObjects.Held?
   /// The cause of the last start; nil before the first.
   var origin: Cause?
-  /// The cause of the event that is delivered to listeners now; nil for none.
+  /// The cause of the event that is being delivered to listeners; nil between events.
   private(set) var delivered: Cause?
 
   init(_ playable: HouseStream, of script: Script) {
@@ -42,18 +42,18 @@ final class ScriptStream {
 
   // MARK: Listeners
 
-  /// Calls `deliver` with the payload of every event of that name; the returned function ends that.
+  /// Calls `deliver` with the payload of every event of that name, until the returned function is called.
   func listen(to name: String, _ deliver: @escaping (LuaValue) -> Void) -> () -> Void {
     let number = listeners.add((name, deliver))
     return { [weak self] in self?.listeners.remove(number) }
   }
 
-  /// Delivers an event in a turn of the loop of its own, after its cause has returned, to those who listen now.
+  /// Delivers an event to the present listeners in a later turn of the loop, after its cause has returned.
   /// - Parameter cause: its cause; nil for the command that has started or stopped the stream.
   func emit(_ name: String, _ payload: LuaValue = .record([]), by cause: Cause? = nil) {
     guard listeners.count > 0 else { return }
     let last = listeners.lastNumber
-    // An event inside a call of the script, as of `stop`, is the call's; all others follow from the start.
+    // A call of the script, as of `stop`, is the cause of the events inside it; the start is that of all others.
     let cause = cause ?? (script?.state.running == nil ? origin : Script.cause(at: loop.wallNow))
     loop.next { [self] in
       delivered = cause
@@ -109,7 +109,7 @@ final class ScriptStream {
 
   // MARK: Changes
 
-  /// Changes options, also those that were given for the next start.
+  /// Changes the options, including those for the next start.
   func change(_ body: (inout StreamOptions) throws -> Void) rethrows {
     try body(&stream.options)
     if var options = stream.nextOptions {
@@ -133,7 +133,7 @@ final class ScriptStream {
 }
 
 extension LuaClass<ScriptStream> {
-  /// Adds a method that concerns the kit's stream alone.
+  /// Adds a method that uses the kit's stream alone.
   func method(
     ofStream name: String, arity count: Int,
     _ body: @escaping (StreamKit.Stream, LuaCall) throws -> LuaReturn

@@ -23,7 +23,7 @@ extension StreamModule {
     }
   }
 
-  /// The feed of a stream: new settings take the place of what there was, `false` ends a feed of this kind.
+  /// Sets the feed of a stream: new settings replace the present feed, `false` ends a feed of this kind.
   private func setFeed(
     of stream: StreamKit.Stream, _ call: LuaCall, _ options: [String],
     reader: (LuaOptions) throws -> Feed.Reader, isSame: (Feed.Reader) -> Bool
@@ -77,14 +77,14 @@ extension StreamModule {
     return feed
   }
 
-  /// The delay, which may be negative: some clocks in stations are behind.
+  /// The delay, which may be negative: the clocks of some stations are slow.
   private func delay(_ given: LuaOptions) throws -> Duration? {
     try given.seconds("delay", in: -3600...3600).map { Duration(inSeconds: $0) }
   }
 
   // MARK: Time zones
 
-  /// Zones by what their clocks are called, which are meant with their daylight-saving time.
+  /// Zones by the abbreviations of their clocks, which stand for the zone with its daylight-saving time.
   private static let abbreviations = [
     "EST": "America/New_York", "EDT": "America/New_York", "ET": "America/New_York",
     "CST": "America/Chicago", "CDT": "America/Chicago", "CT": "America/Chicago",

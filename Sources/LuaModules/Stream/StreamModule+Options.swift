@@ -3,9 +3,9 @@ internal import Home
 internal import LuaRuntime
 internal import StreamKit
 
-/// Options as methods and fields, and `set_url`, which takes them too.
+/// Options as methods and fields, and `set_url`, which accepts them too.
 extension StreamModule {
-  /// The options that argument `number` gives; others stay as they are in `options`.
+  /// The options in argument `number`; all others stay as they are in `options`.
   func options(
     _ call: LuaCall, _ number: Int, besides others: [String] = [], from options: StreamOptions = .init()
   ) throws -> (StreamOptions, LuaOptions) {
@@ -49,7 +49,7 @@ extension StreamModule {
     let nickname = named.map { _ in text }
     if let answer = try awaitPassword(of: text, call) { return answer }
     var old = stream.nextOptions ?? stream.options
-    // A password is for the server that it was given for.
+    // A password is only for the server for which it was set.
     let isSameServer = stream.nextAddress.map { (try? address.get())?.isSameServer(as: $0) == true } ?? false
     if !isSameServer { (old.credentials, old.certificateFile) = (nil, nil) }
     old = try service.named.options(for: text, from: old)

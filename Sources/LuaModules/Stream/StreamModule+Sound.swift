@@ -45,7 +45,7 @@ final class StreamSoundModule {
       ])
   }
 
-  // MARK: The stream's part
+  // MARK: Methods of streams
 
   func define(on streams: LuaClass<ScriptStream>) {
     streams.field(ofStream: "gain") { .number($0.gain) }
@@ -87,7 +87,7 @@ final class StreamSoundModule {
       let place = Place()
       let tap = object.stream.tap(
         .blocks { [weak self, weak object, loop = script.loop] block in
-          // In a turn of its own, as events are: `tap_created` comes before the first block.
+          // In a turn of its own, like events: so `tap_created` comes before the first block.
           loop.next {
             guard let self, let tap = place.tap else { return block.finish(changed: false) }
             self.run(function, on: block, for: tap, of: object?.stream.shownURL)
@@ -112,11 +112,11 @@ final class StreamSoundModule {
     return call.return(taps(new))
   }
 
-  /// The tap that a function belongs to, which is made after it.
+  /// The tap of a function, which is made after the function.
   private final class Place { weak var tap: ScriptTap? }
 
-  /// Runs a tap's function on a block. A tap whose function runs too long is removed: it would for each of 25 blocks
-  /// a second.
+  /// Runs a tap's function on a block. A tap whose function runs too long is removed, as it would run too
+  /// long for each of 25 blocks a second.
   private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap, of url: String?) {
     let shown = ScriptBlock(block)
     let routine = script.call(

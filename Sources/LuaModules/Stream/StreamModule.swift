@@ -10,7 +10,7 @@ final class StreamModule {
   let service: StreamService
   let streams: LuaClass<ScriptStream>
   private let sound: StreamSoundModule
-  /// The streams of the script that are played or recorded: they live without a reference in Lua.
+  /// The streams of the script that are played or recorded: they live even without a reference in Lua.
   private var active: [ObjectIdentifier: ScriptStream] = [:]
 
   static func register(in script: Script, service: StreamService, events: ScriptEvents) throws -> StreamModule
@@ -48,7 +48,7 @@ final class StreamModule {
     return module
   }
 
-  /// Returns the cause of what a listener does: the event of the stream, by the command that has led to it.
+  /// Returns the cause of a listener's actions: the event of the stream, caused by the command before it.
   private static func listenerCause(
     _ stream: ScriptStream, _ event: String, _ place: LuaSite?, _ now: WallTime
   ) -> Cause {
@@ -116,8 +116,8 @@ final class StreamModule {
 
   /// Keeps a stream that is started until it stops.
   /// - Parameter plays: `false` for a stream that is recorded, which needs no buffer.
-  /// - Throws: `script.memory` for a file of this machine when those that play have all memory that the script may use,
-  ///   and when the buffers of all streams that play may need more than is allowed for them.
+  /// - Throws: `script.memory` for a local file when the local files that play use all memory that the script
+  ///   may use, and when the buffers of all streams that play may need more memory than their limit.
   func keep(_ stream: ScriptStream, plays: Bool = true) throws {
     stream.origin = Script.cause(at: script.loop.wallNow)
     active = active.filter { $0.value.playable.isActive }

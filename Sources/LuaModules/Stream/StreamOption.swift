@@ -3,13 +3,13 @@ internal import HTTP
 public import LuaRuntime
 internal import StreamKit
 
-/// An option of streams: the source of the option of `stream.new` and of `set_url`, of the method `set_` with its name
-/// and of the field, all with the same checks. A new one is a line in `all`.
+/// An option of streams: it defines the option of `stream.new` and `set_url`, the method `set_` with its
+/// name, and the field, all with the same checks. A new option is a line in `all`.
 struct StreamOption: Sendable {
   let name: String
   /// Returns the value of the field; nil for a secret.
   let read: (@Sendable (StreamOptions) -> LuaValue)?
-  /// Applies the option if it is among those given.
+  /// Applies the option if the call has it.
   let apply: @Sendable (LuaOptions, inout StreamOptions) throws -> Void
 
   /// All options, in the order in which messages list them.
@@ -103,7 +103,7 @@ struct StreamOption: Sendable {
     apply: @escaping @Sendable (LuaOptions, inout StreamOptions) throws -> Void
   ) { (self.name, self.read, self.apply) = (name, read, apply) }
 
-  /// A length of time, which the field gives in seconds.
+  /// A duration, which the field has in seconds.
   private static func duration(
     _ name: String, _ path: WritableKeyPath<StreamOptions, Duration> & Sendable,
     atLeast least: Duration = .zero

@@ -6,7 +6,7 @@ internal import LuaRuntime
 final class DeviceFiles {
   private unowned let script: Script
   private let files: LuaClass<DeviceFile>
-  /// FIFOs that a thread still opens though nobody waits for it, and who opens them next.
+  /// FIFOs that a thread still opens for a cancelled routine, and the calls that open them next.
   private var abandoned: [String: [() -> Void]] = [:]
 
   init(_ script: Script) throws {
@@ -55,15 +55,16 @@ final class DeviceFiles {
       throw call.problem(2, "invalid mode '\(mode)'")
     }
     let access = mode.contains("+") ? O_RDWR : mode.hasPrefix("r") ? O_RDONLY : O_WRONLY
-    // Who opens a FIFO for writing waits for a reader. Reading does not begin before there is a writer.
+    // Opening a FIFO for writing waits for a reader. Reading does not begin before there is a writer.
     if access == O_WRONLY, DeviceFile.isFIFO(path) { return try openForWriting(path, call) }
     let fd = Glibc.open(path, access | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
     guard fd >= 0 else { return call.results(FileFailure.results(errno, of: path)) }
     return call.return(files(DeviceFile(path, fd, access, script)))
   }
 
-  /// A thread opens it. When the routine is cancelled meanwhile, a reader of ours lets that return; who opens the same
-  /// FIFO next waits for it, else that reader would be taken for the other side.
+  /// Opens the FIFO on a thread. When the routine is cancelled meanwhile, a reader of ours makes the call
+  /// return; the next opening of the same FIFO waits for that, else it would mistake our reader for the other
+  /// side.
   private func openForWriting(_ path: String, _ call: LuaCall) throws -> LuaReturn {
     try call.suspend { continuation in
       var isCancelled = false
@@ -96,7 +97,7 @@ final class DeviceFiles {
   }
 
   private func openOnThread(_ path: String, _ opened: @escaping (Int32, Int32) -> Void) {
-    // Made, called and let go on the loop's thread; the other one only carries it.
+    // Created, called and released on the loop's thread; the other thread only carries it.
     nonisolated(unsafe) let opened = opened
     let loop = script.loop
     let hold = loop.hold("a FIFO is opened")

@@ -17,7 +17,7 @@ enum InputFunctions {
       })
   }
 
-  /// Reads what the formats from argument `first` on ask for; a line without any.
+  /// Reads by the formats from argument `first` on; reads a line without formats.
   static func read(from input: InputReader, _ call: LuaCall, first: Int) throws -> LuaReturn {
     try read(try requests(call, first: first), from: input, call)
   }
@@ -46,7 +46,7 @@ enum InputFunctions {
     }
   }
 
-  /// Returns a result for each request, up to the first that finds the end.
+  /// Returns a result for each request, up to the first one at the end of the input.
   static func read(
     _ requests: [InputReader.Request], from input: InputReader, _ call: LuaCall
   ) throws -> LuaReturn {

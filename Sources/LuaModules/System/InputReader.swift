@@ -1,15 +1,15 @@
 public import EventLoop
 internal import Glibc
 
-/// A reader of lines, bytes and numerals on request: of standard input for the prompt and `io.read`, of the output of a
-/// program.
-/// Waits on the loop, and reads ahead only while somebody waits. Confined to the loop.
+/// A reader of lines, bytes and numerals on request: from standard input for the prompt and `io.read`, or
+/// from the output of a program. Waits on the loop, and reads ahead only while a request is pending. Confined
+/// to the loop.
 public final class InputReader {
   /// A request for input, answered with the bytes, or nil at the end of the input.
   public enum Request {
-    /// Up to the next line end, which is left out unless kept.
+    /// Up to the next line end, which is dropped unless `keepsEnd` is `true`.
     case line(keepsEnd: Bool)
-    /// A number of bytes at most; 0 asks if there is more.
+    /// At most this number of bytes; 0 asks whether there are more.
     case bytes(Int)
     /// A numeral, after white space.
     case numeral
@@ -17,10 +17,10 @@ public final class InputReader {
     case all
   }
 
-  /// Line ends in what has been taken.
+  /// The number of line ends in the bytes that were delivered.
   public private(set) var lineEnds = 0
 
-  /// A longer line is answered in parts, none of which is shorter, save for the last.
+  /// The length above which a line is delivered in parts; only the last part may be shorter.
   public static let longest = 64 << 20
   private let loop: EventLoop
   private let fd: Int32
@@ -55,7 +55,7 @@ public final class InputReader {
     }
   }
 
-  /// `true` if a line has come, or the end, that nobody has asked for.
+  /// `true` if a line, or the end, is there without a request for it.
   public var hasLine: Bool {
     if atEnd || nextLineEnd() != nil { return true }
     var state = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
@@ -76,7 +76,7 @@ public final class InputReader {
     rest()
   }
 
-  /// Watches while somebody waits for more than is there.
+  /// Watches the descriptor while a request needs more bytes than are there.
   private func rest() {
     guard !waiting.isEmpty, !atEnd else {
       watch?.cancel()
@@ -100,9 +100,9 @@ public final class InputReader {
     serve()
   }
 
-  /// The answer, when what is there suffices for one.
+  /// Returns the answer to a request; nil while the bytes do not suffice for it.
   private func read(_ request: Request) -> [UInt8]?? {
-    // A line that never ends is answered in parts rather than kept.
+    // A line that never ends is delivered in parts rather than kept.
     let isComplete = atEnd || buffer.count > Self.longest
     switch request {
     case .line(let keepsEnd):

@@ -2,14 +2,14 @@ internal import EventLoop
 internal import Glibc
 internal import LuaRuntime
 
-/// Writes to a pipe as fast as somebody reads from it. Confined to the loop.
+/// Writes to a pipe as fast as its reader reads. Confined to the loop.
 final class PipeWriter {
   private let loop: EventLoop
   private let fd: Int32
   private var watch: FDWatch?
   private var waiting = NumberedQueue<Writing>()
 
-  /// Bytes that have not been written, and the call for their end.
+  /// Bytes that have not been written, and the callback for their end.
   private struct Writing {
     var bytes: ArraySlice<UInt8>
     let done: (Int32) -> Void
@@ -22,9 +22,9 @@ final class PipeWriter {
     _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
   }
 
-  /// Calls `done` in a later turn of the loop, with 0 when all is written, else with why it is not. Several writes
-  /// come in their order.
-  /// - Returns: a function that cancels the rest of it.
+  /// Calls `done` in a later turn of the loop: with 0 when all bytes are written, else with the errno.
+  /// Several writes are done in their order.
+  /// - Returns: a function that cancels the rest of this write.
   func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
     let number = waiting.append(Writing(bytes: bytes[...], done: done))
     loop.next { [weak self] in self?.serve() }
@@ -58,7 +58,7 @@ final class PipeWriter {
     rest()
   }
 
-  /// Watches while something waits for room.
+  /// Watches the pipe while bytes wait for room.
   private func rest() {
     guard !waiting.isEmpty else {
       watch?.cancel()
@@ -93,7 +93,7 @@ extension PipeWriter {
 
 /// The results of Lua's file functions for an error of the system.
 enum FileFailure {
-  /// - Parameter path: stands in front of the text.
+  /// - Parameter path: begins the text.
   static func results(_ number: Int32, of path: String? = nil) -> [LuaValue] {
     let text = SystemError(number).text
     return [.nil, .string(path.map { "\($0): \(text)" } ?? text), .int(Int(number))]

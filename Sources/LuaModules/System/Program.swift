@@ -2,26 +2,27 @@ internal import EventLoop
 internal import Glibc
 internal import LuaRuntime
 
-/// A command of the shell that runs, with all that it starts.
+/// A command of the shell that runs, with all processes that it starts.
 final class Program: Sendable {
-  /// The number of the process, and of the group of all that it starts.
+  /// The number of the process, and of the group of all processes that it starts.
   let process: pid_t
 
   private enum Phase {
     case running
-    /// The group is being ended. The process keeps its number until the group is killed, also when it is gone itself.
+    /// The group is being ended. The number of the process stays in use until the group is killed, even if
+    /// the process is gone.
     case ending(isGone: Bool)
-    /// The number may be somebody else's.
+    /// The number may belong to another process.
     case reaped
   }
   private let phase = Lock(Phase.running)
 
   private init(process: pid_t) { self.process = process }
 
-  /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
-  /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
-  /// - Parameter descriptors: each takes the place of one of the program's own: 0 for its input, 1 for its output, 2 for
-  ///   its errors.
+  /// Starts a command in a process group of its own, with the signals that it would have in a terminal: this
+  /// process ignores SIGPIPE and SIGXFSZ, and blocks the signals that it watches.
+  /// - Parameter descriptors: each one replaces one of the program's own: 0 for its input, 1 for its output,
+  ///   2 for its errors.
   static func start(_ command: String, _ descriptors: [(own: Int32, for: Int32)]) -> Result<
     Program, SystemError
   > {
@@ -60,7 +61,7 @@ final class Program: Sendable {
 
   /// Calls `ended` on the loop with the status that `waitpid` gave.
   func wait(on loop: EventLoop, ended: @escaping (Int32) -> Void) {
-    // Made, called and let go on the loop's thread; the waiting thread only carries it.
+    // Created, called and released on the loop's thread; the waiting thread only carries it.
     nonisolated(unsafe) let ended = ended
     let hold = loop.hold("a program runs")
     do throws(LoopError) {
@@ -85,10 +86,10 @@ final class Program: Sendable {
     return [success, .string(signal == 0 ? "exit" : "signal"), .int(Int(code))]
   }
 
-  /// Ends the whole group, unless the process is gone: its number may be somebody else's then.
+  /// Ends the whole group, unless the process is gone: then its number may belong to another one.
   func end() { phase.withLock { if case .running = $0 { _ = Glibc.kill(-process, SIGTERM) } } }
 
-  /// Ends the whole group, and kills the rest of it after `delay`; what waits for the process is not called any more.
+  /// Ends the whole group, and kills the rest of it after `delay`; callbacks of `wait` are dropped.
   func end(killingAfter delay: Duration, on loop: EventLoop) {
     let isRunning = phase.withLock { phase in
       guard case .running = phase else { return false }
@@ -115,10 +116,10 @@ final class Program: Sendable {
   }
 
   /// Waits until the process is gone.
-  /// - Returns: its status, and false for one that was ended by `end(killingAfter:on:)`.
+  /// - Returns: its status, and `false` for a process that was ended by `end(killingAfter:on:)`.
   private func reap() -> (status: Int32, isWanted: Bool) {
     var info = siginfo_t()
-    // Without taking the status, so that the number stays taken until the lock is held.
+    // The status is not collected yet, so that the number stays in use until the lock is held.
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) == -1 && errno == EINTR {}
     return phase.withLock { phase in
       if case .ending = phase {

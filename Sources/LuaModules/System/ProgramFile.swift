@@ -60,7 +60,7 @@ final class ProgramFile {
   private var descriptor: Int32
   private var forget: () -> Void = {}
 
-  /// True if `close` was called, or the script has ended.
+  /// `true` if `close` was called, or the script has ended.
   var isClosed: Bool { descriptor < 0 }
 
   private init(_ command: String, _ program: Program, _ descriptor: Int32, isRead: Bool, _ script: Script) {

@@ -57,7 +57,7 @@ final class ProgramRun {
         for pipe in pipes { close(pipe.reading) }
         throw .notStarted(error)
       }
-      // All programs are started on this thread: none inherits them before.
+      // All programs are started on this thread, so that no other one inherits them before this call.
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       pipes.append((ends[0], ends[1]))
     }
@@ -116,7 +116,7 @@ private final class OutputReader {
 
   deinit { close() }
 
-  /// Reads what there is.
+  /// Reads the available bytes.
   func drain() {
     var piece = [UInt8](repeating: 0, count: 64 * 1024)
     while descriptor >= 0 {
@@ -160,7 +160,7 @@ extension ProgramRun {
     }
   }
 
-  /// The same under simulation: calls the stand-in of the program.
+  /// Does the same under simulation: calls the stand-in of the program.
   /// - Parameters:
   ///   - held: counts the routine of the stand-in among the tasks of the script.
   ///   - standIn: returns the function that stands in for a program.
@@ -236,7 +236,8 @@ extension ProgramRun {
     return .record(fields)
   }
 
-  /// Returns the result of a stand-in: a table with what it leaves out; a text is the output, nothing is none.
+  /// Returns the result of a stand-in: its table with defaults for the missing fields; a text stands for the
+  /// output, and no value for no output.
   private static func completed(
     _ value: LuaValue, _ program: String, in state: LuaState
   ) throws -> LuaValue {

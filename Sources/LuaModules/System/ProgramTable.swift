@@ -4,25 +4,25 @@ internal import Home
 
 /// The programs that scripts have started and that have not been waited for. Confined to the loop.
 ///
-/// With a folder, each is recorded there for as long as it runs, so that the next process ends those that a killed one
-/// has left behind: a server of a script would still have its port. Their standard error goes to the log of their
-/// script, line by line; without a folder it is that of this process.
+/// With a folder, each program is recorded there as long as it runs, so that the next process ends the
+/// programs that a killed one has left running: a server of a script would still have its port. Their
+/// standard error goes to the log of their script, line by line; without a folder it is that of this process.
 public final class ProgramTable {
   private let loop: EventLoop
   private let folder: String?
-  /// The state of this process, as records name it.
+  /// The identity of this process in records.
   private let owner: LinuxProcess?
   private var outputs: [Int: ErrorOutput] = [:]
   private var count = 0
 
-  /// A table of programs that are recorded in `folder`; nil for none that is.
+  /// A table of programs that are recorded in `folder`; without a folder they are not recorded.
   public init(loop: EventLoop, folder: String?) {
     (self.loop, self.folder) = (loop, folder)
     owner = folder == nil ? nil : LinuxProcess(getpid())
   }
 
   /// Starts a command of the shell, as `Program.start` does.
-  /// - Parameter log: receives each line of its standard error, where those are collected.
+  /// - Parameter log: receives each line of the program's standard error, if there is a folder.
   func start(
     _ command: String, _ descriptor: (own: Int32, for: Int32)? = nil,
     log: @escaping (LogLevel, String, [(String, String)]) -> Void
@@ -82,9 +82,9 @@ public final class ProgramTable {
   /// The time in which a program ends by SIGTERM before it is killed.
   private static let grace = Duration.seconds(2)
 
-  /// Ends the programs that a process which was killed has left behind. Blocks for as long as they take to end, two
-  /// seconds at most; to be called before a script starts.
-  /// - Parameter log: receives a line for each.
+  /// Ends the programs that a killed process has left running. Blocks until they have ended, two seconds at
+  /// most; to be called before a script starts.
+  /// - Parameter log: receives a line for each program.
   public func endLeftBehind(log: (String) -> Void) {
     guard let folder, let names = try? LinuxFiles.names(in: folder) else { return }
     var left: [(group: pid_t, record: ProgramRecord)] = []
@@ -109,7 +109,8 @@ public final class ProgramTable {
   }
 }
 
-/// The record of a program, a process group of its own: enough to tell it from another group that has its number later.
+/// The record of a program, a process group of its own: enough to distinguish it from a later group with its
+/// number.
 private struct ProgramRecord {
   /// The start of its first process, and its session.
   let start: UInt64, session: pid_t
@@ -141,10 +142,10 @@ private struct ProgramRecord {
       start: numbers[0], session: session, owner: owner, ownerStart: numbers[3], command: String(lines[2]))
   }
 
-  /// True if the process that has started it runs: it ends its programs itself.
+  /// `true` if the process that has started the program runs: it ends its programs itself.
   var ownerRuns: Bool { LinuxProcess(owner).map { $0.start == ownerStart && !$0.isGone } ?? false }
 
-  /// True if a process of the group runs. The number of a group stays taken for as long as it has a process.
+  /// `true` if a process of the group runs. A group keeps its number as long as it has a process.
   func isAlive(_ group: pid_t) -> Bool {
     if let first = LinuxProcess(group), first.start != start { return false }
     guard let names = try? LinuxFiles.names(in: "/proc") else { return false }
@@ -166,8 +167,8 @@ private func textOfProcFile(_ path: String) throws(SystemError) -> String {
   return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
 }
 
-/// The standard error of a program, line by line. Lives until the last process that has it has ended. Confined to the
-/// loop.
+/// The standard error of a program, line by line. Lives until the last process that has it open has ended.
+/// Confined to the loop.
 private final class ErrorOutput {
   /// The longest line, in bytes: a longer one is reported in parts.
   private static let longest = 4096

@@ -2,8 +2,8 @@ internal import EventLoop
 internal import Glibc
 internal import LuaRuntime
 
-/// The files that the scripts of a simulation write and remove: a layer above the real ones, which stay as they are.
-/// Reads find what was written, else the real file. Confined to the loop.
+/// The files that the scripts of a simulation write and remove: a layer above the real files, which stay as
+/// they are. Reads find the written file, else the real one. Confined to the loop.
 public final class ScratchFiles {
   /// Receives a line when the first file is written or removed.
   public var onFirst: (String) -> Void = { _ in }
@@ -58,7 +58,7 @@ public final class ScratchFiles {
 
   /// Returns the path to open in place of `path`.
   private func path(_ path: String, mode: String) throws -> Result<String, SystemError> {
-    // What has no folder, or is one, fails as it does outside; a mode that is none is refused by Lua.
+    // Without a folder the path fails as it does outside of a simulation; Lua refuses an invalid mode.
     guard let absolute = Self.absolute(path), let kind = mode.first, "rwa".contains(kind) else {
       return .success(path)
     }
@@ -89,7 +89,7 @@ public final class ScratchFiles {
     return .success(copy)
   }
 
-  /// Makes the folder of a file in the layer, and reports the first.
+  /// Makes the folder of a file in the layer, and reports the first file.
   /// - Returns: an errno; nil for success.
   private func begin(_ absolute: String, at copy: String) -> Int32? {
     if !isUsed {
@@ -146,7 +146,7 @@ public final class ScratchFiles {
 
   // MARK: Paths
 
-  /// Returns the path from the root on without links in its folders; nil where there is no such folder.
+  /// Returns the absolute path without links in its folders; nil if there is no such folder.
   private static func absolute(_ path: String) -> String? {
     let parent = LinuxFiles.folder(of: path)
     guard let real = realpath(parent, nil) else { return nil }
@@ -157,7 +157,7 @@ public final class ScratchFiles {
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
-  /// True for the devices of memory, such as `/dev/null`.
+  /// `true` for the devices of memory, such as `/dev/null`.
   private static func isMemory(_ info: stat) -> Bool {
     info.st_mode & S_IFMT == S_IFCHR && info.st_rdev >> 8 & 0xfff == 1
   }

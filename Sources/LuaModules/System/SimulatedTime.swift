@@ -34,7 +34,7 @@ enum SimulatedTime {
   /// The moments whose year the C library can hold.
   private static let representable = -67_768_040_609_740_800...67_768_036_191_676_799
 
-  /// Nil when the year is too large for the C library.
+  /// Returns the fields in UTC; nil when the year is too large for the C library.
   private static func utc(_ seconds: Int) -> tm? {
     var (seconds, fields) = (time_t(seconds), tm())
     return gmtime_r(&seconds, &fields) == nil ? nil : fields
@@ -48,14 +48,15 @@ enum SimulatedTime {
     return fields
   }
 
-  /// Summer time is what is ahead of the zone's smallest offset around: four times a year meet each winter.
+  /// `true` if the zone's offset is greater than one of those within half a year: one of four tests, a
+  /// quarter of a year apart, always falls into a winter.
   private static func isSummerTime(at seconds: Int, _ zone: any LocalZone) -> Bool {
     let quarter = 7_889_400
     return [-2, -1, 1, 2].contains { zone.offset(at: seconds + $0 * quarter) < zone.offset(at: seconds) }
   }
 
-  /// The text of `%Z`. A zone of the database knows no letters here and is called by its offset, as many are there:
-  /// `+01`.
+  /// The text of `%Z`. A zone of the database has no letters here, and its offset is its name, as for many
+  /// zones there: `+01`.
   private static func abbreviation(at seconds: Int, _ zone: any LocalZone) -> String {
     if zone is ProcessZone {
       var (time, fields) = (time_t(seconds), tm())
@@ -77,7 +78,7 @@ enum SimulatedTime {
     ])
   }
 
-  /// The conversions of C99, which are Lua's; behind E and O only some.
+  /// `true` for a conversion of C99, which Lua accepts; only some of them may follow E or O.
   private static func isKnown(_ letter: Character, after modifier: Character?) -> Bool {
     switch modifier {
     case "E": "cCxXyY".contains(letter)
@@ -86,7 +87,7 @@ enum SimulatedTime {
     }
   }
 
-  /// Formats piece by piece, as one unknown conversion must be told and not guessed.
+  /// Formats piece by piece, since an unknown conversion must be refused, not guessed.
   private static func text(
     _ pattern: String, _ fields: inout tm, _ zoneName: String, _ call: LuaCall
   ) throws -> String {
@@ -111,7 +112,8 @@ enum SimulatedTime {
     return result + rest
   }
 
-  /// A table of local time to seconds; fields outside their ranges carry, and other fields don't matter, as in Lua.
+  /// Converts a table of local time to seconds; fields outside their ranges carry, and other fields are
+  /// ignored, as in Lua.
   private static func time(_ call: LuaCall, _ zone: any LocalZone) throws -> Int {
     let given = Dictionary(try call.fields(1), uniquingKeysWith: { first, _ in first })
     func field(_ name: String, _ missing: Int?, less base: Int = 0) throws -> Int32 {
@@ -141,8 +143,9 @@ enum SimulatedTime {
     return moment(asUTC, isSummerTime: given["isdst"].map { $0 != "false" }, zone)
   }
 
-  /// The moment at which the zone's clocks show what clocks of UTC show at `asUTC`. The offset is that of the moment itself, found
-  /// from one close to it; or that of the nearest moment with or without summer time, as wanted.
+  /// The moment at which the zone's clocks show the same time as clocks of UTC at `asUTC`. The offset is that
+  /// of the moment itself, found from a moment close to it; or that of the nearest moment with or without
+  /// summer time, if `isSummerTime` requires that.
   private static func moment(_ asUTC: Int, isSummerTime wanted: Bool?, _ zone: any LocalZone) -> Int {
     let guess = asUTC - zone.offset(at: asUTC)
     let moment = asUTC - zone.offset(at: guess)
@@ -152,7 +155,7 @@ enum SimulatedTime {
       for near in [moment - days * 86_400, moment + days * 86_400]
       where isSummerTime(at: near, zone) == wanted { return asUTC - zone.offset(at: near) }
     }
-    return moment + (wanted ? -3600 : 3600)  // what the C library takes for a zone without
+    return moment + (wanted ? -3600 : 3600)  // the C library assumes an hour for a zone without summer time
   }
 
   /// A whole number as Lua reads one: `2026`, `2026.0`, `0x7ea`, with space around it.

@@ -3,8 +3,8 @@ internal import Glibc
 internal import LuaRuntime
 internal import Scheduling
 
-/// The host's replacements in Lua's `os` and `io`: the end of the script, programs without blocking, and under
-/// simulation the time.
+/// The host's replacements in Lua's `os` and `io`: the end of the script, programs that do not block, and the
+/// time under simulation.
 enum SystemModule {
   static func register(in script: Script, zone: any LocalZone, input: InputReader) throws {
     let state = script.state
@@ -22,7 +22,7 @@ enum SystemModule {
       functions += SimulatedTime.functions(script.loop, zone)
       functions += ["execute", "tmpname"].map(notHere)
       state.override("io", [notHere("popen")])
-      // A line of its own time line and of its JSON, which text between them would break.
+      // Output becomes whole lines: other text would break the time line, and the lines of its JSON.
       state.replaceOutput()
       script.atLast { [unowned state] in state.finishLine() }
     } else {
@@ -50,7 +50,7 @@ enum SystemModule {
     return Int32(try call.int(1, in: 0...255))
   }
 
-  /// `os.execute([command])`: as Lua's, but only the calling routine waits.
+  /// `os.execute([command])`: like Lua's, but only the calling routine waits.
   private static func execute(_ call: LuaCall, _ script: Script) throws -> LuaReturn {
     if call.isNil(1) { return call.return(true) }
     let command = try call.string(1, .command)

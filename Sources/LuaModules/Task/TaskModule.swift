@@ -10,26 +10,26 @@ final class TaskModule {
   /// The functions that stand in for programs under simulation, by program.
   private var standIns: [String: LuaReference] = [:]
 
-  /// A routine that a script started, and whether its end concerns anybody.
+  /// A routine that a script started, and whether its error has a receiver.
   final class ScriptTask {
     let routine: LuaRoutine
-    /// Routines that wait for its end now, and receive its error.
+    /// The number of routines that wait for its end now, and receive its error.
     var waiterCount = 0
-    /// True if its error was delivered to a routine.
+    /// `true` if its error was delivered to a routine.
     var isDelivered = false
     init(_ routine: LuaRoutine) { self.routine = routine }
   }
 
-  /// Tasks that one call waits for, and which don't outlive it.
+  /// Tasks that one call waits for, and that don't outlive the call.
   private final class Crew {
     private let members: [ScriptTask]
-    /// The functions that end the waiting for each.
+    /// The functions that end the waiting for each task.
     var givingUp: [() -> Void] = []
     private(set) var isStopped = false
 
     init(_ members: [ScriptTask]) { self.members = members }
 
-    /// Cancels all, and calls `ended` when the last has unwound: what comes after finds nothing of them at work.
+    /// Cancels all tasks, and calls `ended` when the last one has unwound: none of them runs any more then.
     func stop(_ ended: @escaping () -> Void = {}) {
       isStopped = true
       for giveUp in givingUp { giveUp() }
@@ -92,7 +92,7 @@ final class TaskModule {
     }
   }
 
-  /// - Throws: `script.objects`; `script.flooded` where tasks start tasks faster than they can run.
+  /// - Throws: `script.objects`; `script.flooded` when tasks start tasks faster than they can run.
   private func start(
     _ function: LuaReference, _ arguments: [LuaValue], name: String
   ) throws -> ScriptTask {
@@ -108,14 +108,14 @@ final class TaskModule {
       held.release()
       guard case .failed(let error) = outcome else { return }
       if task.waiterCount > 0 { task.isDelivered = true }
-      // A routine that awaits it in this turn receives the error, too; otherwise it is reported.
+      // A routine that awaits the task in this turn receives the error, too; otherwise the error is reported.
       script?.loop.next { if !task.isDelivered { script?.report(error) } }
     }
     return task
   }
 
-  /// A routine that itself starts too many tasks is told so; where most of them wait and others have started those, no
-  /// routine alone could mend it.
+  /// Ends a flooded script. A routine that itself starts too many tasks gets the error `script.objects`; but
+  /// when most tasks wait and other routines have started them, no single routine could fix that.
   private func refuseFlood() throws {
     let (state, waiting) = (script.state, script.state.waitingCount)
     if !script.isFlooded {
@@ -127,8 +127,8 @@ final class TaskModule {
     throw LuaError(code: "script.flooded", message: "the script ends, as too many calls wait to run")
   }
 
-  /// Calls `body` when the task has ended. Until then its error is taken care of, unless the returned function is
-  /// called before.
+  /// Calls `body` when the task has ended. Until then its error has a receiver, unless the returned function
+  /// is called before.
   private func follow(_ task: ScriptTask, _ body: @escaping (LuaRoutine.Outcome) -> Void) -> () -> Void {
     var isWaiting = true
     if task.routine.outcome == nil { task.waiterCount += 1 } else { task.isDelivered = true }
@@ -157,7 +157,7 @@ final class TaskModule {
     }
   }
 
-  /// Resumes with what the task returns, or raises what it failed with.
+  /// Suspends until the task ends, then returns its results or raises its error.
   private func awaitEnd(_ task: ScriptTask, timeout: Duration?, _ call: LuaCall) throws -> LuaReturn {
     let loop = script.loop
     return try call.suspend { continuation in
@@ -191,7 +191,7 @@ final class TaskModule {
     LuaError(code: "task.timeout", message: "not done within \(time.inSeconds) s")
   }
 
-  /// The tasks of a list, in which functions are started.
+  /// The tasks of a list; functions in it are started as tasks.
   private func members(_ call: LuaCall) throws -> [ScriptTask] {
     let values = try call.list(1)
     for (index, value) in values.enumerated() where tasks.object(of: value) == nil {
@@ -207,7 +207,8 @@ final class TaskModule {
     }
   }
 
-  /// Waits for all: a list of their first results. When one fails the others are cancelled and its error is raised.
+  /// Waits for all tasks: a list of their first results. When one fails, the others are cancelled and its
+  /// error is raised.
   private func all(_ call: LuaCall) throws -> LuaReturn {
     try call.suspend { continuation in
       let members = try members(call)
@@ -234,7 +235,7 @@ final class TaskModule {
     }
   }
 
-  /// Waits for the first to end, and cancels the others: its results, or its error.
+  /// Waits for the first task to end, and cancels the others: its results, or its error.
   private func race(_ call: LuaCall) throws -> LuaReturn {
     try call.suspend { continuation in
       let members = try members(call)
@@ -248,7 +249,7 @@ final class TaskModule {
     }
   }
 
-  /// Runs a function for at most a time, then cancels it and raises task.timeout.
+  /// Runs a function for at most the given time, then cancels it and raises `task.timeout`.
   private func timeout(_ call: LuaCall) throws -> LuaReturn {
     let time = try call.duration(1)
     let function = try call.function(2)

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Home
 internal import LuaRuntime
 
-/// `trigger`: what happens outside of the script.
+/// `trigger`: events outside of the script.
 final class TriggerModule {
   private let service: TriggerService
   private let events: ScriptEvents
@@ -44,7 +44,7 @@ final class TriggerModule {
         },
         LuaFunction("fire", arity: 2) { [unowned module] call in try module.fire(call) },
       ])
-    // Listening alone keeps no script alive, unless a simulation has triggers for it.
+    // Listening alone does not keep a script alive, unless a simulation has triggers for it.
     script.staysAlive { listening > 0 && service.isExpecting }
   }
 
