@@ -49,8 +49,7 @@ enum Content: Equatable {
 }
 
 extension ScriptCheck {
-  /// Returns the complaint about a text that does not have the meaning that is expected; nil for one that has, or may
-  /// have.
+  /// Returns the complaint about a text that can't have the expected meaning; nil for any other text.
   func complaint(about text: String, _ content: Content, _ expected: Expectation) -> (
     ScriptFinding.Code, String
   )? {
@@ -111,7 +110,8 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns the complaint about a file that is nowhere, and that the script does not name another time: it may make it.
+  /// Returns the complaint about a file that does not exist; nil if the script names it twice, as it may
+  /// create it.
   private func fileComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
     guard !isSpec, texts[text, default: 0] <= 1, !text.contains("://"), !text.isEmpty,
       checker.modules.hasFile(text) == false
@@ -147,7 +147,8 @@ extension ScriptCheck {
     return (.house, "no station is called \(quoted(text)); \(hint)")
   }
 
-  /// Presets may be defined by other scripts; a name that resembles a known one is a slip.
+  /// Returns the complaint about a preset. Other scripts may define presets, so only a name that resembles a
+  /// known one is a mistake.
   private func presetComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
     var known = reference.alias("speaker.EqualizerPreset")?.values.map(\.text) ?? []
     known += reference.alias("headset.Preset")?.values.map(\.text) ?? []

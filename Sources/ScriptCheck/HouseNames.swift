@@ -6,7 +6,7 @@ public struct HouseNames: Sendable {
   public var speakers: [String]?
   /// Names of the groups; nil if they are not known.
   public var groups: [String]?
-  /// Ids of the speakers, which are those of the groups, too.
+  /// Ids of the speakers, which are also those of the groups.
   public var ids: [String]
   /// Names of the stations of the configuration.
   public var stations: [String]
@@ -24,8 +24,8 @@ public struct HouseNames: Sendable {
     groups?.append(name)
   }
 
-  /// Returns the complaint about a name that matches none or several, by the rules of `speaker.device`; nil for one that
-  /// matches.
+  /// Returns the complaint about a text that matches no name or several, by the rules of `speaker.device`;
+  /// nil for a text that matches one.
   func complaint(_ text: String, _ kind: String, among names: [String]) -> String? {
     let wanted = text.lowercased()
     if ids.contains(where: { $0.lowercased() == wanted }) { return nil }

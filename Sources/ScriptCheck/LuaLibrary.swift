@@ -1,7 +1,7 @@
 /// The functions of Lua's own library, as scripts have them, with the numbers of their arguments.
 enum LuaLibrary {
-  /// Global functions and values, and the functions of the tables, each with the least and the greatest number of its
-  /// arguments; `+` for any number, no number for values.
+  /// Global functions and values, and the functions of the tables, each with the least and the greatest
+  /// number of its arguments; `+` stands for any number, values have no number.
   private static let table = """
     _: assert 1+ collectgarbage 0-2 dofile 1 error 0-2 getmetatable 1 ipairs 1 load 1-4 loadfile 1-3 next 1-2 pairs 1 \
     pcall 1+ print 0+ rawequal 2 rawget 2 rawlen 1 rawset 3 require 1 select 1+ setmetatable 2 tonumber 1-2 tostring 1 \
@@ -26,7 +26,7 @@ enum LuaLibrary {
     let most: Int?
   }
 
-  /// Functions and values by table; of the empty name the globals. Values have no arity.
+  /// Functions and values by table; the globals have the empty name. Values have no arity.
   static let members: [String: [String: Arity?]] = {
     var members: [String: [String: Arity?]] = [:]
     for line in table.split(separator: "\n") {
@@ -59,7 +59,7 @@ enum LuaLibrary {
     members.keys.filter { !$0.isEmpty } + (members[""].map { Array($0.keys) } ?? [])
   }
 
-  /// Returns the arity of a function, `string.find`, `print`; nil for values and unknown ones.
+  /// Returns the arity of a function, `string.find`, `print`; nil for values and unknown names.
   static func arity(_ name: String) -> Arity? {
     let parts = name.split(separator: ".").map(String.init)
     let own = parts.count == 2 ? members[parts[0]] : members[""]

@@ -1,7 +1,7 @@
 internal import LuaSyntax
 
 extension LuaTree {
-  /// Returns the expressions that an expression consists of; of a function none.
+  /// Returns the expressions that an expression consists of; a function has no parts here.
   func parts(of id: LuaExpressionID) -> [LuaExpressionID] {
     switch self[id].kind {
     case .index(let object, let key): [object, key]
@@ -38,7 +38,7 @@ extension LuaTree {
     }
   }
 
-  /// Returns the offset for a complaint about a name: that of the last name of an index.
+  /// Returns the offset for a complaint about a name; for an index, that of its last name.
   func nameOffset(of id: LuaExpressionID) -> Int {
     switch self[id].kind {
     case .index(_, let key): self[key].offset

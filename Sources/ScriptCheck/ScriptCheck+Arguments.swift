@@ -6,7 +6,7 @@ internal import Reference
 
 /// The expected value of a parameter, an option or an item of a list.
 struct Expectation {
-  /// The words for it in complaints: `'volume' of 'speaker.play'`.
+  /// The words for the subject in complaints: `'volume' of 'speaker.play'`.
   let subject: String
   let type: ReferenceType
   let isOptional: Bool
@@ -27,7 +27,7 @@ extension ScriptCheck {
     switch tree[id].kind {
     case .parentheses(let inner): return check(inner, expected)
     case .binary(.or, let left, let right):
-      // Either may be the value: the last operand of a chain, and the second one of `a and b or c`.
+      // Both operands may be the value: the last one of a chain, and the second one of `a and b or c`.
       if case .binary(.and, _, let second) = tree[left].kind { check(second, expected) }
       return check(right, expected)
     default: break
@@ -162,7 +162,7 @@ extension ScriptCheck {
         field.key.flatMap { key in if case .string(let name) = tree[key].kind { name } else { nil } }
       })
     for option in options where !option.isOptional && !option.type.isOptional && !option.name.hasPrefix("[") {
-      // A misspelt option is complained about already.
+      // There is a complaint about a misspelt option already.
       guard !given.contains(option.name), !given.contains(where: { nearest($0, among: [option.name]) != nil })
       else { continue }
       complain(.arguments, at: tree[id].offset, "option '\(option.name)' of '\(expected.owner)' is missing")
@@ -198,7 +198,7 @@ extension ScriptCheck {
         content: Content(type: type) ?? expected.content, owner: expected.owner))
   }
 
-  /// Checks a field with a computed key: that of a number.
+  /// Checks a field whose key is an integer.
   private func checkNumbered(
     _ key: LuaExpressionID, _ value: LuaExpressionID, _ options: [ReferenceField], _ expected: Expectation
   ) {
@@ -239,7 +239,7 @@ extension ScriptCheck {
       content: Content(option: option, of: expected.owner), owner: expected.owner)
   }
 
-  /// The range of the numbers of a class that states it once for all its fields.
+  /// The range of the numbers of a class that documents it once for all its fields.
   private func equalizerRange(_ expected: Expectation) -> ClosedRange<Double>? {
     reference.alternatives(of: expected.type).lazy.compactMap { self.reference.class($0.text)?.summary.range }
       .first
@@ -294,8 +294,8 @@ extension String {
 }
 
 extension Substring {
-  /// The number at the beginning of a word of a description, whose thousands are separated by commas: of `100,000.`
-  /// 100000; nil for a word without one.
+  /// The number at the beginning of a word of a description, with commas between thousands: 100000 for
+  /// `100,000.`; nil for a word without a number.
   fileprivate var documentedNumber: Double? {
     var digits = String(prefix { "-.,0123456789".contains($0) })
     while let last = digits.last, last == "." || last == "," { digits.removeLast() }

@@ -4,7 +4,7 @@ internal import Reference
 // Functions that scripts pass to others: the values of their parameters, and which of them can't suspend.
 
 extension ScriptCheck {
-  /// Notes the parameters of all callbacks. Calls come before the calls inside of their arguments.
+  /// Notes the parameters of all callbacks. Calls are visited before the calls inside of their arguments.
   func bindCallbacks() {
     for id in tree.expressionIDs.reversed() {
       switch tree[id].kind {
@@ -25,8 +25,8 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns the parameters of the form of a function that has room for a number of arguments; else those of its first
-  /// form.
+  /// Returns the parameters of the form of a function that accepts this number of arguments; else those of
+  /// its first form.
   func signature(of function: ReferenceFunction, count: Int) -> [ReferenceParameter] {
     let all = [function.parameters] + function.overloads.map(\.parameters)
     return all.first { $0.accepts(count) } ?? function.parameters
@@ -55,7 +55,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns the function that an argument is: a function itself, or a local one that is used nowhere else.
+  /// Returns the function of an argument: an expression, or a local function that is used nowhere else.
   private func scriptFunction(_ argument: LuaExpressionID) -> LuaFunctionID? {
     switch tree[argument].kind {
     case .function(let function): return function
@@ -68,7 +68,7 @@ extension ScriptCheck {
 
   // MARK: Suspension
 
-  /// Notes the functions that Lua's C code calls for a call, and the functions of taps.
+  /// Notes the functions that a call passes to Lua's C code, and the functions of taps.
   private func noteUnsuspendable(_ id: LuaExpressionID) {
     let arguments = tree.arguments(of: id)
     func note(_ index: Int, _ reason: String) {
@@ -112,7 +112,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Complains about calls that suspend where nothing may.
+  /// Complains about calls that suspend in functions that can't.
   func checkSuspension() {
     var known: [LuaFunctionID: String?] = [:]
     for (function, reason) in unsuspendable {
@@ -123,7 +123,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns the name of the function that a call calls if that suspends. Functions that call each other more than
+  /// Returns the name of the called function if it suspends. Functions that call each other more than
   /// `greatestDepth` deep count as not suspending.
   private func suspending(
     _ call: LuaExpressionID, _ known: inout [LuaFunctionID: String?], depth: Int
@@ -146,8 +146,8 @@ extension ScriptCheck {
   /// Returns the calls in a function, without those of functions inside of it.
   private func directCalls(of function: LuaFunctionID) -> [LuaExpressionID] { calls(in: tree[function].body) }
 
-  /// Returns the calls in statements, without those of functions inside of them; those in arguments come behind their
-  /// call.
+  /// Returns the calls in statements, without those of functions inside of them; a call in an argument
+  /// follows the call that has the argument.
   func calls(in body: [LuaStatement]) -> [LuaExpressionID] {
     var calls: [LuaExpressionID] = []
     func visit(_ id: LuaExpressionID) {
@@ -180,6 +180,6 @@ extension [ReferenceParameter] {
   /// The greatest number of arguments; nil for any number.
   var most: Int? { last?.name == "..." ? nil : count }
 
-  /// `true` if there may be a number of arguments.
+  /// `true` if this number of arguments is accepted.
   func accepts(_ count: Int) -> Bool { count >= least && most.map { count <= $0 } ?? true }
 }

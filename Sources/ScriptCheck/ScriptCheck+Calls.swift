@@ -42,7 +42,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Complains about a method that is called with a dot; `false` then.
+  /// Returns `true` for a correct call; complains about a method that is called with a dot.
   private func checkColon(_ id: LuaExpressionID, _ function: ReferenceFunction, _ skipped: Int) -> Bool {
     guard function.isMethod, case .call(let callee, let arguments) = tree[id].kind,
       case .index(let object, _) = tree[callee].kind
@@ -97,12 +97,12 @@ extension ScriptCheck {
     complain(.arguments, at: tree.nameOffset(of: id), "'\(name)' expects \(wanted), got \(count)")
   }
 
-  /// `true` if an expression may have any number of values.
+  /// `true` if an expression may have several values.
   private func hasSeveralValues(_ id: LuaExpressionID) -> Bool {
     switch tree[id].kind {
     case .dots: true
     case .call, .method:
-      // A function of the reference has as many values as it documents.
+      // A function of the reference returns the documented number of values.
       callee(of: id).map { $0.function.returns.count != 1 || $0.function.returns[0].name == "..." } ?? true
     default: false
     }
@@ -155,7 +155,7 @@ extension ScriptCheck {
 
   private func checkCall(_ id: LuaExpressionID, _ function: ReferenceFunction, _ arguments: [LuaExpressionID])
   {
-    // Functions that Lua has too have their own variants.
+    // Functions of the reference that Lua also has are checked by Lua's own numbers of arguments.
     if let arity = LuaLibrary.arity(function.name) {
       return checkCount(id, function.name, arguments, least: arity.least, most: arity.most)
     }

@@ -27,7 +27,7 @@ extension ScriptCheck {
     case .if(let branches): for branch in branches { collect(branch.block, isTopLevel: isTopLevel) }
     case .call, .return, .break, .goto, .label: break
     }
-    // Functions inside of expressions.
+    // Also functions inside of expressions.
     for expression in tree.expressions(of: statement) { collectFunctions(expression) }
   }
 
@@ -72,7 +72,7 @@ extension ScriptCheck {
     return index == 1 ? .element(list) : name == "ipairs" ? .number : .unknown
   }
 
-  /// Collects names that the script itself gives to speakers and groups, which are not complained about.
+  /// Collects names that the script itself gives to speakers and groups: they cause no complaint.
   func collectNames() {
     let setters: Set<String> = ["set_name", "set_group", "add", "define"]
     for index in tree.expressionIDs {

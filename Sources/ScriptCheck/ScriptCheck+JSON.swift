@@ -1,10 +1,10 @@
 internal import LuaSyntax
 internal import Reference
 
-// Values that JSON can't hold, where only its values are accepted.
+// Values that JSON can't hold, in arguments that accept only values of JSON.
 
 extension ScriptCheck {
-  /// The parameter with the value, from 0, of each function that accepts values of JSON alone.
+  /// The parameter with the value, from 0, of each function that accepts only values of JSON.
   private static let jsonParameters = ["trigger.fire": 1, "store.set": 1, "json.encode": 0]
 
   func checkJSON(_ function: ReferenceFunction, _ arguments: [LuaExpressionID]) {

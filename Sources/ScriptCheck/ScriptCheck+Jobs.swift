@@ -2,7 +2,7 @@ internal import EventLoop
 internal import LuaSyntax
 internal import Reference
 
-// Jobs of one name, and dates that have passed.
+// Several jobs with one name.
 
 extension ScriptCheck {
   /// The parameter with the options of each function that makes a job.
@@ -10,8 +10,8 @@ extension ScriptCheck {
     "schedule.at": 1, "schedule.cron": 1, "schedule.every": 1, "alarm.set": 0, "recorder.schedule": 0,
   ]
 
-  /// Complains about a second job of a name in the main routine, as long as the first one can't have ended: without a
-  /// call in between that suspends, or may do anything, in a script that cancels nothing.
+  /// Complains about a second job with the same name in the main routine, as long as the first one can't have
+  /// ended: no call between them suspends or is unknown, and the script cancels nothing.
   func checkJobNames() {
     let cancels = tree.expressionIDs.contains { id in
       switch tree[id].kind {

@@ -4,7 +4,7 @@ internal import Reference
 // Loops that never end and never suspend, and variables that can't be closed.
 
 extension ScriptCheck {
-  /// Complains about a loop that has no end, and in which nothing suspends: the time limit ends the script.
+  /// Complains about a loop without an end in which no call suspends: the time limit would end the script.
   func checkEndless(_ statement: LuaStatement) {
     let body: [LuaStatement]
     switch statement.kind {
@@ -59,7 +59,7 @@ extension ScriptCheck {
           || ["math.", "string.", "table.", "utf8."].contains { name.hasPrefix($0) }
       case .script(let function):
         if let known = busyScripts[function] { return known }
-        // One that calls itself counts as suspending.
+        // A function that calls itself counts as suspending.
         busyScripts[function] = false
         let isBusy =
           busyScripts.count < Self.greatestDepth && calls(in: tree[function].body).allSatisfy(isBusy)
@@ -76,7 +76,7 @@ extension ScriptCheck {
     }
   }
 
-  /// Owners of functions that return at once whatever their arguments are.
+  /// Owners of functions that return at once for all arguments.
   private static let quietOwners: Set<String> = [
     "", "log", "os", "io", "string", "table", "math", "task", "schedule", "speaker", "speaker.Device",
     "speaker.Session", "speaker.Group", "stream.Stream", "headset",

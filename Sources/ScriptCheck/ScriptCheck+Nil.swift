@@ -1,11 +1,11 @@
 internal import LuaSyntax
 internal import Reference
 
-// Results that may be nil, and that the script uses without a test.
+// Results that may be nil and that the script uses without a test.
 
 extension ScriptCheck {
-  /// Complains about a field or a method of a result that may be nil, unless the script tests it somewhere. A spec fails
-  /// where it is nil, as it should.
+  /// Complains about a field or a method of a result that may be nil, unless the script tests it somewhere.
+  /// Specs are not checked: they should fail when the result is nil.
   func checkPresent(_ object: LuaExpressionID, at offset: Int) {
     guard !isSpec, case .maybe = value(of: object), let call = untestedCall(object),
       let (function, _) = callee(of: call),
@@ -15,8 +15,8 @@ extension ScriptCheck {
       .missing, at: offset, "'\(function.name)' may return nil; test its result before you use it")
   }
 
-  /// Returns the call whose first result an expression is: itself, or that of a variable of which nothing but fields and
-  /// methods is used. Any other use may be a test.
+  /// Returns the call that an expression has its value from, as the first result: a call itself, or that of a
+  /// variable of which only fields and methods are used. Any other use may be a test.
   private func untestedCall(_ id: LuaExpressionID) -> LuaExpressionID? {
     switch tree[id].kind {
     case .call, .method: return id
@@ -32,10 +32,10 @@ extension ScriptCheck {
   }
 
   private func mayBeNil(_ call: LuaExpressionID, _ function: ReferenceFunction) -> Bool {
-    // A program that can't be started is an exception.
+    // io.popen returns nil only for a program that can't be started, which is rare.
     guard function.returns.first?.type.isOptional == true, function.name != "io.popen" else { return false }
     let arguments = tree.arguments(of: call)
-    // Without a timeout only the end of what is waited for makes it nil.
+    // Without a timeout the result is nil only when the event's source ends.
     if function.shortName == "wait" { return arguments.count > 1 }
     guard function.name == "speaker.find" else { return true }
     guard let first = arguments.first, case .text(let name?) = value(of: first), let names = house.speakers

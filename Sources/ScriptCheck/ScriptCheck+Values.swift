@@ -87,7 +87,7 @@ extension ScriptCheck {
       value = value == .unknown ? .unknown : value.merged(with: self.value(of: origin))
     }
     if all.count > 1 { value = value.general }
-    // A parameter that is also assigned has an origin that is not known.
+    // A parameter that is also assigned has an unknown origin.
     if tree[variable].kind == .parameter { value = .unknown }
     if evaluating.count == 1 { variableValues[variable] = value }
     return value
@@ -192,7 +192,7 @@ extension ScriptCheck {
 
   // MARK: Results
 
-  /// Returns the function of the reference that a call calls, and the number of arguments that are its object.
+  /// Returns the called function of the reference, and the number of arguments that stand for its object.
   func callee(of id: LuaExpressionID) -> (function: ReferenceFunction, skipped: Int)? {
     switch tree[id].kind {
     case .call(let callee, let arguments):
@@ -233,15 +233,15 @@ extension ScriptCheck {
     }
   }
 
-  /// Returns the common knowledge about the first results of a function of the script; a result that is missing on some
-  /// path is left out.
+  /// Returns the common knowledge about the first results of a function of the script, without paths that
+  /// return no result.
   private func returned(by function: LuaFunctionID) -> ScriptValue {
     if let known = returnedValues[function] { return known }
     guard returning.insert(function).inserted else { return .unknown }
     defer { returning.remove(function) }
     var common: ScriptValue?
     for result in tree.results(of: tree[function].body) {
-      // A parameter's value is that of one call.
+      // The known value of a parameter is that of one call only.
       let value = value(of: result).general
       guard value != .null else { continue }
       common = common.map { $0.merged(with: value) } ?? value

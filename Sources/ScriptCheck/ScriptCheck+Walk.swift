@@ -52,7 +52,7 @@ extension ScriptCheck {
     if isFull { return }
     switch tree[id].kind {
     case .function(let function):
-      // One whose result a spec expects may fail, as it should.
+      // A function inside of `expect` in a spec may fail on purpose.
       muting(expectations > 0 ? ScriptFinding.Code.allCases : []) { walk(tree[function].body) }
     case .global(let name): checkGlobal(name, at: tree[id].offset)
     case .index(let object, let key):
@@ -92,7 +92,7 @@ extension ScriptCheck {
     if case .global("expect") = tree[callee].kind { true } else { false }
   }
 
-  /// Returns the codes of mistakes that may be meant in the arguments of a call: that of a test for errors, or of a
+  /// Returns the codes of mistakes that may be intended in the arguments of a call: a test for errors, or a
   /// protected call.
   func expected(in id: LuaExpressionID) -> [ScriptFinding.Code] {
     guard case .call(let callee, _) = tree[id].kind else { return [] }
@@ -134,7 +134,7 @@ extension ScriptCheck {
     return nearest(name, among: suggestedGlobals).map { "; did you mean '\($0)'?" } ?? ""
   }
 
-  /// `true` if the script may have globals that it does not declare.
+  /// `true` if the script may have globals without declarations.
   private var usesEnvironment: Bool {
     variableNames.contains("_ENV")
       || ["_ENV", "_G", "dofile"].contains { globalUses[$0] != nil || foreignGlobals.contains($0) }
@@ -364,12 +364,12 @@ extension ScriptCheck {
     guard let (function, _) = callee(of: call), !function.suspends, function.summary.hasPrefix("Returns "),
       let result = function.returns.first
     else { return }
-    // One that raises for an unknown name is a check of the name.
+    // A look-up that raises for an unknown name may serve as a check of the name.
     if !result.type.isOptional, function.raises.contains(where: { $0.code.hasSuffix(".unknown") }) { return }
     complain(.unused, at: tree.nameOffset(of: call), "the result of '\(function.name)' is not used")
   }
 
-  /// Complains about a statement behind one that never ends, or that ends the script.
+  /// Complains about a statement after one that never ends, or that ends the script.
   private func checkReachable(_ next: LuaStatement, behind statement: LuaStatement) {
     switch statement.kind {
     case .while(let condition, let body):

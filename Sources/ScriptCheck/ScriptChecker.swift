@@ -5,14 +5,14 @@ public import Scheduling
 /// Finds mistakes in scripts before they run: names that the reference does not have, wrong arguments, wrong times,
 /// names that the house does not have.
 ///
-/// A value is known only where it is certain: a variable has the type of its assignments if they agree, a parameter of a
-/// callback that of the reference. What is not known is not complained about.
+/// A value is known only where it is certain: a variable has the type of its assignments if they agree, a
+/// parameter of a callback has that of the reference. Unknown values cause no complaint.
 public struct ScriptChecker {
   /// The knowledge about the API.
   public let reference: Reference
   /// The names of the house and of the configuration.
   public let house: HouseNames
-  /// The modules that the script can require beside those of the reference.
+  /// The modules that the script can require besides those of the reference.
   public let modules: any ModuleSource
   /// `true` if the modules are globals, as at the prompt.
   public var hasModuleGlobals = false
@@ -24,8 +24,9 @@ public struct ScriptChecker {
     (self.reference, self.house, self.modules) = (reference, house, modules)
   }
 
-  /// Returns the mistakes in a text, sorted by their positions; those of lines with the comment `-- check: ignore` or
-  /// `-- luacheck: ignore` are left out. Of definitions, which begin with `---@meta`, only the syntax is checked.
+  /// Returns the mistakes in a text, sorted by their positions; those of lines with the comment
+  /// `-- check: ignore` or `-- luacheck: ignore` are left out. Only the syntax of definitions, which begin
+  /// with `---@meta`, is checked.
   public func check(_ text: [UInt8], name: String) -> [ScriptFinding] {
     let lines = LuaLines(text)
     let tree: LuaTree
@@ -63,9 +64,9 @@ public struct ScriptChecker {
   }
 }
 
-/// The modules that scripts require beside those of the reference.
+/// The modules that scripts require besides those of the reference.
 public protocol ModuleSource: Sendable {
-  /// Returns the text of a module in the script's folder; nil if there is none.
+  /// Returns the text of a module in the script's folder; nil if the folder has no such module.
   func text(of module: String) -> [UInt8]?
   /// Returns `true` if the library has a module that the reference does not describe.
   func isInternal(_ module: String) -> Bool
@@ -96,7 +97,7 @@ final class ScriptCheck {
   var origins: [LuaVariableID: [Origin]] = [:]
   /// Globals that the script assigns at the top level, with the offsets of the assignments.
   var declaredGlobals: [String: Int] = [:]
-  /// Names of fields that are assigned somewhere, and `true` if a computed field is.
+  /// Names of fields that are assigned somewhere, and `true` if a field with a computed name is.
   var assignedFields: Set<String> = []
   var assignsComputedFields = false
   /// Numbers of assignments to globals.
@@ -105,7 +106,7 @@ final class ScriptCheck {
   private(set) lazy var globalUses: [String: Int] = tree.expressionIDs.reduce(into: [:]) { uses, id in
     if case .global(let name) = tree[id].kind { uses[name, default: 0] += 1 }
   }
-  /// Globals of the modules that the script requires: read or assigned there.
+  /// Globals that are read or assigned in the modules that the script requires.
   private(set) lazy var foreignGlobals = globalsOfModules()
   /// Names that the script itself gives to speakers, groups, zones and presets.
   var ownNames: [String] = []
@@ -123,9 +124,9 @@ final class ScriptCheck {
   }
   /// Values of parameters of callbacks.
   var parameters: [LuaVariableID: ScriptValue] = [:]
-  /// Nesting of calls of `expect` where the walk is.
+  /// Nesting of calls of `expect` at the position of the walk.
   var expectations = 0
-  /// Functions that are called where nothing may suspend, with the reason.
+  /// Functions whose callers can't suspend, with the reason.
   var unsuspendable: [LuaFunctionID: String] = [:]
 
   // Caches.
@@ -135,18 +136,18 @@ final class ScriptCheck {
   var evaluating: Set<LuaVariableID> = []
   var returning: Set<LuaFunctionID> = []
   var returnedValues: [LuaFunctionID: ScriptValue] = [:]
-  /// Functions of the script by whether they certainly do not suspend.
+  /// Functions of the script: `true` for those that certainly do not suspend.
   var busyScripts: [LuaFunctionID: Bool] = [:]
   /// The variables that hold further results of each call.
   private(set) lazy var furtherResults: [LuaExpressionID: [LuaVariableID]] = origins.reduce(into: [:]) {
     further, entry in
     for case .result(let call, 1...) in entry.value { further[call, default: []].append(entry.key) }
   }
-  /// Nesting of evaluations: values depend on others, over any number of variables.
+  /// Nesting of evaluations: a value may depend on others through any number of variables.
   var depth = 0
   static let greatestDepth = 500
   private(set) lazy var variableNames = Set(tree.variableIDs.map { tree[$0].name })
-  /// Names that an undefined global may have been meant to be.
+  /// Names to suggest in place of an undefined global.
   private(set) lazy var suggestedGlobals =
     (LuaLibrary.globals + variableNames + declaredGlobals.keys + foreignGlobals
     + reference.modules.map(\.name)).sorted()
@@ -188,7 +189,7 @@ final class ScriptCheck {
   /// The most mistakes of one text that are reported.
   private static let mostComplaints = 1_000
 
-  /// `true` if no further mistake is reported.
+  /// `true` if no further mistakes are reported.
   var isFull: Bool { complaints.count >= Self.mostComplaints }
 
   func complain(_ code: ScriptFinding.Code, at offset: Int, _ message: String) {
@@ -196,10 +197,10 @@ final class ScriptCheck {
     complaints.append(Complaint(offset: offset, code: code, message: message))
   }
 
-  /// Complaints that are expected where the walk is: inside of `expect(function() … end)`, `pcall`.
+  /// Complaints that are expected at the position of the walk: inside of `expect(function() … end)`, `pcall`.
   private var muted: [ScriptFinding.Code: Int] = [:]
 
-  /// Runs a check without its complaints; `true` if there are none.
+  /// Runs a check and drops its complaints; returns `true` if it had no complaints.
   func trying(_ body: () -> Void) -> Bool {
     let count = complaints.count
     body()
@@ -228,8 +229,8 @@ final class ScriptCheck {
     checkJobNames()
   }
 
-  /// `true` for a configuration and for files of stations and triggers, which have globals of their own: of functions
-  /// that are called by a global name at the top level, they call those alone.
+  /// `true` for a configuration and for files of stations and triggers, which have globals of their own: at
+  /// their top level, all functions that are called by a global name are such globals.
   private var isDeclarationFile: Bool {
     let words: Set<String> = [
       "answer", "station", "trigger", "house", "headset", "limits", "location", "log", "recordings",

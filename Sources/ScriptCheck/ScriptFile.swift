@@ -73,7 +73,7 @@ struct ScriptFile {
 }
 
 extension ScriptCheck {
-  /// Returns the module beside the script; nil if there is none, and for a name of the library's.
+  /// Returns the module beside the script; nil without such a file, and for the name of a library module.
   func file(_ module: String) -> ScriptFile? {
     if isOfLibrary(module) { return nil }
     if let known = files[module] { return known }

@@ -4,7 +4,7 @@ public import LuaSyntax
 public struct ScriptFinding: Sendable, Equatable {
   /// The kinds of mistakes; the raw value is the stable code.
   public enum Code: String, Sendable, CaseIterable {
-    /// No Lua.
+    /// A text that is not Lua.
     case syntax = "check.syntax"
     /// A text that is too large or too complex to be checked.
     case limit = "check.limit"
@@ -22,19 +22,19 @@ public struct ScriptFinding: Sendable, Equatable {
     case value = "check.value"
     /// A result that may be nil and is used without a test.
     case missing = "check.nil"
-    /// A second job of a name.
+    /// A second job with the same name.
     case job = "check.job"
     /// A file that is not there.
     case file = "check.file"
-    /// A text that is no time, no duration, no line of cron, no day or no time zone.
+    /// An invalid time, duration, line of cron, day or time zone.
     case time = "check.time"
     /// A speaker, a group, a station or a preset that does not exist.
     case house = "check.house"
-    /// An assignment to what scripts can't assign.
+    /// An assignment to a name that scripts can't assign.
     case assignment = "check.assignment"
     /// A look-up whose result is dropped.
     case unused = "check.unused"
-    /// A call that suspends, in a function that can't, or an endless loop without one.
+    /// A call that suspends in a function that can't, or an endless loop without such a call.
     case suspension = "check.suspension"
     /// Statements that are never reached.
     case unreachable = "check.unreachable"

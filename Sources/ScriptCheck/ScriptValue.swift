@@ -6,11 +6,11 @@ indirect enum ScriptValue: Equatable {
   case unknown
   case null
   case boolean
-  /// A number; with its value if that is known.
+  /// A number, with its value if known.
   case number(Double?, isInteger: Bool)
-  /// A text; with its contents if they are known.
+  /// A text, with its contents if known.
   case text(String?)
-  /// A text among these.
+  /// One of these texts.
   case texts([String])
   /// An object or a table of a class of the reference.
   case object(String)
@@ -34,12 +34,12 @@ indirect enum ScriptValue: Equatable {
   /// A value that may be nil.
   case maybe(ScriptValue)
 
-  /// The value where it is not nil.
+  /// The value without the possibility of nil.
   var present: ScriptValue {
     if case .maybe(let value) = self { value } else { self }
   }
 
-  /// The value without its contents, as one of several that a variable has.
+  /// The value without its contents, for a variable that has several.
   var general: ScriptValue {
     switch self {
     case .number: .number(nil, isInteger: false)
@@ -114,7 +114,7 @@ extension Reference {
     return texts([type])
   }
 
-  /// Returns the module whose table a class describes: of `speakerlib` `speaker`.
+  /// Returns the module whose table a class describes: `speaker` for `speakerlib`.
   func moduleName(_ type: String) -> String? {
     guard type.hasSuffix("lib") else { return nil }
     let name = String(type.dropLast(3))
