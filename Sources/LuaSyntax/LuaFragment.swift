@@ -1,16 +1,16 @@
 /// The tokens of a text that may be cut anywhere, such as one that is being typed, and the way in which it ends.
 ///
-/// Bytes that begin no token are left out, and so are numbers that are none.
+/// Bytes that begin no token are left out, and so are malformed numbers.
 public struct LuaFragment: Sendable {
   /// The end of the text.
   public enum Ending: Equatable, Sendable {
-    /// The last token, or blanks behind it.
+    /// The last token, or blanks after it.
     case token
     case comment
     /// A string in quotation marks: the offset of its mark, and its contents so far.
     case string(start: Int, contents: String)
     case longString
-    /// A number that is none yet, such as `0x`, or a character beyond ASCII, which begins no token.
+    /// An unfinished number, such as `0x`, or a character beyond ASCII, which begins no token.
     case unreadable
   }
 

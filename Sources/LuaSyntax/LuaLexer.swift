@@ -10,19 +10,19 @@ struct LuaLexer {
   }
 
   private let bytes: [UInt8]
-  /// `true` for a text that may be cut anywhere: an escape sequence that is none stands for its characters, and the
-  /// end of a line ends a string.
+  /// `true` for a text that may be cut anywhere: an invalid escape sequence stands for its characters, and
+  /// the end of a line ends a string.
   private let isFragment: Bool
   private(set) var position = 0
   /// Ranges of the comments read so far.
   private(set) var comments: [Range<Int>] = []
-  /// The token that the end of the text cuts off; nil until it is read, or for none.
+  /// The token that the end of the text cuts off, if any; nil until it is read.
   private(set) var cut: Cut?
 
   /// Begins with a text that may be cut anywhere.
   init(fragment bytes: [UInt8]) { (self.bytes, isFragment) = (bytes, true) }
 
-  /// Begins behind a byte order mark and a first line that begins with `#`, as Lua does with files.
+  /// Begins after a byte order mark and a first line that begins with `#`, as Lua does with files.
   init(_ bytes: [UInt8]) {
     (self.bytes, isFragment) = (bytes, false)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
@@ -153,7 +153,7 @@ struct LuaLexer {
         break
       }
     }
-    // A letter behind a number makes it malformed.
+    // A letter after a number makes it malformed.
     if let next = byte(), Self.isLetter(next) { position += 1 }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     guard let number = LuaNumber(text) else { throw error("malformed number", near: start..<position) }
@@ -188,7 +188,7 @@ struct LuaLexer {
     return LuaSyntaxError(kind: .syntax, message: "unfinished string near <eof>", offset: start)
   }
 
-  /// Reads an escape sequence behind its backslash.
+  /// Reads an escape sequence after its backslash.
   private mutating func escape(_ text: inout [UInt8], in start: Int) throws(LuaSyntaxError) {
     guard position < bytes.count else { throw cutOff(text + [UInt8(ascii: "\\")], from: start) }
     let behind = position
@@ -250,7 +250,7 @@ struct LuaLexer {
     text += Array(String(Character(UnicodeScalar(value) ?? "\u{FFFD}")).utf8)
   }
 
-  /// Returns the level of the long bracket that begins here, `[==[`; nil if none does. Reads nothing.
+  /// Returns the level of the long bracket that begins here, `[==[`; nil if no bracket does. Reads nothing.
   private func longBracket() -> Int? {
     var level = 0
     while byte(1 + level) == UInt8(ascii: "=") { level += 1 }
@@ -289,7 +289,7 @@ struct LuaLexer {
     return LuaSyntaxError(kind: .syntax, message: "\(reason) near '\(text)'", offset: range.lowerBound)
   }
 
-  /// Returns `true` for what a name may begin with.
+  /// Returns `true` for a byte that may begin a name.
   private static func isLetter(_ byte: UInt8) -> Bool {
     (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "_")
   }

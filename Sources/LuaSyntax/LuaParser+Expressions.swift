@@ -81,7 +81,7 @@ extension LuaParser {
     return id
   }
 
-  /// Reads a name or an expression in parentheses, with the indices and calls behind it.
+  /// Reads a name or an expression in parentheses, with the indices and calls that follow it.
   mutating func suffixedExpression() throws(LuaSyntaxError) -> LuaExpressionID {
     let first = token
     var result: LuaExpressionID
@@ -164,7 +164,7 @@ extension LuaParser {
     return LuaTableField(key: key, value: try expression())
   }
 
-  /// Reads parameters and body, from behind the word `function` or the function's name.
+  /// Reads parameters and body, which follow the word `function` or the function's name.
   mutating func functionBody(isMethod: Bool, opened first: LuaToken) throws(LuaSyntaxError) -> LuaFunctionID {
     let id = LuaFunctionID(index: Int32(tree.functions.count))
     tree.functions.append(LuaFunction(isMethod: isMethod, offset: first.start))

@@ -1,6 +1,6 @@
-/// Parses a text to a tree: statements.
+/// Parses a text to a tree. This file has the statements.
 ///
-/// A recursive descent with the grammar, the limits and the words of Lua's own parser.
+/// A recursive descent with the grammar, the limits and the messages of Lua's own parser.
 /// Source: chapter 9 of the Lua 5.4 manual, and `lparser.c`.
 struct LuaParser {
   var lexer: LuaLexer
@@ -9,7 +9,7 @@ struct LuaParser {
   var lookahead: LuaToken?
   var tree = LuaTree()
   var scopes = LuaScopes()
-  /// Nesting of statements and expressions, which Lua limits as the parser recurses.
+  /// Nesting of statements and expressions, which Lua limits because the parser recurses.
   private var level = 0
   /// Heights of the expressions, by index.
   var heights: [Int] = []
@@ -64,7 +64,7 @@ struct LuaParser {
     guard try accept(kind) else { throw expected("'\(kind.rawValue)'") }
   }
 
-  /// Reads the token that closes what another one opened.
+  /// Reads the token that closes the construct that `open` began.
   mutating func expect(_ kind: LuaToken.Kind, closing open: LuaToken) throws(LuaSyntaxError) {
     if try accept(kind) { return }
     let line = lines.line(of: open.start)
@@ -290,7 +290,7 @@ struct LuaParser {
       names.append((name, attribute))
     } while try accept(.comma)
     let values = try accept(.assign) ? try expressionList() : []
-    // The variables are visible behind their values.
+    // The variables are visible after their values.
     var variables: [LuaVariableID] = []
     for (name, attribute) in names { variables.append(try declare(name, .local, attribute: attribute)) }
     return .local(variables, values: values)
@@ -300,7 +300,7 @@ struct LuaParser {
     try advance()
     let name = try name()
     try expect(.doubleColon)
-    // Statements that do nothing; variables are out of scope at labels that end a block.
+    // Empty statements and labels that end a block: the variables are out of scope there.
     while token.kind == .semicolon || token.kind == .doubleColon { _ = try statement() }
     try scopes.checkLabel(name, lines)
     try scopes.addLabel(name, isLast: endsBlock(withUntil: false), lines)

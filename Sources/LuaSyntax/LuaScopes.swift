@@ -26,7 +26,7 @@ struct LuaScopes {
   private struct Jump {
     let name: String
     let offset: Int
-    /// Number of the function's variables that are visible at the jump, less those whose blocks have ended.
+    /// Number of the function's variables that are visible at the jump and whose blocks have not ended.
     var variables: Int
     var isResolved = false
   }
@@ -35,11 +35,11 @@ struct LuaScopes {
   private var blocks: [Block] = []
   /// Visible variables by name, the innermost last.
   private var visible: [String: [LuaVariableID]] = [:]
-  /// Names of the current functions' visible variables, in their order, for messages.
+  /// Names of the visible variables of each open function, in their order, for messages.
   private var active: [[String]] = []
-  /// Jumps forward of the open functions.
+  /// Forward jumps in the open functions.
   private var jumps: [Jump] = []
-  /// Indices of the jumps whose labels have not been found, by the names of those.
+  /// Indices of the jumps whose labels have not been found yet, by the names of the labels.
   private var pending: [String: [Int]] = [:]
   /// Blocks of the visible labels by their names, the innermost last.
   private var labels: [String: [Int]] = [:]
@@ -143,7 +143,7 @@ struct LuaScopes {
   }
 
   /// Adds a label to the block, and resolves the jumps of the block to it.
-  /// - Parameter isLast: `true` if no statement follows in the block, where its variables are out of scope.
+  /// - Parameter isLast: `true` if no statement follows in the block: its variables are out of scope there.
   mutating func addLabel(_ label: LuaToken, isLast: Bool, _ lines: LuaLines) throws(LuaSyntaxError) {
     let block = blocks[blocks.count - 1]
     let variables = isLast ? block.variables : functions.last?.variables ?? 0

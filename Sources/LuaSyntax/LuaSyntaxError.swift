@@ -1,6 +1,6 @@
-/// The reason for which a text is no Lua, or is not parsed.
+/// The reason why a text is not valid Lua, or is not parsed.
 public struct LuaSyntaxError: Error, Equatable, Sendable {
-  /// Kinds of reasons.
+  /// The kinds of reasons.
   public enum Kind: Sendable {
     /// Lua itself refuses the text.
     case syntax

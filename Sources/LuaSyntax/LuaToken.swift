@@ -1,6 +1,6 @@
 /// A number of Lua.
 public struct LuaNumber: Sendable, Equatable {
-  /// The value; of large integers the nearest float.
+  /// The value; the nearest float for large integers.
   public let value: Double
   /// `true` for integers: `1`, not `1.0`.
   public let isInteger: Bool
@@ -46,7 +46,7 @@ public struct LuaNumber: Sendable, Equatable {
     var text = text
     if !isHex, text.hasPrefix(".") { text = "0" + text }
     if let value = Double(text) { return value }
-    // Forms that Swift does not read, such as "5." and "0x.8".
+    // Forms that Swift does not accept, such as "5." and "0x.8".
     var (value, scale, isFraction) = (0.0, 1.0, false)
     let base = isHex ? 16.0 : 10.0
     for byte in text.utf8.dropFirst(isHex ? 2 : 0) {
@@ -78,7 +78,7 @@ func hexDigit(_ byte: UInt8) -> UInt8? {
 
 /// A token, with its range of bytes in the text.
 public struct LuaToken: Sendable {
-  /// The kinds of tokens. The raw value of those without a value is their text.
+  /// The kinds of tokens. The raw value of a token without a value is its text.
   public enum Kind: String, Sendable {
     case and, `break`, `do`, `else`, elseif, end, `false`, `for`, function, goto, `if`, `in`, local, `nil`,
       not,
@@ -126,7 +126,7 @@ public struct LuaToken: Sendable {
   public internal(set) var kind: Kind
   /// The offset of its first byte.
   public internal(set) var start: Int
-  /// The offset behind its last byte.
+  /// The offset after its last byte.
   public internal(set) var end: Int
   /// The name, or the contents of the string.
   public internal(set) var text = ""
@@ -134,13 +134,13 @@ public struct LuaToken: Sendable {
 
   static let keywords = Set(LuaKeywords.all)
 
-  /// `true` for a word of Lua that is no name.
+  /// `true` for a reserved word of Lua.
   public var isKeyword: Bool { Self.keywords.contains(kind.rawValue) }
 }
 
-/// The words of Lua that are no names. Source: Lua 5.4 Reference Manual, §3.1.
+/// The reserved words of Lua. Source: Lua 5.4 Reference Manual, §3.1.
 public enum LuaKeywords {
-  /// The words, in the order of the alphabet.
+  /// The words in alphabetical order.
   public static let all = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
     "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",

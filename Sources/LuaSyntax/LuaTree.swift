@@ -41,7 +41,7 @@ public struct LuaExpression: Sendable {
 
   /// The kind, with the parts.
   public let kind: Kind
-  /// Byte offset of the first byte; of an index, a call or a binary operation that of its first part.
+  /// Byte offset of the first byte; for an index, a call or a binary operation that of its first part.
   public let offset: Int
 }
 
@@ -91,7 +91,7 @@ public struct LuaStatement: Sendable {
     case block([LuaStatement])
     case `while`(LuaExpressionID, [LuaStatement])
     case `repeat`([LuaStatement], until: LuaExpressionID)
-    /// The branches in order, with their conditions; the last one has none if there is an `else`.
+    /// The branches in order, with their conditions; an `else` is a last branch without a condition.
     case `if`([(condition: LuaExpressionID?, block: [LuaStatement])])
     case numericFor(
       LuaVariableID, from: LuaExpressionID, to: LuaExpressionID, step: LuaExpressionID?, [LuaStatement])
@@ -115,7 +115,7 @@ public struct LuaVariable: Sendable {
 
   /// The name.
   public let name: String
-  /// Byte offset of the name where the variable is declared; of an implicit `self`, that of the function.
+  /// Byte offset of the name where the variable is declared; for an implicit `self` that of the function.
   public let offset: Int
   /// The kind.
   public let kind: Kind
@@ -123,7 +123,7 @@ public struct LuaVariable: Sendable {
   public let function: LuaFunctionID
   /// `const` or `close`; nil without an attribute.
   public let attribute: String?
-  /// Number of assignments to the variable behind its declaration.
+  /// Number of assignments to the variable after its declaration.
   public internal(set) var assignments = 0
   /// Number of expressions that read the variable.
   public internal(set) var reads = 0
@@ -145,11 +145,12 @@ public struct LuaFunction: Sendable {
 
 /// A syntax tree of Lua 5.4, with every name resolved to its local variable or to a global.
 ///
-/// Expressions, variables and functions are items of arrays and refer to each other by index, so that a tree of any shape is
-/// freed without recursion.
+/// Expressions, variables and functions are items of arrays and refer to each other by index, so that a tree
+/// of any shape is freed without recursion.
 ///
-/// Roomtone parses Lua itself because `luacheck`, whose tables would do, is not on its users' machines, and because
-/// checking calls against the reference needs expressions with their types rather than names alone.
+/// Roomtone parses Lua itself because its users' machines do not have `luacheck`, whose tables would suffice,
+/// and because checks of calls against the reference need expressions with their types rather than names
+/// alone.
 public struct LuaTree: Sendable {
   var expressions: [LuaExpression] = []
   var variables: [LuaVariable] = []
@@ -158,8 +159,9 @@ public struct LuaTree: Sendable {
   public internal(set) var comments: [Range<Int>] = []
 
   /// Parses a text: a file's, with an optional byte order mark and a first line that begins with `#`.
-  /// - Throws: for a text that Lua refuses, and for one of more than `largestText` bytes or with expressions nested more
-  ///   deeply than the parser's limit. Takes time and memory in proportion to the text.
+  /// - Throws: for a text that Lua refuses, and for a text of more than `largestText` bytes or with
+  ///   expressions nested more deeply than the parser's limit. Time and memory are proportional to the length
+  ///   of the text.
   public init(parsing text: [UInt8]) throws(LuaSyntaxError) {
     guard text.count <= Self.largestText else {
       throw LuaSyntaxError(kind: .limit, message: "the text is larger than 2 MB", offset: 0)
@@ -173,7 +175,7 @@ public struct LuaTree: Sendable {
   /// The largest text that is parsed, in bytes.
   public static let largestText = 2 << 20
 
-  /// The indices of all expressions: parts before wholes.
+  /// The indices of all expressions: the parts of an expression come before it.
   public var expressionIDs: some BidirectionalCollection<LuaExpressionID> {
     expressions.indices.lazy.map { LuaExpressionID(index: Int32($0)) }
   }
