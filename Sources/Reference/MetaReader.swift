@@ -1,4 +1,4 @@
-/// Reads the definitions of `stdlib/meta` line by line: LuaCATS, and in the header of a file the text of its module.
+/// Reads the definitions of `stdlib/meta` line by line: LuaCATS, and the module's text in the header of a file.
 struct MetaReader {
   private(set) var modules: [ReferenceModule] = []
   private(set) var topics: [ReferenceModule] = []
@@ -89,7 +89,7 @@ struct MetaReader {
 
   private mutating func comment(_ line: Substring) {
     guard line.begins(with: "@") || line.begins(with: "|") else {
-      // A further line of a field begins with a space; any other text describes what follows.
+      // A further line of a field begins with a space; any other text describes the next declaration.
       if case .table(let index) = last, line.begins(with: " "), !line.begins(with: "    "),
         let field = drafts[index].fields.popLast()
       {
@@ -264,7 +264,7 @@ struct MetaReader {
     return mark.map { String(name[..<$0]) } ?? ""
   }
 
-  /// Returns paragraphs and lines of code; the latter begin with that many spaces.
+  /// Returns paragraphs and lines of code; the latter begin with `indent` spaces.
   private static func blocks(_ lines: [Substring], indent: Int) -> [ReferenceBlock] {
     let space = String(repeating: " ", count: indent)
     var blocks: [ReferenceBlock] = []
@@ -300,7 +300,7 @@ struct MetaReader {
     return text
   }
 
-  /// The codes of a header's paragraphs that begin so.
+  /// The codes in the paragraphs of a header that begin with `beginning`.
   private static func raises(_ blocks: [ReferenceBlock], _ beginning: String) -> [RaisesSentence] {
     blocks.compactMap(\.paragraph).filter { $0.hasPrefix(beginning) }.map { RaisesSentence($0) }
   }

@@ -6,17 +6,17 @@ public enum ReferenceBlock: Sendable, Equatable {
 
 /// A module that scripts require, or a topic: a page of text without functions.
 public struct ReferenceModule: Sendable {
-  /// `speaker`; of a topic its title: `simulation`.
+  /// The name: `speaker`; for a topic its title: `simulation`.
   public let name: String
   /// The first sentence of the header.
   public let summary: String
-  /// The header, the summary included.
+  /// The header, including the summary.
   public let text: [ReferenceBlock]
-  /// Further words, in lower case, by which a search finds it: names of what it is used for, or known by elsewhere.
+  /// Further words, in lower case, by which a search finds it: names of its uses, or its names elsewhere.
   public let words: [String]
   /// Codes that every function of the module raises.
   public let raises: [ReferenceRaise]
-  /// Names of functions whose errors every function of the module raises, methods excepted.
+  /// Names of functions whose errors every function of the module raises, except methods.
   public let raisesAs: [String]
   /// Codes that every function of the module that suspends raises.
   public let raisesOnWait: [ReferenceRaise]
@@ -33,7 +33,7 @@ public struct ReferenceFunction: Sendable {
   public let name: String
   /// The table or the class that has it: `speaker`, `stream.effect`, `speaker.Session`; empty for a global one.
   public let owner: String
-  /// True if it is a method, called with `:`.
+  /// `true` if it is a method, called with `:`.
   public let isMethod: Bool
   /// The description, without the sentence of the errors.
   public let text: [ReferenceBlock]
@@ -43,21 +43,21 @@ public struct ReferenceFunction: Sendable {
   public let returns: [ReferenceReturn]
   /// Further forms of the call.
   public let overloads: [ReferenceSignature]
-  /// True if it suspends the calling routine.
+  /// `true` if it suspends the calling routine.
   public let suspends: Bool
   /// The sentence of the errors, from "Raises" on; empty if it raises none.
   public let raisesText: String
   /// The codes of that sentence.
   public let raises: [ReferenceRaise]
-  /// True if it raises also what a function or a task of the script's raises.
+  /// `true` if it also raises the errors of a function or a task of the script.
   public var raisesAny: Bool {
     ["the errors of the function", "the error of a task"].contains { raisesText.firstRange(of: $0) != nil }
   }
-  /// Names of the functions whose errors it raises too.
+  /// Names of the functions whose errors it also raises.
   public let raisesAs: [String]
-  /// Advice of a deprecated function; nil if it is not.
+  /// The advice for a deprecated function; nil if it is not deprecated.
   public let deprecated: String?
-  /// True if only the prompt has it: a global described in the topic `prompt`.
+  /// `true` if only the prompt has it: a global described in the topic `prompt`.
   public let isOfPrompt: Bool
   /// `speaker.lua:120`.
   public let location: String
@@ -78,11 +78,11 @@ public struct ReferenceParameter: Sendable {
   public let name: String
   /// The type, as LuaCATS writes it.
   public let type: ReferenceType
-  /// True if it may be omitted or nil.
+  /// `true` if it may be omitted or nil.
   public let isOptional: Bool
   /// The description, without the name; empty if the name says enough.
   public let text: String
-  /// The value of an omitted argument, as the description has it; nil if it says none.
+  /// The value of an omitted argument, as the description has it; nil without one.
   public var defaultText: String? { text.defaultText }
 }
 
@@ -102,7 +102,7 @@ public struct ReferenceSignature: Sendable {
   public let parameters: [ReferenceParameter]
   /// The results, in order.
   public let returns: [ReferenceType]
-  /// True if the function may suspend.
+  /// `true` if the function may suspend.
   public let suspends: Bool
 }
 
@@ -112,11 +112,11 @@ public struct ReferenceField: Sendable {
   public let name: String
   /// The type, as LuaCATS writes it.
   public let type: ReferenceType
-  /// True if it may be omitted or nil.
+  /// `true` if it may be omitted or nil.
   public let isOptional: Bool
   /// The description, without the name.
   public let text: String
-  /// The value of an omitted option, as the description has it; nil if it says none.
+  /// The value of an omitted option, as the description has it; nil without one.
   public var defaultText: String? { text.defaultText }
 }
 
@@ -124,13 +124,13 @@ public struct ReferenceField: Sendable {
 public struct ReferenceClass: Sendable {
   /// `speaker.Session`, `speaker.PlayOptions`.
   public let name: String
-  /// The class whose fields it has too.
+  /// The class whose fields it also has.
   public let parent: String?
   /// The description.
   public let text: [ReferenceBlock]
   /// The fields, without those of the parent.
   public let fields: [ReferenceField]
-  /// True if its values are objects with methods, false for tables.
+  /// `true` if its values are objects with methods, `false` for tables.
   public let isObject: Bool
   /// Position of the definition: `speaker.lua:120`.
   public let location: String
@@ -139,7 +139,7 @@ public struct ReferenceClass: Sendable {
   public var summary: String { text.lazy.compactMap(\.paragraph).first ?? "" }
 }
 
-/// A name of a type; for a set of texts their values.
+/// A name for a type, with the values of a set of texts.
 public struct ReferenceAlias: Sendable {
   /// `speaker.Role`.
   public let name: String
@@ -147,7 +147,7 @@ public struct ReferenceAlias: Sendable {
   public let type: ReferenceType
   /// The description.
   public let text: [ReferenceBlock]
-  /// The texts, each with its meaning (empty if it has none).
+  /// The texts, each with its meaning, which may be empty.
   public let values: [(text: String, meaning: String)]
   /// Position of the definition: `speaker.lua:120`.
   public let location: String
@@ -192,7 +192,7 @@ public struct ReferenceValue: Sendable {
   public let location: String
 }
 
-/// An irregularity of the definitions: a line that they can't be read from.
+/// An irregularity of the definitions: a line that can't be read.
 public struct ReferenceProblem: Sendable, Equatable {
   /// Position of the definition: `speaker.lua:120`.
   public let location: String
@@ -212,7 +212,7 @@ extension ReferenceBlock {
 }
 
 extension String {
-  /// The text behind "(default: ", up to its parenthesis.
+  /// The text after "(default: ", up to its parenthesis.
   fileprivate var defaultText: String? {
     let mark = Array("(default: ".utf8)
     let bytes = Array(utf8)

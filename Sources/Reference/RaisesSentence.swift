@@ -2,7 +2,7 @@
 /// `store.get`."
 struct RaisesSentence {
   private(set) var codes: [ReferenceRaise] = []
-  /// Names behind "the errors of", "as" and "what … raises".
+  /// Names after "errors of", "Raises as", "Raises what" and "and what".
   private(set) var functions: [String] = []
 
   init(_ text: String) {
@@ -46,7 +46,7 @@ struct RaisesSentence {
     .map { bytes.index($0, offsetBy: 2) }
   }
 
-  /// True for `argument` and for `area.failure`.
+  /// `true` for `argument` and for `area.failure`.
   static func isCode(_ token: String) -> Bool {
     if token == "argument" { return true }
     let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -59,7 +59,7 @@ struct RaisesSentence {
       }
   }
 
-  /// The text of a parenthesis that follows at once.
+  /// The text of a parenthesis that follows directly.
   private static func reason(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.prefix(2).elementsEqual(" (".utf8) else { return nil }
     var depth = 0

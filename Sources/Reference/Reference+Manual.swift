@@ -107,7 +107,7 @@ extension Roff {
     }
   }
 
-  /// Adds a term, with its fonts, above its text, whose pieces in backquotes are bold.
+  /// Adds a term, with its fonts, above its text; parts of the text in backquotes become bold.
   fileprivate mutating func term(_ term: String, _ text: String) {
     self.term(written: term, written: text.isEmpty ? "\\&" : Self.marked(text))
   }

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// A thing that the reference describes.
+/// An item that the reference describes.
 public enum ReferenceEntry: Sendable {
   case module(ReferenceModule)
   /// A page of text.
@@ -45,7 +45,7 @@ public enum ReferenceEntry: Sendable {
 }
 
 extension Reference {
-  /// Returns the entry of a name: of a module, a topic, a function (`speaker.play`, `Session:pause`,
+  /// Returns the entry with a name: a module, a topic, a function (`speaker.play`, `Session:pause`,
   /// `speaker.Session.pause`), a class (`speaker.Session`, `Session`), a value, an alias or a code.
   public func entry(_ name: String) -> ReferenceEntry? {
     guard name.utf8.count <= longestName else { return nil }
@@ -56,7 +56,7 @@ extension Reference {
     if let value = values.first(where: { $0.name == name }) { return .value(value) }
     if let alias = alias(name) { return .alias(alias) }
     if name.utf8.contains(UInt8(ascii: ".")), codes.contains(name) { return .code(name) }
-    // The last part alone, of a class; `Error` and the others without a module have been found already.
+    // The last part of a class's name alone; `Error` and other classes without a module were found above.
     let named = classes.filter { $0.name.hasSuffix("." + name) }
     return named.count == 1 ? .type(named[0]) : nil
   }
@@ -72,26 +72,26 @@ extension Reference {
     return owners.count == 1 ? self.method(class: owners[0].name, name: method) : nil
   }
 
-  /// Returns the entries that all words of a text occur in, in any case, else those that one of them occurs in: the best
-  /// first. Names count more than further words of modules, those more than descriptions, and the functions of modules
-  /// more than methods.
+  /// Returns the entries in which all words of a text occur, else those in which some of them occur, the best
+  /// first; upper and lower case are equal. Names count more than further words of modules, those more than
+  /// descriptions, and the functions of modules more than methods.
   public func search(_ text: String) -> [ReferenceEntry] { find(text).entries }
 
   /// The relation of an entry to a text; the later ones are better.
   enum Match: Int, Comparable {
-    /// One of several words occurs in it.
+    /// Some of several words occur in the entry.
     case part
-    /// All words occur, but only as further words of a module, which is near to what was meant.
+    /// All words occur, but only as further words of a module, which is near to the text's meaning.
     case near
-    /// All words occur in its name or its description.
+    /// All words occur, at least one of them in the name or the description.
     case whole
 
     static func < (one: Match, other: Match) -> Bool { one.rawValue < other.rawValue }
   }
 
   /// Searches for a text.
-  /// - Returns: the entries, and the best relation among them. Those that are in relation to a part of the words are left
-  ///   out where there are better ones.
+  /// - Returns: the entries, and the best relation among them. Entries with a part of the words are left out
+  ///   if there are better ones.
   func find(_ text: String) -> (entries: [ReferenceEntry], match: Match) {
     let wanted = text.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
     guard !wanted.isEmpty, text.utf8.count <= longestName else { return ([], .whole) }
@@ -115,7 +115,7 @@ extension Reference {
     return (entries, best)
   }
 
-  /// An entry as a search sees it.
+  /// An entry in the form for searches.
   private struct SearchItem {
     let entry: ReferenceEntry
     let name: String
@@ -123,7 +123,8 @@ extension Reference {
     var words: [String] = []
     var bonus = 0
 
-    /// Returns the score of a word, 0 for one that does not occur; `isFurther` if it is a further word alone.
+    /// Returns the score of a word, 0 if it does not occur; `isFurther` is `true` if it does not occur in the
+    /// name or the texts.
     func score(_ wanted: [UInt8]) -> (score: Int, isFurther: Bool) {
       let direct = max(
         Self.score(name, wanted), texts.contains { Reference.mentions($0, wanted) } ? 10 : 0)
@@ -182,7 +183,7 @@ extension Reference {
     return items
   }
 
-  /// Returns the name that was probably meant by an unknown one; nil if none resembles it.
+  /// Returns the known name that an unknown one probably stands for; nil if no name resembles it.
   public func suggestion(for name: String) -> String? {
     nearest(
       name,

@@ -1,5 +1,5 @@
-/// The knowledge about the Lua API: modules, functions, classes, options, events and errors, as `stdlib/meta` describes
-/// them. Help, completion, checks and the manual page are made from it.
+/// The knowledge about the Lua API: modules, functions, classes, options, events and errors, as described in
+/// `stdlib/meta`. Help, completion, checks and the manual page are made from it.
 public struct Reference: Sendable {
   /// The modules that scripts require, sorted by their names.
   public let modules: [ReferenceModule]
@@ -13,7 +13,7 @@ public struct Reference: Sendable {
   public let aliases: [ReferenceAlias]
   /// Values of modules, and global variables.
   public let values: [ReferenceValue]
-  /// Lines that can't be read; none in the definitions that ship with the product.
+  /// Lines that can't be read; empty for the definitions that ship with the product.
   public let problems: [ReferenceProblem]
 
   private let functionIndex: [String: Int]
@@ -56,10 +56,10 @@ public struct Reference: Sendable {
 
   // MARK: Look-ups
 
-  /// Returns the module of a name: `speaker`.
+  /// Returns the module called `name`: `speaker`.
   public func module(_ name: String) -> ReferenceModule? { modules.first { $0.name == name } }
 
-  /// Returns the topic of a name: `simulation`.
+  /// Returns the topic called `name`: `simulation`.
   public func topic(_ name: String) -> ReferenceModule? { topics.first { $0.name == name } }
 
   /// Returns a function by its full name: `speaker.play`, `speaker.Session:pause`, `os.exit`.
@@ -70,19 +70,19 @@ public struct Reference: Sendable {
     function("\(name):\(method)")
   }
 
-  /// Returns the functions of a module or the methods of a class, in the order of the definitions; of the empty name
-  /// the global functions.
+  /// Returns the functions of a module or the methods of a class, in the order of the definitions; the global
+  /// functions for the empty name.
   public func functions(of owner: String) -> [ReferenceFunction] {
     (owned[owner] ?? []).map { functions[$0] }
   }
 
-  /// Returns the class of a name: `speaker.Session`, `speaker.PlayOptions`.
+  /// Returns the class called `name`: `speaker.Session`, `speaker.PlayOptions`.
   public func `class`(_ name: String) -> ReferenceClass? { classIndex[name].map { classes[$0] } }
 
-  /// Returns the alias of a name: `speaker.Role`.
+  /// Returns the alias called `name`: `speaker.Role`.
   public func alias(_ name: String) -> ReferenceAlias? { aliasIndex[name].map { aliases[$0] } }
 
-  /// Returns the values of a module: `speaker.MAX_VOLUME`; of the empty name the global variables.
+  /// Returns the values of a module: `speaker.MAX_VOLUME`; the global variables for the empty name.
   public func values(of owner: String) -> [ReferenceValue] { values.filter { $0.owner == owner } }
 
   /// Returns the fields of a class, those of its parents first.
@@ -91,14 +91,14 @@ public struct Reference: Sendable {
     return (found.parent.map { fields(of: $0) } ?? []) + found.fields
   }
 
-  /// Returns the alternatives of a type, aliases replaced by their own ones.
+  /// Returns the alternatives of a type, with aliases replaced by their alternatives.
   public func alternatives(of type: ReferenceType) -> [ReferenceType] {
     type.alternatives.flatMap { alternative in
       alias(alternative.text).map { alternatives(of: $0.type) } ?? [alternative]
     }
   }
 
-  /// Returns the texts that a type accepts, with their meanings: of `speaker.Role` `mono`, `left` and so on.
+  /// Returns the texts that a type accepts, with their meanings: `mono`, `left` and so on for `speaker.Role`.
   public func literals(of type: ReferenceType) -> [(text: String, meaning: String)] {
     type.alternatives.flatMap { alternative in
       guard let alias = alias(alternative.text) else { return alternative.literals.map { ($0, "") } }
@@ -106,8 +106,8 @@ public struct Reference: Sendable {
     }
   }
 
-  /// Returns the fields of the tables that a type accepts: of `speaker.PlayOptions` its options. Objects, payloads and
-  /// lists have none here.
+  /// Returns the fields of the tables that a type accepts: the options for `speaker.PlayOptions`. Objects,
+  /// payloads and lists have no fields here.
   public func tableFields(of type: ReferenceType) -> [ReferenceField] {
     alternatives(of: type).flatMap { alternative in
       if let fields = alternative.fields { return fields }
@@ -123,7 +123,8 @@ public struct Reference: Sendable {
 
   // MARK: Events
 
-  /// Returns the events of a module or a class with `on`; empty without, and for any name as of `trigger`.
+  /// Returns the events of a module or a class with `on`; empty without `on`, and if any name is allowed, as
+  /// for `trigger`.
   public func events(of owner: String) -> [ReferenceEvent] {
     guard let on = function("\(owner):on") ?? function("\(owner).on"), let type = on.parameters.first?.type
     else { return [] }
@@ -145,8 +146,8 @@ public struct Reference: Sendable {
 
   // MARK: Errors
 
-  /// Returns the codes that a function raises, those of the functions that it names included, sorted. One that suspends
-  /// raises `task.cannot_suspend` where nothing can.
+  /// Returns the sorted codes that a function raises, including those of the functions that it names. A
+  /// function that suspends also raises `task.cannot_suspend`, where nothing can suspend.
   public func codes(of function: String) -> [ReferenceRaise] {
     var (codes, seen): ([String: ReferenceRaise], Set<String>) = ([:], [])
     collect(function, &codes, &seen)
@@ -168,8 +169,8 @@ public struct Reference: Sendable {
     }
   }
 
-  /// Returns the function that a description means: `play` beside `speaker.stop`, `Stream:start` beside `stream.new`,
-  /// or a full name.
+  /// Returns the function that a name in the description of `function` means: `play` for `speaker.stop`,
+  /// `Stream:start` for `stream.new`, or a full name.
   func named(_ name: String, beside function: ReferenceFunction) -> ReferenceFunction? {
     let area = area(of: function)
     let names = [
@@ -183,7 +184,7 @@ public struct Reference: Sendable {
     String(function.owner.prefix { $0 != "." })
   }
 
-  /// True if a description that names this function beside another one means a function.
+  /// `true` if a name in the description of `function` means a function.
   public func isKnown(_ name: String, beside function: ReferenceFunction) -> Bool {
     named(name, beside: function) != nil
   }

@@ -14,8 +14,8 @@ extension Reference {
     return page.lines
   }
 
-  /// The page about a name, or the list of the entries that it occurs in.
-  /// - Returns: nil if nothing has to do with it.
+  /// The page about a name, or the list of the entries in which it occurs.
+  /// - Returns: nil if it occurs in no entry.
   public func page(about name: String, width: Int) -> [String]? {
     if let entry = entry(name) { return page(of: entry, width: width) }
     let (found, match) = find(name)
@@ -37,8 +37,8 @@ extension Reference {
 
   /// The page about an object.
   /// - Parameters:
-  ///   - name: its class.
-  ///   - state: the line that describes it now.
+  ///   - name: the class of the object.
+  ///   - state: the line that describes its present state.
   public func page(ofObject name: String, state: String, width: Int) -> [String] {
     var page = TextLines(width: width)
     page.add(paragraph: state)

@@ -2,7 +2,7 @@
 public struct ReferenceType: Sendable, Equatable, CustomStringConvertible {
   /// The type as written, without the `?` of an optional one.
   public let text: String
-  /// True if nil is a value of it.
+  /// `true` if nil is a value of the type.
   public let isOptional: Bool
 
   /// The type as written.
@@ -16,7 +16,7 @@ public struct ReferenceType: Sendable, Equatable, CustomStringConvertible {
     self.text = text
   }
 
-  /// The types between the bars: of `"left"|"right"[]` the texts `"left"` and `"right"[]`.
+  /// The types between the bars: `"left"` and `"right"[]` for `"left"|"right"[]`.
   public var alternatives: [ReferenceType] {
     Self.split(text[...], at: UInt8(ascii: "|")).map { ReferenceType($0) }
   }
@@ -135,13 +135,14 @@ public struct ReferenceType: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Substring {
-  /// Returns `true` if the bytes of the text begin with those of `prefix`: `hasPrefix` of a substring compares characters.
+  /// Returns `true` if the bytes of the text begin with those of `prefix`; `hasPrefix` of a substring
+  /// compares characters.
   func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
   /// The text without spaces before it.
   var trimmedPrefix: Substring { self[(utf8.firstIndex { $0 != UInt8(ascii: " ") } ?? endIndex)...] }
 
-  /// The text without spaces before and behind it.
+  /// The text without spaces before and after it.
   var trimmed: Substring {
     let start = trimmedPrefix
     guard let last = start.utf8.lastIndex(where: { $0 != UInt8(ascii: " ") }) else { return start }

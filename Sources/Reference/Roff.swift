@@ -2,8 +2,8 @@
 ///
 /// Source: groff_man(7), groff_char(7).
 public struct Roff {
-  /// Longest part of a word, in characters, without a position at which a line may break: a terminal of 40 columns has
-  /// less room inside of indented paragraphs.
+  /// The longest part of a word, in characters, without a position at which a line may break: a terminal of
+  /// 40 columns has less room inside of indented paragraphs.
   private static let longestPart = 20
 
   /// The page so far.
@@ -14,7 +14,7 @@ public struct Roff {
     add(
       ".TH \(Self.argument(title.uppercased())) \(section) \(Self.argument(date)) \(Self.argument(source)) "
         + Self.argument(manual))
-    // Neither hyphens nor spread words: names are copied from here.
+    // Without hyphenation and justification, as users copy names from the page.
     add(".nh\n.ad l")
   }
 
@@ -37,7 +37,7 @@ public struct Roff {
   /// Adds a term above its indented explanation; both are written already, with their fonts.
   public mutating func term(written term: String, written text: String) { add(".TP 4\n\(term)\n" + text) }
 
-  /// Adds what `body` adds, indented.
+  /// Indents all text that `body` adds.
   public mutating func indented(_ body: (inout Roff) -> Void) {
     add(".RS 4")
     body(&self)
@@ -64,16 +64,16 @@ public struct Roff {
   /// Returns the text as one line of input, which roff breaks where it must.
   public static func line(_ text: String) -> String {
     let escaped = escape(breakable(text.split(separator: " ").joined(separator: " ")))
-    // A dot or a quote at the beginning of a line would be a request.
+    // A dot or a quote at the beginning of a line would be read as a request.
     return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
   }
 
-  /// Returns the text in bold, on the same conditions.
+  /// Returns the text in bold, also as one line of input.
   public static func bold(_ text: String) -> String { "\\fB\(line(text))\\fR" }
-  /// Returns the text in italics, for what the user replaces.
+  /// Returns the text in italics, for parts that the user replaces.
   public static func italic(_ text: String) -> String { "\\fI\(line(text))\\fR" }
 
-  /// Returns the text as one line of input with its pieces in backquotes in bold.
+  /// Returns the text as one line of input; parts in backquotes are bold.
   public static func marked(_ text: String) -> String {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     let marked = pieces.enumerated().map { number, piece in

@@ -6,7 +6,7 @@ struct TextLines {
 
   init(width: Int) { self.width = max(20, width) }
 
-  /// Adds an empty line, unless the last one is empty or there is none.
+  /// Adds an empty line, unless it would be the first line or the last line is empty.
   mutating func space() {
     if let last = lines.last, !last.isEmpty { lines.append("") }
   }
@@ -46,7 +46,8 @@ struct TextLines {
   /// Adds lines of code, which are not broken.
   mutating func add(code: [String]) { lines += code.map { $0.isEmpty ? "" : "  " + $0 } }
 
-  /// Adds a table; a name that is longer than the first column has a line of its own, as each has on a narrow terminal.
+  /// Adds a table; a name that is longer than the first column has a line of its own, as all names on a
+  /// narrow terminal.
   mutating func add(_ title: String?, table: [(name: String, text: String)]) {
     if table.isEmpty { return }
     if let title {
@@ -62,7 +63,7 @@ struct TextLines {
       }
       let start = lines.count
       add(paragraph: text, indent: column)
-      // The text begins on the line of the name where that leaves room.
+      // The text begins on the line of the name if there is room.
       if head.count + 2 <= column, lines.count > start {
         lines[start] = head + lines[start].dropFirst(head.count)
       } else {
@@ -71,7 +72,7 @@ struct TextLines {
     }
   }
 
-  /// Returns a text without the backquotes around texts in quotes, which need none.
+  /// Returns a text without the backquotes around texts in quotes, where they are not needed.
   static func plain(_ text: String) -> String {
     var plain: [UInt8] = []
     var isText = false
