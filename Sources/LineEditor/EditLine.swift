@@ -14,9 +14,9 @@ public struct EditBuffer: Equatable, Sendable {
     self.cursor = cursor ?? text.unicodeScalars.count
   }
 
-  /// The text in front of the cursor.
+  /// The text before the cursor.
   public var head: Substring { text[..<cursorIndex] }
-  /// The text behind the cursor.
+  /// The text after the cursor.
   public var tail: Substring { text[cursorIndex...] }
 
   private var cursorIndex: String.Index {
@@ -24,13 +24,13 @@ public struct EditBuffer: Equatable, Sendable {
   }
 }
 
-/// The commands of libedit for a text that is being typed: characters, words, what was cut, and the bindings of the
-/// user. Confined to one thread.
+/// The commands of libedit for a text that is being typed: characters, words, cut text, and the bindings of
+/// the user. Confined to one thread.
 final class EditLine {
   private static let library = SharedLibrary<edit_library>(
     "libedit.so.2", package: "libedit2", names: edit_names())
 
-  /// The failure to load it; nil when it is there.
+  /// The failure to load libedit; nil when it is loaded.
   fileprivate static var libraryFailure: LibraryError? { library.failure }
 
   private let edit: edit_library
@@ -38,7 +38,7 @@ final class EditLine {
   private var pending: ArraySlice<Unicode.Scalar> = []
 
   /// An editor whose terminal is at the descriptor `terminal`.
-  /// - Returns: nil when it is no terminal.
+  /// - Returns: nil when the descriptor is not a terminal.
   /// - Throws: the failure to load libedit.
   init?(terminal: Int32) throws(LibraryError) {
     edit = try Self.library.functions
@@ -52,13 +52,13 @@ final class EditLine {
     }
     guard let line = edit_open(edit, terminal, read) else { return nil }
     self.line = line
-    // Unretained: closed before this object ends.
+    // Not retained: the line is closed before this object ends.
     edit_set_context(edit, line, Unmanaged.passUnretained(self).toOpaque())
   }
 
   deinit { edit_close(edit, line) }
 
-  /// `true` while the terminal delivers single keys; set to `true` it empties the text.
+  /// `true` while the terminal delivers single keys; setting it to `true` empties the text.
   var isActive = false {
     didSet { if isActive != oldValue { edit_set_active(edit, line, isActive ? 1 : 0) } }
   }
@@ -93,7 +93,7 @@ final class EditLine {
 
   /// Inserts text at the cursor.
   func insert(_ text: String) {
-    // A part at a time: the line grows by what is inserted at once.
+    // Inserted in parts, as the line grows by one part at a time.
     for part in Array(text.unicodeScalars).map({ wchar_t(bitPattern: $0.value) }).chunks(of: 512) {
       _ = edit.el_winsertstr(line, part + [0])
     }
@@ -108,6 +108,6 @@ extension Array {
 
 /// The library that edits lines.
 public enum EditLibrary {
-  /// The failure to load libedit; nil when it is there.
+  /// The failure to load libedit; nil when it is loaded.
   public static var failure: LibraryError? { EditLine.libraryFailure }
 }

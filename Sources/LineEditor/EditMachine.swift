@@ -12,7 +12,7 @@ struct EditMachine {
     case insert(String)
     /// Submits the block when it is whole; else continues it on a new line.
     case enter
-    /// Completes the word at the cursor, or lists how.
+    /// Completes the word at the cursor, or lists the candidates.
     case complete
     /// Clears the screen.
     case clearScreen
@@ -38,14 +38,14 @@ struct EditMachine {
   enum Phase: Equatable {
     /// A new block is typed.
     case typing
-    /// The entry of the history with this index is shown, and maybe changed; the new block waits.
+    /// The entry of the history with this index is shown, and may have been changed; the new block is kept.
     case recalling(index: Int, draft: EditBuffer)
     case searching(Search)
   }
 
   private(set) var phase = Phase.typing
 
-  /// The search that goes on; nil for none.
+  /// The search that is under way, if any.
   var search: Search? {
     guard case .searching(let search) = phase else { return nil }
     return search
@@ -85,8 +85,8 @@ struct EditMachine {
 
   // MARK: The cursor
 
-  /// Returns the buffer after a key that moves the cursor, or deletes at it, by whole characters and inside of a line;
-  /// nil for another key.
+  /// Returns the buffer after a key that moves the cursor, or deletes text at it, by whole characters inside
+  /// of a line; nil for any other key.
   static func moved(_ key: Key, _ buffer: EditBuffer) -> EditBuffer? {
     let (head, tail) = (buffer.head, buffer.tail)
     func at(_ cursor: Int) -> EditBuffer { EditBuffer(buffer.text, cursor: cursor) }
@@ -202,7 +202,7 @@ struct EditMachine {
       phase = .typing
       return [.show(search.original)]
     default:
-      // The entry that was found stays, and the key acts on it.
+      // The found entry stays, and the key acts on it.
       phase = search.index.map { .recalling(index: $0, draft: search.original) } ?? .typing
       return [.redraw] + receive(key, buffer, history: history)
     }

@@ -3,28 +3,28 @@ internal import Glibc
 
 /// The blocks that were typed, in memory and in a file that several prompts share.
 ///
-/// A line of the file is an entry, in which `\n` stands for a line end and `\\` for a backslash. Entries are appended under
-/// a lock, after those have been read that others have added meanwhile. Confined to the loop.
+/// A line of the file is an entry, in which `\n` stands for a line end and `\\` for a backslash. Entries are
+/// appended under a lock, after the entries of other prompts have been read. Confined to the loop.
 public final class History {
   /// The most entries.
   public static let limit = 10_000
   /// The file is shortened to the limit when it has this many more.
   private static let slack = 1_000
-  /// The most bytes that are read of the file: its end.
+  /// The most bytes that are read, from the end of the file.
   private static let sizeLimit = 32 << 20
 
   /// The entries, the oldest first.
   public private(set) var entries: [String] = []
   private let path: String?
-  /// The part of the file that has been read, and the number of the file, which changes when it is shortened.
+  /// The part of the file that has been read, and its inode, which changes when the file is shortened.
   private var known: (file: UInt, size: Int, lines: Int) = (0, 0, 0)
   /// `false` if the last line of that part has no end.
   private var endsLine = true
 
-  /// A history in the file at `path`, whose folder exists; nil for one in memory alone.
+  /// A history in the file at `path`, whose folder exists; without a path in memory alone.
   public init(path: String?) { self.path = path }
 
-  /// Reads what the file has and is not known yet.
+  /// Reads the entries of the file that are not known yet.
   public func load() throws(SystemError) {
     guard let path else { return }
     let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -49,7 +49,7 @@ public final class History {
     let written = write(file, line, line.count)
     guard written == line.count else {
       let failure = SystemError(written < 0 ? errno : ENOSPC)
-      // No half of an entry stays for the next one to continue.
+      // A part of an entry must not stay: the next entry would continue it.
       if written > 0 { _ = ftruncate(file, off_t(known.size)) }
       throw failure
     }
@@ -64,12 +64,12 @@ public final class History {
     if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
   }
 
-  /// Reads a locked file from what is known on.
+  /// Reads a locked file, from the end of the known part on.
   private func read(_ file: Int32) throws(SystemError) {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw SystemError(errno) }
     if known.file != UInt(status.st_ino) || known.size > status.st_size {
-      // A shortened file begins with what is known.
+      // A shortened file contains the known entries, and is read from its start.
       if known.file != 0 { entries = [] }
       known = (UInt(status.st_ino), 0, 0)
     }
@@ -88,8 +88,8 @@ public final class History {
     }
   }
 
-  /// Replaces the file by one with the last entries. Another prompt that waits for the lock finds that the file has
-  /// been replaced.
+  /// Replaces the file by one with the last entries. Another prompt that waits for the lock then sees that
+  /// the file was replaced.
   private func shorten(_ file: Int32, _ path: String, adding entry: String) throws(SystemError) {
     let new = "\(path).\(getpid())"
     let target = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

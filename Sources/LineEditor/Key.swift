@@ -1,4 +1,4 @@
-/// A key, or what a terminal sends in place of one.
+/// A key, or an input that a terminal sends in place of one.
 public enum Key: Equatable, Sendable {
   /// A character of text.
   case text(Unicode.Scalar)
@@ -39,7 +39,7 @@ public struct KeyDecoder {
 
   private static let pasteBegins = "[200~"
   private static let pasteEnds = Array("\u{1B}[201~".utf8)
-  /// A longer sequence is none.
+  /// The longest sequence that counts as a key.
   private static let longestSequence = 32
   private var phase = Phase.ground
 
@@ -72,7 +72,7 @@ public struct KeyDecoder {
       switch byte {
       case UInt8(ascii: "["), UInt8(ascii: "O"): phase = .sequence(String(Unicode.Scalar(byte)))
       case 0x1B: break
-      case 0x80...:  // Alt with a letter beyond ASCII: the letter.
+      case 0x80...:  // Alt with a letter beyond ASCII counts as the letter.
         phase = .ground
         begin(byte, &keys)
       default:
@@ -117,8 +117,9 @@ public struct KeyDecoder {
     }
   }
 
-  /// The text of a paste: a carriage return, a line feed or both in either order end a line (terminals send them
-  /// so, and the terminal's driver may exchange them); other control characters but the tab are left out.
+  /// The text of a paste: a carriage return, a line feed or both in either order end a line (terminals send
+  /// any of these, and the terminal's driver may exchange them); other control characters except the tab are
+  /// left out.
   private static func text(of bytes: ArraySlice<UInt8>) -> String {
     var kept: [UInt8] = []
     var lastEnd: UInt8?

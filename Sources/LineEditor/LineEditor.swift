@@ -5,7 +5,7 @@ internal import Glibc
 public struct LineCompletion: Equatable, Sendable {
   /// The offset in scalars at which the word begins that a candidate replaces; the word ends at the cursor.
   public var start: Int
-  /// The words, with what follows them.
+  /// The words, with the text to insert after them.
   public var candidates: [String]
 
   /// Candidates for the word from `start` to the cursor.
@@ -16,10 +16,10 @@ public struct LineCompletion: Equatable, Sendable {
 public protocol LineScreen: AnyObject {
   /// The size of the terminal.
   var size: (columns: Int, rows: Int) { get }
-  /// Writes a sequence. From then on whatever else is written to the terminal comes behind `erase` and before `draw`;
-  /// nil when there is nothing to keep.
+  /// Writes a sequence. All other output from then on is written after `erase` and before `draw`; nil when
+  /// there are no rows to keep.
   func write(_ sequence: String, keeping frame: (erase: String, draw: String)?)
-  /// Writes lines above what is kept.
+  /// Writes lines above the kept rows.
   func print(_ lines: String)
   /// Receives a block. The editor rests from then on.
   func receive(block text: String)
@@ -29,19 +29,20 @@ public protocol LineScreen: AnyObject {
   func warn(_ message: String)
 }
 
-/// Edits blocks of text on a terminal: keys come in as bytes, blocks go out. Waits for nothing; confined to the loop.
+/// Edits blocks of text on a terminal: receives keys as bytes, emits blocks. Confined to the loop, which it
+/// never stops.
 public final class LineEditor {
   /// The prompts for a first line and for a continued one.
   public var prompts = (first: "> ", more: ">> ")
   /// Returns `true` if a block needs another line.
   public var isUnfinished: (String) -> Bool = { _ in false }
-  /// Returns `true` if lines that have come together with a whole block, such as those of a paste, belong to it.
+  /// Returns `true` if lines that came together with a whole block, as in a paste, belong to the block.
   public var joins: (_ text: String, _ rest: String) -> Bool = { _, _ in false }
   /// Returns the ways to complete the word at the cursor, which is at an offset in scalars.
   public var complete: (_ text: String, _ cursor: Int) -> LineCompletion? = { _, _ in nil }
 
   private let line: EditLine
-  /// The settings that the terminal had; to be restored where the process ends at once.
+  /// The settings that the terminal had; to be restored by code that ends the process at once.
   public let settings: TerminalSettings
   private unowned let screen: any LineScreen
   private let history: History
@@ -49,14 +50,14 @@ public final class LineEditor {
   private var decoder = KeyDecoder()
   /// The rows on the screen; nil while the editor rests.
   private var image: LineImage?
-  /// Keys that were read and not handled yet: behind the end of a block they wait for the next one.
+  /// Keys that were read and not handled yet: those after the end of a block wait for the next block.
   private var pending: ArraySlice<Key> = []
   /// `true` inside of `handlePending`: a block that begins there is handled by the same loop.
   private var isHandling = false
   private var hasWarned = false
 
   /// An editor for the terminal at a descriptor.
-  /// - Returns: nil when it is no terminal.
+  /// - Returns: nil when the descriptor is not a terminal.
   /// - Throws: the failure to load libedit.
   public init?(terminal: Int32, screen: any LineScreen, history: History) throws(LibraryError) {
     guard let settings = TerminalSettings(of: terminal), let line = try EditLine(terminal: terminal) else {
@@ -79,13 +80,13 @@ public final class LineEditor {
     handlePending()
   }
 
-  /// Rests: the terminal collects lines and shows what is typed again. What was typed is dropped.
+  /// Rests: the terminal collects and echoes lines again. The block that was typed is dropped.
   public func rest() {
     guard isActive else { return }
     leave(showing: nil)
   }
 
-  /// Handles bytes that the terminal delivered; none at the end of the input.
+  /// Handles bytes that the terminal delivered; an empty array is the end of the input.
   public func receive(_ bytes: [UInt8]) {
     guard isActive else { return }
     guard !bytes.isEmpty else {
@@ -96,8 +97,8 @@ public final class LineEditor {
     handlePending()
   }
 
-  /// Receives bytes while single keys are delivered: the first key is the caller's, the next block begins with those
-  /// behind it.
+  /// Receives bytes while single keys are delivered: the first key is the caller's, the next block begins
+  /// with the keys after it.
   public func receiveBehindKey(_ bytes: [UInt8]) {
     let keys = decoder.receive(bytes)
     if keys.isEmpty { decoder.reset() }
@@ -143,7 +144,7 @@ public final class LineEditor {
   /// The block of a stopped process.
   private var kept: EditBuffer?
 
-  /// Has the terminal deliver single keys while the editor rests, to whoever reads it; or ends that.
+  /// Makes the terminal deliver single keys to its reader while the editor rests; or ends that.
   public func setKeys(_ single: Bool) {
     guard !isActive else { return }
     if single { activate() } else { deactivate() }
@@ -151,7 +152,7 @@ public final class LineEditor {
 
   // MARK: Keys
 
-  /// Handles keys until the block is submitted; when the next one begins at once, those of that too.
+  /// Handles keys until the block is submitted; if the next block begins at once, its keys too.
   private func handlePending() {
     guard !isHandling else { return }
     isHandling = true
@@ -168,7 +169,7 @@ public final class LineEditor {
     if isStale, isActive { draw(behind: "") }
   }
 
-  /// Returns the entries of the history; for a new recall those too that other prompts have added meanwhile.
+  /// Returns the entries of the history; for a new recall including new entries of other prompts.
   private func recalled(_ isNew: Bool) -> [String] {
     if isNew { do throws(SystemError) { try history.load() } catch { warn(error) } }
     return history.entries
@@ -211,8 +212,8 @@ public final class LineEditor {
     return .redraw
   }
 
-  /// The lines behind the key that is handled which have come already, up to the last that has an end, and the number of
-  /// their keys; none when another key comes first.
+  /// The lines that have come already after the key that is handled, up to the last line with an end, and the
+  /// number of their keys. Stops at the first key that is not text, a tab or Enter.
   private var arrived: (text: String, keys: Int) {
     var text = ""
     var lines = (text: "", keys: 0)
@@ -232,7 +233,7 @@ public final class LineEditor {
   private func edit(_ key: Key) {
     let before = line.buffer
     line.run(key)
-    // A cursor inside of a character moves on to its edge.
+    // A cursor inside of a character moves to an edge of the character.
     let after = line.buffer
     var offset = 0
     for character in after.text {
@@ -269,7 +270,7 @@ public final class LineEditor {
     let common = completion.candidates.dropFirst().reduce(first) { Self.commonStart($0, $1) }
     if completion.candidates.count == 1 || common.count > word.count {
       let kept = String(String.UnicodeScalarView(head[..<start])) + common
-      // A quotation mark that follows already is not repeated.
+      // A quotation mark that follows already is not inserted again.
       var tail = buffer.tail
       if let mark = common.last, mark == "\"" || mark == "'", tail.first == mark { tail = tail.dropFirst() }
       line.buffer = EditBuffer(kept + tail, cursor: kept.unicodeScalars.count)
@@ -282,7 +283,7 @@ public final class LineEditor {
     String(zip(one, other).prefix { $0 == $1 }.map(\.0))
   }
 
-  /// Returns the candidates in columns, cut with a count to half the height of the terminal.
+  /// Returns the candidates in columns, cut to half the height of the terminal, with a count of the others.
   static func list(_ candidates: [String], _ size: (columns: Int, rows: Int)) -> String {
     let room = max(8, size.columns - 1)
     let labels = candidates.map { $0.onOneLine.cut(toColumns: room - 2) }
@@ -327,7 +328,7 @@ public final class LineEditor {
     screen.write(sequence + erase + next.drawing, keeping: frame)
   }
 
-  /// Rests, with the cursor below the text that stays on the screen; nil leaves the screen as it was before.
+  /// Rests, with the cursor below the text that stays on the screen; nil removes the block from the screen.
   private func leave(showing text: String?) {
     let size = screen.size
     var sequence = image?.erasing(columns: size.columns) ?? ""

@@ -4,7 +4,7 @@ internal import EventLoop
 struct LineImage: Equatable {
   /// The rows, each no wider than the terminal.
   private(set) var rows: [String]
-  /// The row of the cursor, among those that are shown, and its column.
+  /// The row of the cursor, among the shown rows, and its column.
   private(set) var cursor: (row: Int, column: Int)
 
   static func == (one: LineImage, other: LineImage) -> Bool {
@@ -13,8 +13,8 @@ struct LineImage: Equatable {
 
   /// The rows of `buffer`; a block that is higher than the terminal is cut around the cursor.
   /// - Parameters:
-  ///   - prompts: the text in front of the first line, and of each further one.
-  ///   - columns: those of the terminal.
+  ///   - prompts: the text before the first line, and before each further one.
+  ///   - columns: the columns of the terminal.
   ///   - height: the rows of the terminal.
   init(_ buffer: EditBuffer, prompts: (first: String, more: String), columns: Int, height: Int) {
     let width = max(4, columns)
@@ -38,7 +38,7 @@ struct LineImage: Equatable {
     begin(prompts.first)
     for character in buffer.text {
       if offset == buffer.cursor {
-        // The next character decides on which row it stands.
+        // The next character decides on which row the cursor is.
         let size = character == "\n" ? 1 : Self.shown(character).columns
         cursor = column + size > width ? (rows.count + 1, 0) : (rows.count, column)
       }
@@ -93,7 +93,7 @@ struct LineImage: Equatable {
   }
 
   /// The sequence that erases the rows, and leaves the cursor at the start of the first.
-  /// - Parameter columns: those of the terminal now, which may have become narrower and have divided rows.
+  /// - Parameter columns: the present columns of the terminal, which may be narrower and have divided rows.
   func erasing(columns: Int) -> String {
     let above =
       rows[..<cursor.row].reduce(0) { $0 + Self.height($1, columns) } + cursor.column / max(1, columns)

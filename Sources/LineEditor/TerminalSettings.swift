@@ -12,7 +12,7 @@ public final class TerminalSettings: Sendable {
   private let state: Lock<State>
 
   /// Remembers the settings of a terminal.
-  /// - Returns: nil for a descriptor of none.
+  /// - Returns: nil when the descriptor is not a terminal.
   init?(of terminal: Int32) {
     var found = termios()
     guard tcgetattr(terminal, &found) == 0 else { return nil }
@@ -23,7 +23,7 @@ public final class TerminalSettings: Sendable {
   /// Marks the settings as changed.
   func noteChange() { state.withLock { $0.hasChanged = true } }
 
-  /// Restores what has changed. Any thread.
+  /// Restores changed settings; callable on any thread.
   public func restore() {
     state.withLock { state in
       guard state.hasChanged else { return }
