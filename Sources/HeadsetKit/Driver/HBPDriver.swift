@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// Talks HBP/1 over a channel. Confined to its loop.
+/// The driver for HBP/1 over a channel. Confined to its loop.
 final class HBPDriver: HeadsetDriver {
   let name: String
 
@@ -23,11 +23,11 @@ final class HBPDriver: HeadsetDriver {
     var timer: (due: Instant, timer: LoopTimer)?
     /// The receivers of the answers to requests.
     var answers: [Int: (Result<[UInt8], HeadsetError>) -> Void] = [:]
-    /// The actions of the session that are not performed yet; nil while none is performed.
+    /// The actions of the session that are still to be performed; nil while no action is being performed.
     var actions: [LinkSession.Action]?
   }
 
-  /// A state of the connection, with the answer to the caller that waits for the next one.
+  /// A state of the connection, with the answer to the caller that waits for the next state.
   private enum Phase {
     case connecting(PendingAnswer<BoardInfo>)
     case connected
@@ -44,7 +44,7 @@ final class HBPDriver: HeadsetDriver {
     (self.name, self.key, self.loop, self.open) = (name, key, loop, open)
   }
 
-  /// A headset at an address.
+  /// Creates a driver for the headset at an address.
   convenience init(address: LinkAddress, key: LinkKey, loop: EventLoop) {
     self.init(name: "\(address)", key: key, loop: loop) { () async throws(HeadsetError) in
       try await address.connect(loop)
@@ -57,7 +57,7 @@ final class HBPDriver: HeadsetDriver {
 
   /// The number of frames that this connection has dropped, by their reason.
   var dropped: [LinkSession.Drop: Int] { connection?.session.dropped ?? [:] }
-  /// The number of byte sequences of this connection that are no frame, by their fault.
+  /// The number of byte sequences of this connection that are not frames, by their fault.
   var faults: [LinkPacket.Fault: Int] { connection?.session.reader.dropped ?? [:] }
 
   func connect() async throws(HeadsetError) -> BoardInfo {
@@ -123,7 +123,7 @@ final class HBPDriver: HeadsetDriver {
     end(failing: HeadsetError(.notConnected, "the headset at \(name) was disconnected"))
   }
 
-  // MARK: What the session wants
+  // MARK: Actions of the session
 
   private func received(_ bytes: ArraySlice<UInt8>) {
     if let actions = connection?.session.received(bytes, at: loop.now) { perform(actions) }
@@ -185,7 +185,7 @@ final class HBPDriver: HeadsetDriver {
     if let actions = connection?.session.passed(to: loop.now) { perform(actions) }
   }
 
-  /// Ends the connection, and fails all that waits for it.
+  /// Ends the connection, and fails everything that waits for it.
   private func end(failing error: HeadsetError) {
     generation += 1
     guard let ended = connection else { return }

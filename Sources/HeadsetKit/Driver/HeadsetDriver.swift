@@ -3,9 +3,8 @@ internal import HeadsetLink
 
 /// The connection to a headset of one make: the seam for other protocols. Confined to a loop.
 ///
-/// A driver reaches one headset by its address and exchanges the requests of `Messages` with it, whatever
-/// goes over the wire; abilities that the headset lacks are left out of its capabilities and refused as
-/// `unsupported`.
+/// A driver reaches one headset by its address and exchanges the requests of `Messages` with it, over any
+/// protocol; abilities that the headset lacks are missing from its capabilities and refused as `unsupported`.
 protocol HeadsetDriver: AnyObject {
   /// The headset's address, as messages show it.
   var name: String { get }
@@ -16,13 +15,14 @@ protocol HeadsetDriver: AnyObject {
   /// Connects, once; ends the connection that is there.
   /// - Throws: `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   func connect() async throws(HeadsetError) -> BoardInfo
-  /// Makes a request, after those that were made before. Writes of an update may be under way together, as many as the
-  /// board granted with the answer to the last `BeginTransfer`; all other requests one at a time.
-  /// - Returns: the reply to come, which may be a refusal; at the latest when the time for it has run out.
+  /// Makes a request, after all earlier requests. Several writes of an update may be under way at once, up to
+  /// the number that the board granted with the answer to the last `BeginTransfer`; all other requests are
+  /// sent one at a time.
+  /// - Returns: the pending reply, which may be a refusal; it fails when its time is over.
   func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<LinkReply<Request.Answer>>
-  /// Ends the session and the connection. Requests that wait fail as `notConnected`.
+  /// Ends the session and the connection. Pending requests fail as `notConnected`.
   func disconnect() async
-  /// Ends the connection without a word.
+  /// Ends the connection without a message to the headset.
   func drop()
 }
 
@@ -64,7 +64,7 @@ enum DriverEvent: Equatable {
   case bootloader
   /// The board's state of an update.
   case transfer(TransferStatus)
-  /// Something that can't be read.
+  /// An event that can't be read.
   case unreadable(HeadsetError)
   /// The connection is lost, once for each connection; not by `disconnect` or `connect`.
   case lost(HeadsetError)
@@ -78,10 +78,10 @@ final class PendingAnswer<Answer> {
   /// Creates an answer that is pending.
   init() {}
 
-  /// Answered already.
+  /// Creates an answer that is there already.
   init(_ result: Result<Answer, HeadsetError>) { self.result = result }
 
-  /// Sets the answer and resumes all that wait; only the first call has an effect.
+  /// Sets the answer and resumes all callers that wait; only the first call has an effect.
   func resolve(_ result: Result<Answer, HeadsetError>) {
     guard self.result == nil else { return }
     self.result = result
@@ -95,7 +95,7 @@ final class PendingAnswer<Answer> {
     while true {
       if let result { return try result.get() }
       await withCheckedContinuation { continuation in
-        // Suspending may take a turn, in which the answer may come.
+        // The answer may come before the continuation exists.
         if result == nil { waiting.append(continuation) } else { continuation.resume() }
       }
     }

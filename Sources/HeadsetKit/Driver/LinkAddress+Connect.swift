@@ -7,9 +7,9 @@ extension LinkAddress {
   static let connectTimeout = Duration.seconds(5)
 
   /// Connects.
-  /// - Throws: `notAvailable` when there is nothing at this address, `connectionFailed` for all else, `timeout`.
+  /// - Throws: `notAvailable` when nothing is at this address, `timeout`, `connectionFailed` otherwise.
   func connect(_ loop: EventLoop) async throws(HeadsetError) -> any LinkChannel {
-    // An address that can't be written is none: another machine's, a path that is too long.
+    // An address whose text can't be parsed is invalid: another machine's, or a path that is too long.
     guard try LinkAddress(parsing: "\(self)") == self else { throw Self.unreadable("\(self)") }
     switch self {
     case .serial(let path, let baud):

@@ -17,18 +17,18 @@ extension LinkSession {
     for frame in requests.start(at: now) { send(frame) }
   }
 
-  /// Sends a frame, or sends it again: under a new seal then.
+  /// Sends a frame; a frame that is sent again has a new seal.
   mutating func send(_ frame: LinkFrame) {
     if case .over = phase { return }
     do throws(LinkSeal.Exhausted) {
-      // Whatever was on the line before, the zero in front ends it.
+      // The zero before the frame ends any bytes that were on the line before.
       actions.append(.send(try seal?.seal(frame) ?? [0] + frame.unsealed))
     } catch {
       lose(HeadsetError(.notConnected, "the link to \(name) has sealed as many frames as it can"))
     }
   }
 
-  /// The link has to be made anew when an answer did not come.
+  /// Fails requests without an answer, and with them the link, which has to be made again.
   mutating func giveUp(_ late: [RequestQueue.Entry]) {
     let errors = late.map { entry in
       HeadsetError(
@@ -42,7 +42,7 @@ extension LinkSession {
     if let first = errors.first { lose(first) }
   }
 
-  /// The link is of no more use.
+  /// Ends a link that can't be used any more.
   mutating func lose(_ error: HeadsetError) {
     if case .over = phase { return }
     failRequests("the link to \(name) was lost: \(error.message)")
@@ -61,11 +61,11 @@ extension LinkSession {
     actions.append(last)
   }
 
-  /// The frame, when it is the board's and new.
+  /// Returns the frame if it is the board's and new.
   private mutating func open(_ packet: LinkPacket) -> LinkFrame? {
     if case .over = phase { return nil }
     guard seal != nil else {
-      // A seal of a session that was: there is none yet.
+      // There is no seal yet, so this one belongs to an earlier session.
       guard packet.seal != nil else { return packet.frame }
       drop(.unsealed)
       return nil
@@ -112,7 +112,7 @@ extension LinkSession {
 }
 
 extension LinkSession {
-  /// Shows the board that this host is there, unless a request is under way that does.
+  /// Shows the board that this host is there, unless a request under way does so.
   private mutating func answerProbe(_: AreYouThere, at now: Instant) throws(PayloadError) {
     guard requests.isEmpty else { return }
     try requests.add(nil, .ping, Ping().payload())
@@ -121,7 +121,7 @@ extension LinkSession {
 }
 
 extension DriverEvent {
-  /// The event in a board's event frame; nil for an operation that is none.
+  /// The event in a board's event frame; nil for an operation that is not an event.
   init?(_ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
     switch operation {
     case .noiseCancellingChanged:

@@ -34,7 +34,7 @@ extension LinkSession {
       phase = .open(board)
       actions.append(.opened(board))
     } catch {
-      // A board that took two HELLOs for one, or none for what was none, is worth another.
+      // The board may have confused two HELLOs, or may not have received one: it gets another HELLO.
       switch error {
       case .refused(let refusal) where refusal.status == .authentication || refusal.status == .wrongMode:
         if nonces.isEmpty { fail(error, in: .authenticate) } else { greet(at: now) }
@@ -73,13 +73,13 @@ extension LinkSession {
   }
 }
 
-/// The reason for which a handshake fails.
+/// The reason why a handshake fails.
 enum HandshakeError: Error, Equatable {
-  /// The board's answer is no answer.
+  /// The board's answer can't be read.
   case payload(PayloadError)
   /// The board refuses.
   case refused(LinkRefusal)
-  /// Challenge or proof have this length, which is not 16.
+  /// The challenge or the proof has this length, which is not 16.
   case challengeLength(Int)
   /// The other side has another key.
   case authentication

@@ -3,8 +3,8 @@ internal import HeadsetLink
 
 /// The host's side of a link whose channel is open: HELLO, AUTH, then requests and events.
 ///
-/// Bytes and moments go in, actions come out, which the caller performs in order. The caller calls `passed`
-/// at each `deadline`.
+/// Receives bytes and moments, and returns actions, which the caller performs in order. The caller calls
+/// `passed` at each `deadline`.
 struct LinkSession {
   /// A step that the owner of the session performs.
   enum Action: Equatable {
@@ -12,19 +12,19 @@ struct LinkSession {
     case send([UInt8])
     /// Report that both sides have proved the key; requests can be made.
     case opened(BoardInfo)
-    /// The payload of the board's answer to a request.
+    /// Report the payload of the board's answer to a request.
     case answered(Int, [UInt8])
-    /// A request that will not be answered.
+    /// Report a request that will not be answered.
     case failed(Int, HeadsetError)
     /// Report an event of the board.
     case event(DriverEvent)
-    /// The last action: the link is of no more use. Each request that was left has failed before.
+    /// The last action: the link can't be used any more. Each remaining request has failed before.
     case lost(HeadsetError)
-    /// The last action: the board knows that the host goes, or has no more time for it.
+    /// The last action: the board has confirmed the end of the session, or the time for that is over.
     case left
   }
 
-  /// The reason for which a frame is ignored.
+  /// The reason why a frame is ignored.
   enum Drop: CaseIterable {
     /// The frame has no seal, or has one before AUTH.
     case unsealed
@@ -32,7 +32,7 @@ struct LinkSession {
     case forged
     /// The frame was received before.
     case repeated
-    /// The answer to a request that is not waited for, or none at all.
+    /// The frame answers no pending request, or is not an answer at all.
     case unexpected
   }
 
@@ -51,20 +51,21 @@ struct LinkSession {
   /// The name of the headset in messages.
   let name: String
   let key: LinkKey
-  /// The nonces that are left, one for each HELLO.
+  /// The remaining nonces, one for each HELLO.
   var nonces: ArraySlice<[UInt8]>
   var phase = Phase.new
   var seal: LinkSeal?
   var requests: RequestQueue
   var actions: [Action] = []
-  /// The number of ignored frames by their reason, beside those that the reader dropped.
+  /// The number of ignored frames by their reason, without those that the reader dropped.
   private(set) var dropped: [Drop: Int] = [:]
   private(set) var reader = LinkReader()
 
-  /// - Parameter nonces: 16 random bytes, never used before, for each time that a board which refuses the proof is asked.
+  /// - Parameter nonces: 16 random bytes, never used before, for each HELLO: the first one, and one after
+  ///   each proof that the board refuses.
   init(name: String, key: LinkKey, nonces: [[UInt8]]) {
     (self.name, self.key, self.nonces) = (name, key, nonces[...])
-    // Answers to whoever was connected to a serial line before have other sequences.
+    // A random first sequence number, so that late answers to an earlier host of a serial line do not match.
     let first = nonces.first?.prefix(2).reduce(UInt16(0)) { $0 << 8 | UInt16($1) } ?? 0
     requests = RequestQueue(after: first)
   }
@@ -77,13 +78,13 @@ struct LinkSession {
     if case .leaving(let moment) = phase { moment } else { requests.deadline }
   }
 
-  /// Begins.
+  /// Begins the handshake.
   mutating func begin(at now: Instant) -> [Action] {
     greet(at: now)
     return drainActions()
   }
 
-  /// Makes a request, behind those that were made before.
+  /// Makes a request, after all earlier requests.
   mutating func request(_ id: Int, _ operation: LinkOperation, _ payload: [UInt8], at now: Instant)
     -> [Action]
   {
@@ -120,7 +121,7 @@ struct LinkSession {
     return drainActions()
   }
 
-  /// Ends the session with BYE. Requests that are left fail.
+  /// Ends the session with BYE. Remaining requests fail.
   mutating func leave(at now: Instant) -> [Action] {
     let isOpen = isOpen
     failRequests("the headset at \(name) was disconnected")
@@ -129,12 +130,12 @@ struct LinkSession {
       return drainActions()
     }
     startRequests(at: now)
-    // The seal may have ended the session.
+    // Sealing the BYE may have ended the session.
     if self.isOpen { phase = .leaving(by: now.advanced(by: Self.farewell)) }
     return drainActions()
   }
 
-  /// The channel has ended.
+  /// Applies the end of the channel.
   mutating func ended(_ end: LinkEnd) -> [Action] {
     switch phase {
     case .leaving: self.end(.left)

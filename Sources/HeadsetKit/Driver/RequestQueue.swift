@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HeadsetLink
 
 extension LinkOperation {
-  /// true if the board may work for seconds before it answers.
+  /// `true` if the board may work for seconds before it answers.
   fileprivate var isSlow: Bool {
     switch self {
     case .beginTransfer, .verifyTransfer, .commitTransfer: true
@@ -16,9 +16,9 @@ extension LinkOperation {
 
 /// The time after which a request is sent again, estimated from the round-trip times of answers.
 ///
-/// Source: RFC 6298, with a least time for links of a few milliseconds.
+/// Source: RFC 6298, with a minimum for links of a few milliseconds.
 struct RoundTripTime {
-  // In nanoseconds: `Duration` multiplies and divides in 128 bits.
+  // In nanoseconds, as `Duration` multiplies and divides in 128 bits.
   private static let (least, first): (Int64, Int64) = (200_000_000, 1_000_000_000)
   private var estimate: (mean: Int64, deviation: Int64)?
 
@@ -39,19 +39,19 @@ struct RoundTripTime {
 
 /// The requests of a link in their order: those that were sent, and those that wait for their turn.
 ///
-/// Writes are sent up to a window of them together, all else one at a time.
+/// Several writes are sent at once, up to a window of them; all other requests one at a time.
 struct RequestQueue {
   /// A request without an answer.
   struct Entry {
-    /// The number of the request; nil for one of the link's own.
+    /// The number of the request; nil for a request of the link itself.
     let id: Int?
     let operation: LinkOperation
     let frame: LinkFrame
     /// The number of times that the request was sent.
     fileprivate(set) var attempts = 0
-    /// The first time that it was sent.
+    /// The moment at which the request was sent first.
     fileprivate var sentAt = Instant.start
-    /// The next repetition, or the end.
+    /// The moment of the next repetition, or of the timeout.
     fileprivate(set) var due = Instant.start
 
     fileprivate var end: Instant { sentAt.advanced(by: operation.timeout) }
@@ -60,23 +60,23 @@ struct RequestQueue {
   /// The shortest time until a slow request is repeated.
   private static let slowRetryDelay = Duration.seconds(2)
 
-  /// Writes that may be without an answer at once.
+  /// The number of writes that may be under way at once.
   var window = 1
   private var sequence: UInt16
   private var waiting: [Entry] = []
   private var underWay: [Entry] = []
   private var roundTrip = RoundTripTime()
 
-  /// - Parameter sequence: the first request has the next one.
+  /// - Parameter sequence: the sequence number before that of the first request.
   init(after sequence: UInt16) { self.sequence = sequence }
 
   /// The moment of the next repetition or timeout; nil while no answer is due.
   var deadline: Instant? { underWay.map(\.due).min() }
 
-  /// true if no request waits or is under way.
+  /// `true` if no request waits or is under way.
   var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
 
-  /// Puts a request behind all others.
+  /// Appends a request.
   mutating func add(_ id: Int?, _ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
     let frame = try LinkFrame(
       kind: .request, sequence: sequence &+ 1, code: operation.rawValue, payload: payload)
@@ -84,7 +84,7 @@ struct RequestQueue {
     waiting.append(Entry(id: id, operation: operation, frame: frame))
   }
 
-  /// The requests whose turn has come; they are waited for from now on.
+  /// Returns the requests whose turn has come, and waits for their answers from now on.
   mutating func start(at now: Instant) -> [LinkFrame] {
     var frames: [LinkFrame] = []
     while let next = waiting.first, isFree(for: next) {
@@ -96,7 +96,7 @@ struct RequestQueue {
     return frames
   }
 
-  /// The request that is answered; nil when none that is waited for is.
+  /// Removes and returns the request that is answered; nil when no pending request is.
   mutating func complete(with answer: LinkFrame, at now: Instant) -> Entry? {
     guard
       let index = underWay.firstIndex(where: {
@@ -104,14 +104,14 @@ struct RequestQueue {
       })
     else { return nil }
     let entry = underWay.remove(at: index)
-    // The link's own requests are those of the handshake, before and after which it is idle.
+    // The link's own requests (handshake, PING, BYE) are sent on an idle link, and are not measured.
     if entry.attempts == 1, entry.id != nil, !entry.operation.isSlow {
       roundTrip.note(entry.sentAt.duration(to: now))
     }
     return entry
   }
 
-  /// The requests that are due, in their order: those to send again, and those whose timeout has passed.
+  /// Returns the due requests, in their order: those to send again, and those whose timeout has passed.
   mutating func overdue(at now: Instant) -> (again: [LinkFrame], late: [Entry]) {
     let late = underWay.filter { $0.end <= now }
     underWay.removeAll { $0.end <= now }

@@ -49,7 +49,7 @@ extension Headset {
     _ = try await ask(SetEqualizer(EqualizerValues(preset: number, values: checked)), .equalizer)
   }
 
-  /// Makes a preset what it was when the headset was new.
+  /// Resets a preset to its factory values.
   public func resetPreset(_ preset: Int) async throws(HeadsetError) {
     let shape = try await equalizerShape(for: .resetEqualizer)
     _ = try await ask(ResetEqualizer(try shape.number(of: preset, .resetEqualizer)), .equalizer)
@@ -89,7 +89,7 @@ extension Headset {
 }
 
 extension EqualizerShape {
-  /// The number of a preset, as it goes over the wire.
+  /// Returns the number of a preset in the form of the protocol.
   fileprivate func number(of preset: Int, _ operation: LinkOperation) throws(HeadsetError) -> UInt8 {
     guard (0..<presets).contains(preset), let number = UInt8(exactly: preset) else {
       throw HeadsetError(
@@ -98,7 +98,7 @@ extension EqualizerShape {
     return number
   }
 
-  /// A band's value, as it goes over the wire.
+  /// Returns the value of a band in the form of the protocol.
   fileprivate func value(_ value: Int, _ operation: LinkOperation) throws(HeadsetError) -> Int8 {
     guard range.contains(value), let small = Int8(exactly: value) else {
       throw HeadsetError(

@@ -4,11 +4,11 @@ public import HeadsetLink
 extension Headset {
   /// The number of times that a board is asked to start its bootloader.
   private static let mostTries = 3
-  /// The longest time until a board is back, beyond the time that it names.
+  /// The longest time until a board is back, in addition to the time that it reports.
   private static let returnTimeout = Duration.seconds(15)
   /// The time until the bootloader is ready when the board's answer was lost.
   private static let usualDelay = Duration.seconds(5)
-  /// The longest time that a board may name.
+  /// The longest time that a board may report.
   private static let longestDelay = Duration.seconds(60)
 
   /// Returns the image that runs on the board: "application" or "bootloader".
@@ -23,7 +23,7 @@ extension Headset {
     guard try await imageType() == "application" else { return }
     try await exclusively {
       for _ in 1...Self.mostTries {
-        // The answer may be lost with the link: the board may be on its way all the same.
+        // The answer may be lost with the link although the board enters its bootloader.
         var delay = Self.usualDelay
         if let named = try await driver.requestRestart(EnterBootloader()) {
           delay = min(.milliseconds(Int64(named.milliseconds)), Self.longestDelay)
@@ -36,8 +36,8 @@ extension Headset {
     }
   }
 
-  /// Starts the board's firmware anew, from its bootloader too, and returns when it runs.
-  /// - Throws: `timeout` when it does not come back; `CancellationError`.
+  /// Restarts the board's firmware, also from its bootloader, and returns when it runs.
+  /// - Throws: `timeout` when the board does not come back; `CancellationError`.
   public func reboot() async throws {
     _ = try await ask(GetImageType(), nil)
     try await exclusively {
@@ -53,10 +53,10 @@ extension Headset {
   /// Updates the firmware: checks the file, transfers it, and returns when the new version runs and is
   /// confirmed.
   ///
-  /// An interrupted update resumes where it was when this is called again.
+  /// A later call resumes an interrupted update at its offset.
   /// - Parameters:
   ///   - onProgress: receives the progress, on the loop: 0 to 1, never less than before.
-  ///   - onEstimate: receives the progress with the time that is left, on the loop: each second, and before `onProgress`.
+  ///   - onEstimate: receives progress and remaining time, on the loop: each second, and before `onProgress`.
   /// - Throws: `updateFailed` with the facts `step` and `reason`; `CancellationError`.
   public func updateFirmware(
     _ path: String, onProgress: @escaping (Double) -> Void = { _ in },
@@ -82,7 +82,7 @@ extension Headset {
     }
   }
 
-  /// Reads firmware and the key that it must be signed for, on a thread of their own: a mount may never answer.
+  /// Reads firmware and the key that it must be signed for, outside of the loop: a mount may never answer.
   private func read(_ path: String) async throws -> (FirmwareFile, VerifyingKey) {
     let keyFile = firmwareKeyFile
     guard !loop.isVirtual else {
@@ -98,7 +98,7 @@ extension Headset {
     return (file, key)
   }
 
-  /// Notes what the board has become.
+  /// Updates the known state of the board after an update.
   private func begin(after outcome: UpdateOutcome) async {
     if let board = try? await driver.request(GetInfo()) {
       begin(with: board)
@@ -109,8 +109,8 @@ extension Headset {
     if case .updated(let version) = outcome { emit(.updateCompleted(version: version)) }
   }
 
-  /// Connects until the board is there as it should be.
-  /// - Returns: nil when it is not in time.
+  /// Connects repeatedly until the board is in the expected state.
+  /// - Returns: the board; nil when it is not back in time.
   private func returned(_ isExpected: (BoardInfo) -> Bool) async throws -> BoardInfo? {
     let end = loop.now.advanced(by: Self.returnTimeout)
     var delay = Backoff.connecting

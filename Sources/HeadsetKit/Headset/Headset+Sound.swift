@@ -25,7 +25,7 @@ extension Headset {
     return levels
   }
 
-  /// The most that each side lets in.
+  /// Returns the maximum of the ambient level of each side.
   public func ambientMost() async throws(HeadsetError) -> HeadsetAmbient {
     let limits = try await ask(GetAmbientLimits(), .ambient)
     return HeadsetAmbient(left: Int(limits.left), right: Int(limits.right))
@@ -57,7 +57,7 @@ extension Headset {
 
   // MARK: All requests
 
-  /// Makes a request that the headset must be able to do, while nothing has it for itself.
+  /// Makes a request that needs a capability of the headset; fails while the headset is reserved.
   func ask<Request: LinkRequest>(
     _ request: Request, _ capability: Capabilities?
   ) async throws(HeadsetError) -> Request.Answer {
@@ -83,7 +83,7 @@ extension Headset {
 }
 
 extension Capabilities {
-  /// The names of those that are known here, sorted.
+  /// The names of the capabilities that are known here, sorted.
   var names: [String] {
     [
       (Capabilities.ambient, "ambient"), (.battery, "battery"), (.equalizer, "equalizer"),

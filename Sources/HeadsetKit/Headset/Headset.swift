@@ -3,13 +3,13 @@ public import HeadsetLink
 
 /// A headset, as scripts see it. Confined to a loop.
 ///
-/// Once connected it stays so: a connection that is lost is made anew, until `disconnect`. What its board does not
-/// have is refused as `unsupported`.
+/// Once connected it stays connected: a lost connection is made again, until `disconnect`. Requests that its
+/// board does not support are refused as `unsupported`.
 public final class Headset {
   /// The presets by their numbers.
   public static let presetNames = ["music", "movie", "voice", "user"]
 
-  /// The name of a preset; nil for one beyond those that have names.
+  /// The name of a preset; nil for a number without a name.
   public static func presetName(_ number: Int) -> String? {
     presetNames.indices.contains(number) ? presetNames[number] : nil
   }
@@ -48,31 +48,32 @@ public final class Headset {
     driver.drop()
   }
 
-  // MARK: What it is
+  // MARK: State
 
   /// `true` while requests can be made.
   public var isConnected: Bool { driver.isConnected }
-  /// `true` while an update or a restart has the headset for itself.
+  /// `true` while an update or a restart has reserved the headset.
   public var isBusy: Bool { machine.isReserved }
-  /// The accessory's own name, its model if it has none; nil before it was ever connected.
+  /// The accessory's own name, or else its model; nil before the first connection.
   public var name: String? { board.map { $0.info.name.isEmpty ? $0.info.model : $0.info.name } }
   /// The maker's name of the model; nil before the first connection.
   public var model: String? { board?.info.model }
-  /// The version of its firmware; nil before it was ever connected.
+  /// The version of its firmware; nil before the first connection.
   public var firmwareVersion: String? { board?.info.firmwareVersion }
   /// The names of its capabilities, sorted; empty before the first connection.
   public var capabilities: [String] { board?.info.capabilities.names ?? [] }
 
   // MARK: The connection
 
-  /// `true` while the headset is connected or about to be. Once it is false the object stays unused:
-  /// connecting creates another one.
+  /// `true` while the headset is connected or about to be. Once it is `false` the object stays unused: the
+  /// next connection creates another one.
   public var isInUse: Bool { machine.isInUse }
 
   /// `true` while a lost connection is made again.
   var isKept: Bool { machine.isKept }
 
-  /// Connects, once; then the connection is kept. While another one connects, its outcome is waited for.
+  /// Makes one attempt to connect; then the connection is kept. Waits for the outcome of an attempt that is
+  /// under way.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   public func connect() async throws(HeadsetError) {
     if machine.isConnecting { try await attempt.value() }
@@ -89,7 +90,7 @@ public final class Headset {
   /// Connects the headset as soon as it is there, and keeps it connected.
   func keepConnected() { perform(machine.keep()) }
 
-  /// Ends the connection, and does not make it anew.
+  /// Ends the connection, and does not make it again.
   public func disconnect() async {
     let (before, after) = machine.disconnect(isConnected: driver.isConnected)
     perform(before)
@@ -97,7 +98,7 @@ public final class Headset {
     emit(after)
   }
 
-  /// Reserves the headset, and with it the care for the connection, while `work` runs.
+  /// Reserves the headset while `work` runs, which has to make the connection again itself.
   func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
     guard !machine.isReserved else {
       throw HeadsetError(.busy, "the headset at \(address) is being updated or restarted")
@@ -107,12 +108,12 @@ public final class Headset {
     return try await work()
   }
 
-  /// Makes the attempt that has begun, and resolves it.
+  /// Performs the attempt that has begun, and resolves it.
   private func makeConnection() async throws(HeadsetError) {
     let attempt = attempt
     do throws(HeadsetError) {
       let board = try await driver.connect()
-      // It may have been given up, or lost, before this task's turn came.
+      // The connection may have been given up, or lost, before this task's turn came.
       guard driver.isConnected, machine.awaitsBoard else {
         throw HeadsetError(.connectionFailed, "the connection to \(address) was lost at once")
       }
@@ -126,7 +127,7 @@ public final class Headset {
     perform(machine.connected())
   }
 
-  /// Notes the board that was connected, and forgets the one before.
+  /// Notes the board that was connected, and forgets the previous one.
   func begin(with board: BoardInfo) { self.board = KnownBoard(info: board.cleaned) }
 
   private func perform(_ actions: [HeadsetMachine.Action]) {
@@ -171,7 +172,7 @@ public final class Headset {
     }
   }
 
-  /// Emits the levels of both sides, though a board reports one; the other is requested once.
+  /// Emits the levels of both sides, though a board reports only one; the other is requested once.
   private func receiveAmbient(_ side: Side, _ level: Int) {
     board?.ambientLevels[side] = level
     let other: Side = side == .left ? .right : .left
@@ -189,7 +190,7 @@ public final class Headset {
   }
 }
 
-/// The board of a connection, and what was learnt of it since it was connected.
+/// The board of a connection, and the values that were learnt since it was connected.
 struct KnownBoard {
   var info: BoardInfo
   /// The shape of the equalizer; nil until it is requested.

@@ -4,7 +4,7 @@ internal import HeadsetLink
 /// State machine of a headset's connection: methods apply an event and return the actions to perform. Has no driver,
 /// clock or listener.
 struct HeadsetMachine {
-  /// A state of the connection, with whether it is kept: made again when it is lost.
+  /// A state of the connection, and whether it is kept, that is, made again when it is lost.
   enum Phase: Equatable {
     /// Unused, or disconnected for good.
     case idle
@@ -15,27 +15,27 @@ struct HeadsetMachine {
     /// The attempt under way is to be ended; another one follows if the connection is kept.
     case abandoning(isKept: Bool)
     case connected(isKept: Bool)
-    /// An update or a restart has the headset, and with it the care for the connection, for itself.
+    /// An update or a restart has reserved the headset, and connects it itself.
     case reserved(isKept: Bool)
   }
 
-  /// The state after an attempt that fails.
+  /// The state after a failed attempt.
   enum Fallback: Equatable {
     /// Idle: the headset was never connected.
     case stop
     /// Waiting for the next attempt.
     case retry
-    /// Waiting for the next attempt, unless the failure is one that time does not mend.
+    /// Waiting for the next attempt, unless the failure is lasting.
     case retryUnlessRefused
   }
 
-  /// Action for the headset to perform, in the order returned.
+  /// An action for the headset to perform, in the order returned.
   enum Action: Equatable {
     /// Make the connection; the outcome goes to `connected` or `failed`.
     case connect
     /// Call `retry` after this time.
     case wait(Duration)
-    /// Forget the last `wait`.
+    /// Cancel the last `wait`.
     case stopWaiting
     case emit(HeadsetEvent)
   }
@@ -43,7 +43,7 @@ struct HeadsetMachine {
   private(set) var phase = Phase.idle
   private var delay = Backoff.connecting
 
-  // MARK: What it is
+  // MARK: State
 
   /// `true` while an attempt is under way, also one that is to be ended.
   var isConnecting: Bool {
@@ -59,7 +59,7 @@ struct HeadsetMachine {
   /// `true` if `connect` may be called.
   var mayConnect: Bool { phase == .idle || phase == .waiting }
 
-  /// `true` while an update or a restart has the headset for itself.
+  /// `true` while an update or a restart has reserved the headset.
   var isReserved: Bool { if case .reserved = phase { true } else { false } }
 
   /// `true` while a lost connection is made again.
@@ -76,7 +76,7 @@ struct HeadsetMachine {
 
   // MARK: Connecting
 
-  /// Begins the attempt of a caller, who makes it. Valid while `mayConnect`.
+  /// Begins an attempt that the caller makes. Valid while `mayConnect`.
   mutating func connect() -> [Action] {
     precondition(mayConnect, "a connection is there or under way")
     let isLookedFor = phase == .waiting
@@ -84,7 +84,7 @@ struct HeadsetMachine {
     return isLookedFor ? [.stopWaiting] : []
   }
 
-  /// Keeps the connection from now on, and makes it if it is not there.
+  /// Keeps the connection from now on, and makes it if it does not exist yet.
   mutating func keep() -> [Action] {
     switch phase {
     case .idle:
@@ -99,14 +99,14 @@ struct HeadsetMachine {
     return []
   }
 
-  /// Begins the next attempt: the delay has passed.
+  /// Begins the next attempt, after the delay.
   mutating func retry() -> [Action] {
     guard phase == .waiting else { return [] }
     phase = .connecting(onFailure: .retryUnlessRefused)
     return [.connect]
   }
 
-  /// The attempt has succeeded. Valid while `awaitsBoard`.
+  /// Applies the success of the attempt. Valid while `awaitsBoard`.
   mutating func connected() -> [Action] {
     precondition(awaitsBoard, "no attempt is under way")
     phase = .connected(isKept: true)
@@ -114,7 +114,7 @@ struct HeadsetMachine {
     return [.emit(.connected)]
   }
 
-  /// The attempt has failed.
+  /// Applies the failure of the attempt.
   mutating func failed(_ error: HeadsetError) -> [Action] {
     switch phase {
     case .connecting(.retryUnlessRefused) where error.isLasting:
@@ -131,16 +131,17 @@ struct HeadsetMachine {
 
   // MARK: Losing and ending
 
-  /// The connection was lost. Attempts, updates and restarts see to that themselves.
+  /// Applies the loss of the connection. Attempts, updates and restarts handle a loss themselves.
   mutating func lost(_ reason: String) -> [Action] {
     guard case .connected(let isKept) = phase else { return [] }
     phase = .idle
     return [.emit(.disconnected(reason))] + (isKept ? wait() : [])
   }
 
-  /// Ends the connection and keeps it no more. An update or a restart under way goes on, and may connect again.
+  /// Ends the connection, and does not keep it any more. An update or a restart under way continues, and may
+  /// connect again.
   /// - Parameter isConnected: `true` if the driver is connected.
-  /// - Returns: the event to emit once the driver has disconnected, behind the actions to perform before.
+  /// - Returns: the actions to perform before the driver disconnects, and the event to emit afterwards.
   mutating func disconnect(isConnected: Bool) -> (before: [Action], after: HeadsetEvent) {
     let released = HeadsetEvent.released
     let disconnected = HeadsetEvent.disconnected("disconnected")
@@ -186,7 +187,7 @@ struct HeadsetMachine {
 }
 
 extension HeadsetError {
-  /// `true` for a failure to connect that time does not mend.
+  /// `true` for a lasting failure to connect, which further attempts do not change.
   fileprivate var isLasting: Bool { [.auth, .challengeLength, .noData].contains(kind) }
 }
 

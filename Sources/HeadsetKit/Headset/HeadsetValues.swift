@@ -11,9 +11,9 @@ public struct HeadsetBattery: Equatable, Sendable {
 
 /// The ambient levels: how much of the surroundings each side lets in, from 0 up to the headset's limit.
 public struct HeadsetAmbient: Equatable, Sendable {
-  /// The left side's.
+  /// The level of the left side.
   public var left: Int
-  /// The right side's.
+  /// The level of the right side.
   public var right: Int
 }
 
@@ -21,7 +21,7 @@ public struct HeadsetAmbient: Equatable, Sendable {
 public struct HeadsetEqualizer: Equatable, Sendable {
   /// The frequencies of the bands in hertz; 1 to 10.
   public var bands: [Double]
-  /// The values that a band accepts, in steps of the headset's own.
+  /// The values that a band accepts, in the headset's own steps.
   public var range: ClosedRange<Int>
   /// The preset, from 0.
   public var preset: Int
@@ -31,7 +31,7 @@ public struct HeadsetEqualizer: Equatable, Sendable {
 
 /// The shape of a headset's equalizer: constant during a connection.
 struct EqualizerShape: Equatable {
-  /// The most bands that there may be.
+  /// The most bands of an equalizer.
   static let mostBands = 10
 
   let hertz: [Double]
@@ -45,31 +45,31 @@ public enum HeadsetEvent: Equatable, Sendable {
   case connected
   /// The connection has ended, for this reason.
   case disconnected(String)
-  /// A headset without a connection is looked for no more.
+  /// No more attempts are made to connect a headset without a connection.
   case released
-  /// Noise cancelling was turned on or off, by whomever.
+  /// Noise cancelling was turned on or off, by the wearer or a host.
   case noiseCancelling(Bool)
   /// The ambient levels have changed.
   case ambient(left: Int, right: Int)
-  /// The preset that sounds is another, or has other values.
+  /// Another preset is selected, or the selected one has other values.
   case equalizer(preset: Int, values: [Int])
   /// The board starts its bootloader.
   case bootloader
-  /// An update of its firmware is so far: 0 to 1, never less than before.
+  /// The progress of a firmware update: 0 to 1, never less than before.
   case progress(Double)
-  /// New firmware runs and stays.
+  /// New firmware runs and is confirmed.
   case updateCompleted(version: String)
-  /// The battery is fuller or emptier, is charged or no more.
+  /// The charge of the battery has changed, or charging has begun or ended.
   case battery(HeadsetBattery)
-  /// A failure: an event that can't be read, or one that time does not mend, after which connecting ends.
+  /// A failure: an event that can't be read, or a lasting failure, after which no more attempts are made.
   case error(HeadsetError)
 }
 
 /// The settings of headsets in the configuration.
 public struct HeadsetSettings: Sendable, Equatable {
-  /// The address of the headset when none is named.
+  /// The address of the headset for calls that name none.
   public var address: LinkAddress?
-  /// The file of the key that is shared with it; nil for the development key.
+  /// The file of the key that is shared with the headset; nil for the development key.
   public var keyFile: String?
   /// The file of the public key that firmware must be signed for; nil for the development key.
   public var firmwareKeyFile: String?
@@ -77,14 +77,14 @@ public struct HeadsetSettings: Sendable, Equatable {
   /// Creates settings without a headset, with the development keys.
   public init() {}
 
-  /// The key that is shared with headsets, read anew.
-  /// - Throws: `auth` when the file can't be read or is no key.
+  /// Reads the key that is shared with headsets.
+  /// - Throws: `auth` when the file can't be read or is not a key.
   func key(file: String? = nil) throws(HeadsetError) -> LinkKey {
     guard let path = file ?? keyFile else { return .development }
     return try LinkKey(file: path)
   }
 
-  /// Returns the key that firmware must be signed for, read anew.
+  /// Reads the key that firmware must be signed for.
   /// - Throws: `updateFailed` with step "check" if the file can't be read or is no public key.
   func firmwareKey() throws(HeadsetError) -> VerifyingKey { try Self.firmwareKey(inFile: firmwareKeyFile) }
 

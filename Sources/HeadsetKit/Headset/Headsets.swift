@@ -8,10 +8,10 @@ public final class Headsets {
   private let warn: (String) -> Void
   private let loop: EventLoop
   private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
-  /// The headsets that were connected or looked for, in that order.
+  /// The headsets that were connected or awaited, in the order of their first use.
   private var all: [(address: LinkAddress, headset: Headset)] = []
   private var listeners = Listeners<(Headset, HeadsetEvent) -> Void>()
-  /// The one that is connected as soon as it is there.
+  /// The headset that is connected as soon as it is there.
   private var awaited: Headset?
 
   /// Creates an empty list.
@@ -38,8 +38,8 @@ public final class Headsets {
   /// The headsets of a simulation.
   /// - Parameters:
   ///   - usualAddress: the address of the headset when `settings` have none.
-  ///   - link: opens a link to the simulated headset at an address, which has this key and trusts the firmware of
-  ///     that one.
+  ///   - link: opens a link to the simulated headset at an address, with its key and the key that its
+  ///     firmware must be signed for.
   package convenience init(
     loop: EventLoop, settings: HeadsetSettings, usualAddress: LinkAddress,
     link: @escaping (LinkAddress, LinkKey, VerifyingKey) throws(HeadsetError) -> any LinkChannel
@@ -53,14 +53,14 @@ public final class Headsets {
     }
   }
 
-  /// The headsets that are connected, or are about to be again.
+  /// The headsets that are connected, or whose connection is being made again.
   public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isKept } }
 
-  /// Returns the headset at an address, the same one as long as it is connected or looked for.
+  /// Returns the headset at an address, the same object as long as it is connected or awaited.
   /// - Parameters:
   ///   - address: the address; the configured one when nil.
   ///   - keyFile: the file of its key; the configured one when nil.
-  /// - Throws: `notAvailable` when none is named, `auth` when its key can't be read.
+  /// - Throws: `notAvailable` when no address is known, `auth` when the key can't be read.
   public func headset(at address: LinkAddress? = nil, keyFile: String? = nil) throws(HeadsetError) -> Headset
   {
     let named = if let address { address } else { try configured() }
@@ -80,8 +80,8 @@ public final class Headsets {
   /// `true` while the configured headset is connected as soon as it is there, and again whenever it is lost.
   public var isAutomatic: Bool { awaited != nil }
 
-  /// Connects the configured headset as soon as it is there; emits no event for one that is connected.
-  /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
+  /// Connects the configured headset as soon as it is there; emits no event if it is connected already.
+  /// - Throws: `notAvailable` when no headset is configured, `auth` when its key can't be read.
   public func connectAutomatically() throws(HeadsetError) -> Headset {
     let headset = if let awaited { awaited } else { try find(configured(), keyFile: nil) }
     awaited = headset
@@ -92,14 +92,14 @@ public final class Headsets {
   /// `true` for the headset that is connected as soon as it is there.
   public func isAwaited(_ headset: Headset) -> Bool { awaited === headset }
 
-  /// Connects no headset by itself any more.
-  /// - Returns: the one that was to be connected as soon as it was there; it stays as it is.
+  /// Stops connecting a headset automatically.
+  /// - Returns: the headset that was to be connected automatically; its state does not change.
   public func stopConnectingAutomatically() -> Headset? {
     defer { awaited = nil }
     return awaited
   }
 
-  /// Disconnects all.
+  /// Disconnects all headsets.
   public func close() async {
     awaited = nil
     for entry in all { await entry.headset.disconnect() }

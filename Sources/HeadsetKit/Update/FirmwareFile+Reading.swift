@@ -13,8 +13,8 @@ extension FirmwareFile {
     do { try self.init(parsing: bytes) } catch { throw HeadsetError(error, file: path) }
   }
 
-  /// The image in the file at `path`, all of it.
-  /// - Throws: `headset.update_failed` with step "check" when it can't be read, or no image has that size.
+  /// Returns the file at `path` as an image.
+  /// - Throws: `headset.update_failed` with step "check" when it can't be read, is empty or is too large.
   public static func image(at path: String) throws(HeadsetError) -> [UInt8] {
     let bytes: [UInt8]
     do { bytes = try WholeFile.read(path, atMost: FirmwareManifest.imageSizes.upperBound) } catch {

@@ -4,8 +4,8 @@ internal import HeadsetLink
 /// The update of a headset's firmware, from the file to the version that the headset reports: performs the
 /// actions of an `UpdateMachine`. Confined to a loop.
 ///
-/// The update has the driver for itself. It can be cancelled: written parts stay written, and the next update
-/// with the same file resumes behind them.
+/// The update is the only user of the driver. It can be cancelled: written parts stay written, and the next
+/// update with the same file resumes after them.
 final class FirmwareUpdate {
   private let report: (Double) -> Void
   private let reportEstimate: ((UpdateEstimate) -> Void)?
@@ -21,7 +21,7 @@ final class FirmwareUpdate {
   /// - Parameters:
   ///   - file: the firmware.
   ///   - trusted: the key that it must be signed by.
-  ///   - isForced: true if a version that the headset has already is written again.
+  ///   - isForced: `true` if a version that the headset has already is written again.
   ///   - timeout: the longest time without headway.
   ///   - estimate: receives the estimates, each second and with the progress.
   ///   - progress: receives the progress: 0 to 1, never less than before.
@@ -61,7 +61,8 @@ final class FirmwareUpdate {
     }
   }
 
-  /// A headset that is not updated is to be worn again. What was written stays, so that it can be gone on from.
+  /// Starts the application again, so that the headset can be worn after a failed update. Written parts stay,
+  /// so that the next update can resume.
   private func leaveBootloader() async {
     guard driver.isConnected, machine.board?.image == .bootloader else { return }
     _ = try? await driver.request(Reboot(.application))
@@ -112,7 +113,7 @@ final class FirmwareUpdate {
     }
   }
 
-  /// Measures an answer of a board that has nothing else to do for it.
+  /// Measures the time of an answer to a request that needs no other work on the board.
   private func measure(_ operation: LinkOperation, isAnswered: Bool, since start: Instant) {
     switch operation {
     case .beginTransfer, .verifyTransfer, .commitTransfer: break
@@ -122,8 +123,8 @@ final class FirmwareUpdate {
 
   // MARK: Writing
 
-  /// Writes the image from `offset` on, as many parts at once as the board grants. A cancellation ends it
-  /// between two parts.
+  /// Writes the image from `offset` on, in as many parts at once as the board grants. A cancellation ends the
+  /// writing between two parts.
   private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdateMachine.Event {
     var window = WriteWindow(
       size: file.image.count, start: offset, chunk: machine.chunk(of: transfer),
@@ -181,7 +182,7 @@ final class FirmwareUpdate {
     reportEstimate?(UpdateEstimate(fraction: machine.progress.reached, left: time.left(at: loop.now)))
   }
 
-  /// Reports estimates, also while no byte is acknowledged.
+  /// Reports an estimate each second, even while no byte is acknowledged.
   private func estimateEachSecond() {
     guard reportEstimate != nil else { return }
     timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in

@@ -1,10 +1,10 @@
 internal import EventLoop
 internal import HeadsetLink
 
-// What a board says of itself, and how it comes to its bootloader and back.
+// The description of a board, and its way to its bootloader and back.
 
 extension UpdateMachine {
-  /// The next action with a board that has just identified itself.
+  /// Returns the next action for a board that has just identified itself.
   mutating func connected(_ board: BoardInfo, _ now: Instant) -> Action {
     guard board.model == manifest.model else {
       return fail(.model(firmware: manifest.model, board: board.model))
@@ -23,7 +23,7 @@ extension UpdateMachine {
   private mutating func inApplication(_ board: BoardInfo, _ now: Instant) -> Action {
     let isNew = FirmwareVersion(board.firmwareVersion) == manifest.version
     if isNew, transfer.mayBeCommitted || !isForced {
-      // One that was not written now may be on trial still, after an update that was broken off.
+      // An image from an earlier, interrupted update may still be on trial.
       if transfer.hasBegun, step != .confirm { headway.made(at: now) }
       return .confirm(after: .zero)
     }
@@ -45,7 +45,7 @@ extension UpdateMachine {
     return transfer.mayBeCommitted ? .status : begin(after: .zero, now)
   }
 
-  /// Begins the transfer as soon as the bootloader is ready; asks the board for that time if it is unknown.
+  /// Begins the transfer as soon as the bootloader is ready; asks the board for that moment if it is unknown.
   mutating func begin(after delay: Duration, _ now: Instant) -> Action {
     guard let readyAt else { return .enter }
     return .begin(after: max(delay, now.duration(to: readyAt)))

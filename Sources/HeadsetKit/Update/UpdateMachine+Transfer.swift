@@ -12,7 +12,7 @@ extension UpdateMachine {
   /// Compares the board's part with the beginning of this image, and resumes or restarts the transfer.
   mutating func compare(_ status: TransferStatus, _ now: Instant) -> Action {
     guard case .running(let plan) = transfer else {
-      // The link was lost with the answer to COMMIT. A board that was started since knows by the manifest alone.
+      // The answer to COMMIT was lost with the link. A restarted board knows only the manifest.
       if status.state == .committed { return committed(now) }
       transfer = .interrupted
       return begin(after: .zero, now)
@@ -51,7 +51,7 @@ extension UpdateMachine {
     return reboot(now)
   }
 
-  /// The next action after one that was done.
+  /// Returns the next action after one that succeeded.
   mutating func done(_ now: Instant) -> Action {
     switch action {
     case .write(let plan, _): return .verify(plan.transfer)
@@ -69,7 +69,7 @@ extension UpdateMachine {
     }
   }
 
-  // MARK: When the board says no
+  // MARK: Refusals
 
   mutating func refused(_ refusal: LinkRefusal, _ now: Instant) -> Action {
     let reason = "the board \(refusal.status?.meaning ?? "says \(refusal.code), which is not known here")"
@@ -85,7 +85,7 @@ extension UpdateMachine {
     switch refusal.status {
     case .busy, .noTransfer: return beginAgain(reason, now)
     case .wrongMode:
-      // It has gone over to something else meanwhile.
+      // The board has changed its mode meanwhile.
       return .connect(after: headway.retry.next())
     case .wrongOffset:
       guard case .verify = action, case .running(let plan) = transfer, let offset = refusal.nextOffset,
@@ -101,7 +101,7 @@ extension UpdateMachine {
     }
   }
 
-  /// Begins the transfer again, a little later.
+  /// Begins the transfer again, after the retry delay.
   mutating func beginAgain(_ reason: String, _ now: Instant) -> Action {
     headway.failed(reason)
     if transfer.hasBegun { transfer = .interrupted }
@@ -110,7 +110,7 @@ extension UpdateMachine {
 
   private mutating func notEntering(_ refusal: LinkRefusal, _ reason: String, _ now: Instant) -> Action {
     if board?.image == .bootloader {
-      // It does not tell how long it takes, so it gets the usual time.
+      // The bootloader does not report when it is ready, so the usual delay is assumed.
       readyAt = now.advanced(by: Self.usualDelay)
       return begin(after: .zero, now)
     }
@@ -121,7 +121,7 @@ extension UpdateMachine {
     _ refusal: LinkRefusal, _ reason: String, _ now: Instant
   ) -> Action {
     if refusal.status == .busy { return .confirm(after: Self.pause) }
-    // One that was not written now needs no word of a board that has no trials.
+    // An image that was not written by this update needs no confirmation from a board without trials.
     if !transfer.hasBegun, refusal.status == .unsupported {
       return .succeed(.alreadyThere(version: manifest.version.description))
     }
@@ -135,6 +135,6 @@ extension UpdateMachine {
     let room = Int(board?.longestPayload ?? 0) - (LinkFrame.longestPayload - WriteTransfer.longestData)
     return max(1, min(Int(transfer.chunk), room, WriteTransfer.longestData))
   }
-  /// Writes under way at once: those that the board grants, fewer after the link was lost among them.
+  /// The number of writes under way at once: as granted by the board, or fewer after losses during writes.
   func width(of transfer: TransferPlan) -> Int { min(Int(transfer.window), narrowed ?? .max) }
 }

@@ -1,24 +1,25 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The state machine of an update: the next action, by the events so far; without link and clock.
+/// The state machine of an update: returns the next action by the events so far. Has no link and no clock.
 ///
-/// A lost link is no end: it is made again, and the board's state then determines where to resume. An update
-/// without headway ends: after `stall` with a board that answers, after `timeout` over a link that is lost.
+/// A lost link does not end the update: it is made again, and the board's state then determines where to
+/// resume. An update without headway ends: after `stall` if the board answers, after `timeout` if the link is
+/// lost.
 struct UpdateMachine {
   /// A step that the owner of the machine performs; its outcome goes to `receive`.
   enum Action: Equatable {
-    /// Ask the board that is connected who it is.
+    /// Ask the connected board for its description.
     case ask
     /// Connect, after a time.
     case connect(after: Duration)
-    /// Ask how full the battery is.
+    /// Ask for the charge of the battery.
     case battery
     /// Ask the board to start its bootloader; a bootloader answers with the time until it is ready.
     case enter
     /// Begin the transfer, after a time.
     case begin(after: Duration)
-    /// Ask how far the transfer is.
+    /// Ask for the state of the transfer.
     case status
     /// Give the transfer up.
     case abort(UInt32)
@@ -28,12 +29,12 @@ struct UpdateMachine {
     case commit(UInt32)
     /// Start the application.
     case reboot
-    /// Have the board keep the image, after a time.
+    /// Make the board keep the image, after a time.
     case confirm(after: Duration)
     case succeed(UpdateOutcome)
     case fail(HeadsetError)
 
-    /// true if nothing is left to do.
+    /// `true` if nothing is left to do.
     var isEnd: Bool {
       switch self {
       case .succeed, .fail: true
@@ -41,7 +42,7 @@ struct UpdateMachine {
       }
     }
 
-    /// The step that the action begins or is part of; nil for one that belongs to the step before.
+    /// The step that the action begins or is part of; nil for an action that belongs to the previous step.
     var step: UpdateStep? {
       switch self {
       case .ask, .connect, .status, .abort, .succeed, .fail: nil
@@ -59,7 +60,7 @@ struct UpdateMachine {
 
   /// The state of the transfer, by the board's answers.
   enum Transfer {
-    /// No transfer was begun; the board may have the version already.
+    /// No transfer has begun; the board may have the version already.
     case notBegun
     /// A transfer was begun, and another one is to follow.
     case interrupted
@@ -73,7 +74,7 @@ struct UpdateMachine {
     /// `true` once a transfer was begun.
     var hasBegun: Bool { if case .notBegun = self { false } else { true } }
     var isCommitted: Bool { if case .committed = self { true } else { false } }
-    /// `true` if the board may have the image as the one that it starts next.
+    /// `true` if the board may start the image next.
     var mayBeCommitted: Bool {
       switch self {
       case .notBegun, .interrupted, .running: false
@@ -84,16 +85,16 @@ struct UpdateMachine {
 
   /// The outcome of an action.
   enum Event: Equatable {
-    /// The description of the board: of `ask` and `connect`.
+    /// The description of the board, after `ask` and `connect`.
     case connected(BoardInfo)
     case battery(Battery)
-    /// The time until the bootloader is ready: of `enter`.
+    /// The time until the bootloader is ready, after `enter`.
     case entering(Delay)
     case began(TransferPlan)
     case status(TransferStatus)
     /// The request was done, or the whole image is written.
     case done
-    /// The board's answers to writes lead nowhere, for this reason.
+    /// The board's answers to writes allow no headway, for this reason.
     case stuck(String)
     /// The board refuses.
     case refused(LinkRefusal)
@@ -101,19 +102,20 @@ struct UpdateMachine {
     case lost(HeadsetError)
   }
 
-  /// The longest time without headway while the link is lost and made anew.
+  /// The longest time without headway while the link is lost and made again.
   static let timeout = Duration.seconds(120)
   /// The longest time without headway while the board answers.
   static let stall = Duration.seconds(30)
-  /// The most bytes that a board may lose with its power; one that loses more begins anew.
+  /// The most bytes that a board may lose with its power; after a greater loss the transfer counts as
+  /// restarted.
   static let mostLost = 65_536
-  /// Losses of a link without headway that make it a bad one.
+  /// The number of losses without headway from which on a link counts as bad.
   static let mostLosses = 3
-  /// The time until a bootloader is ready that does not report it.
+  /// The time until a bootloader is ready, if it does not report that.
   static let usualDelay = Duration.seconds(5)
-  /// The longest time until ready that a board may report.
+  /// The longest time that a board may report until its bootloader is ready.
   static let longestDelay = Duration.seconds(60)
-  /// The least battery to begin with, unless it is being charged.
+  /// The least charge in percent to begin with, unless the battery is being charged.
   static let leastBattery = 30
   /// The most attempts at a step that fails.
   static let mostTries = 3
@@ -136,7 +138,8 @@ struct UpdateMachine {
   /// The description of the board; nil until it was connected in this update.
   var board: BoardInfo?
   var isBatteryKnown = false
-  /// The attempts to start the bootloader, to restart the transfer and to reboot; failures of the flash.
+  /// The numbers of attempts to start the bootloader, to restart the transfer and to reboot, and of failures
+  /// of the flash.
   var enters = 0
   var renewals = 0
   var reboots = 0
@@ -148,7 +151,7 @@ struct UpdateMachine {
   var transfer = Transfer.notBegun
   /// Bytes of this image that the board has acknowledged.
   var most = 0
-  /// The most writes under way at once that the link has borne; nil until one was lost with the link.
+  /// The limit of writes under way at once, halved at each loss during writes; nil before the first loss.
   var narrowed: Int?
   var progress: UpdateProgress
 
@@ -161,7 +164,7 @@ struct UpdateMachine {
     progress = UpdateProgress(of: file.image.count)
   }
 
-  /// The first action.
+  /// Returns the first action.
   mutating func begin(isConnected: Bool) -> Action {
     action = isConnected ? .ask : .connect(after: .zero)
     return action
@@ -177,7 +180,7 @@ struct UpdateMachine {
     return action
   }
 
-  /// The board has so many bytes of the image.
+  /// Applies the number of bytes of the image that the board has.
   mutating func acknowledged(_ bytes: Int, at now: Instant) {
     most = max(most, bytes)
     headway.acknowledged(bytes, of: image.count, at: now)
@@ -215,12 +218,12 @@ struct UpdateMachine {
 
   func fail(_ fault: FirmwareFault) -> Action { fail(.check, fault.reason, hint: fault.hint) }
 
-  /// true if the board answers and there is no headway for too long.
+  /// `true` if the board answers, but there has been no headway for too long.
   func isStalled(_ now: Instant) -> Bool {
     headway.isStalled(for: min(Self.stall, timeout), notBefore: readyAt, at: now)
   }
 
-  /// The end of an update without headway.
+  /// Returns the failure of an update that has had no headway for too long.
   private func overdue(_ now: Instant) -> Action? {
     let hint = "run the update again when the headset is there: it resumes at the offset it has reached"
     let (trouble, losses) = (headway.trouble, headway.losses)
@@ -246,7 +249,7 @@ struct UpdateMachine {
     if headway.wrongKeys >= Self.mostTries {
       return fail(step, error.message, hint: error.hint, cause: error)
     }
-    // Connecting again changes neither what can't be sent nor what a board answers that can't be read.
+    // A new connection does not help against requests that can't be sent and answers that can't be read.
     if error.kind == .writeFailed || error.kind == .noData {
       return fail(step, error.message, hint: error.hint, cause: error)
     }

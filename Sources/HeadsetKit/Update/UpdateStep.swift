@@ -1,31 +1,31 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The steps of an update, by the names that its errors have in their fact `step`.
+/// The steps of an update, with the names for the fact `step` of its errors.
 enum UpdateStep: String, CaseIterable {
   /// The file is checked, also against the board's description.
   case check
-  /// The battery is looked at.
+  /// The charge of the battery is checked.
   case battery
-  /// The board goes over to its bootloader.
+  /// The board starts its bootloader.
   case enter
   /// The transfer begins or resumes.
   case begin
   /// The image is sent.
   case write
-  /// The board looks at the whole image in its flash.
+  /// The board verifies the whole image in its flash.
   case verify
-  /// The image becomes the one that is tried at the next start.
+  /// The image is selected for a trial at the next start.
   case commit
-  /// The board starts it.
+  /// The board starts the image.
   case reboot
-  /// The image is kept.
+  /// The board keeps the image.
   case confirm
 }
 
 /// The outcome of an update without failure.
 public enum UpdateOutcome: Equatable, Sendable {
-  /// The headset runs this version now, and keeps it.
+  /// The headset runs and keeps this version now.
   case updated(version: String)
   /// The headset had this version already.
   case alreadyThere(version: String)
@@ -42,7 +42,7 @@ extension HeadsetError {
   /// Creates the error of an update that failed.
   /// - Parameters:
   ///   - reason: the reason, one line that is complete by itself.
-  ///   - cause: the error behind it, whose code becomes a fact.
+  ///   - cause: the underlying error, whose code becomes a fact.
   init(
     update name: String, at step: UpdateStep, _ reason: String, hint: String? = nil,
     cause: HeadsetError? = nil

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The progress of an update, with the time that it still takes.
+/// The progress of an update, with the remaining time.
 public struct UpdateEstimate: Equatable, Sendable {
   /// The progress: 0 to 1, never less than before.
   public let fraction: Double
@@ -12,8 +12,8 @@ public struct UpdateEstimate: Equatable, Sendable {
   public init(fraction: Double, left: Duration?) { (self.fraction, self.left) = (fraction, left) }
 }
 
-/// The time that the rest of an image takes: by the time of an answer before the first write, then by the pace of the
-/// writes, in which losses of the link and waits for it count.
+/// The time that the rest of an image takes: before the first write by the time of an answer, then by the
+/// pace of the writes, which includes losses of the link and the time to connect again.
 struct UpdateTime {
   /// The progress of the writes of this update.
   private struct Pace {
@@ -25,31 +25,31 @@ struct UpdateTime {
     var last: Instant
   }
 
-  /// The time in seconds after which earlier writes count for half.
+  /// The time in seconds after which earlier writes count half.
   private static let memory = 600.0
 
-  /// The part of the image that the time of an answer counts for.
+  /// The part of the image for which the time of an answer counts.
   private static let presumed = 1.0 / 16
   /// The seconds beyond which there is no estimate: years.
   private static let longest = 1e8
 
   private let size: Int
-  /// The bytes of a write; before the board has told, the most.
+  /// The bytes of a write; the maximum until the board has reported its limit.
   private var chunk = WriteTransfer.longestData
-  /// The answers to short requests, and the time in seconds that they took together, with requests that were lost.
+  /// The number of answers to short requests, and their total time in seconds, including lost requests.
   private var answers = (count: 0, seconds: 0.0)
   private var pace: Pace?
 
   /// - Parameter size: bytes of the image.
   init(of size: Int) { self.size = size }
 
-  /// A short request was answered, or its answer was lost, after that time.
+  /// Applies the time of a short request until its answer, or until its loss.
   mutating func asked(isAnswered: Bool, in time: Duration) {
     answers.count += isAnswered ? 1 : 0
     answers.seconds += time.inSeconds
   }
 
-  /// Writing begins, or continues after a loss, from `offset` on.
+  /// Notes that writing begins, or continues after a loss, from `offset` on.
   mutating func write(from offset: Int, chunk: Int, at now: Instant) {
     self.chunk = chunk
     advance(to: now)
@@ -57,7 +57,7 @@ struct UpdateTime {
     pace?.bytes = offset
   }
 
-  /// The board has so many bytes of the image.
+  /// Applies the number of bytes of the image that the board has.
   mutating func acknowledged(_ bytes: Int, at now: Instant) {
     advance(to: now)
     guard var pace else { return }
@@ -81,8 +81,8 @@ struct UpdateTime {
     var bytes = pace?.gained ?? 0
     var spent = pace.map { $0.seconds + $0.last.duration(to: now).inSeconds } ?? 0
     if answers.count > 0 {
-      // A part of the image counts as written one by one, as a bad link loses some of the writes that are under way at
-      // once: the first loss weighs no more than it should.
+      // A part of the image counts as written in single writes, so that the first loss does not weigh too
+      // much: a bad link loses some of the writes that are under way at once.
       let part = max(Double(chunk), Double(size) * Self.presumed)
       (bytes, spent) = (bytes + part, spent + part / Double(chunk) * answers.seconds / Double(answers.count))
     }

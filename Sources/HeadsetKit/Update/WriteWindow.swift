@@ -3,10 +3,10 @@
 /// Answers come in the order of the writes. When the board asks for another offset, the writes under way are
 /// answered first, and then writing resumes at the offset that the board named last.
 struct WriteWindow {
-  /// The most detours in a row without headway.
+  /// The most consecutive detours without headway.
   private static let mostDetours = 8
 
-  /// The next step of the caller.
+  /// The next step for the caller.
   enum Action: Equatable {
     /// Send this part.
     case send(Range<Int>)
@@ -14,24 +14,24 @@ struct WriteWindow {
     case wait
     /// The board has the whole image.
     case done
-    /// The board's answers lead nowhere, for this reason.
+    /// The board's answers allow no headway, for this reason.
     case stuck(String)
   }
 
   /// The offset of the next write, once the writes under way are answered.
   private enum Course {
-    /// Behind what was sent.
+    /// The end of the last part.
     case straight
     /// The offset that the board named last.
     case detour(to: Int)
-    /// No offset: the board's answers lead nowhere, for this reason.
+    /// No offset: the board's answers allow no headway, for this reason.
     case stuck(String)
   }
 
   private let size, chunk, width: Int
-  /// Bytes that the board has.
+  /// The number of bytes that the board has.
   private(set) var acknowledged: Int
-  /// The offset of the next write, and the end of all that was sent.
+  /// The offset of the next write, and the end of all sent bytes.
   private var next: Int
   private var sent: Int
   private var underWay = 0
@@ -40,7 +40,7 @@ struct WriteWindow {
 
   /// - Parameters:
   ///   - size: bytes of the image.
-  ///   - start: those that the board has.
+  ///   - start: the bytes that the board has.
   ///   - chunk: the most bytes of a write; at least 1.
   ///   - width: the most writes that are under way; at least 1.
   init(size: Int, start: Int, chunk: Int, width: Int) {
@@ -65,7 +65,7 @@ struct WriteWindow {
     return .send(part)
   }
 
-  /// The oldest write was done, and the board is so far.
+  /// Applies the answer to the oldest write, with the offset that the board has reached.
   mutating func answered(_ part: Range<Int>, next offset: Int) {
     underWay -= 1
     if offset > acknowledged, offset <= sent {
@@ -82,7 +82,7 @@ struct WriteWindow {
   }
 
   private mutating func turn(to offset: Int) {
-    // Writes that were sent too far ahead are refused together: that is one detour.
+    // Several writes that were sent too far ahead are refused together: they count as one detour.
     if case .straight = course { detours += 1 }
     if offset > sent {
       course = .stuck("the headset asks for byte \(offset), and \(sent) were sent to it")
@@ -91,7 +91,7 @@ struct WriteWindow {
     } else if case .stuck = course {
       return
     } else {
-      // A refusal may be older than what was acknowledged since.
+      // A refusal may be older than later acknowledgements.
       course = .detour(to: max(offset, acknowledged))
     }
   }
