@@ -1,21 +1,22 @@
 public import EventLoop
 internal import HeadsetLink
 
-/// A headset's board in software: all of HBP/1, with its state in memory or on disk, its flash, and what goes wrong
-/// with them. Confined to a loop.
+/// A headset's board in software: all of HBP/1, with its state in memory or on disk, its flash, and injected
+/// faults. Confined to a loop.
 ///
-/// It has one host at a time, on a channel inside the process or at an address (`listen`): the one that has proved its
-/// key. Another one that proves it, too, replaces a host that does not answer, and is turned away while that one does.
+/// The board has one host at a time, on a channel inside the process or at an address (`listen`): the one
+/// that has proved its key. Another host that proves it, too, replaces a host that does not answer, and is
+/// refused otherwise.
 public final class Board {
   private enum Phase { case starting, running, dead, closed }
 
-  /// Receives the board's log, a line each.
+  /// Receives the board's log, line by line.
   private let onLog: (String) -> Void
   /// The time that a host has to prove its key.
   static let loginTime = Duration.seconds(10)
-  /// The time that the host has to answer when another one has proved its key.
+  /// The time that the host has to answer when another host has proved its key.
   static let probeTime = Duration.seconds(2)
-  /// The most links without a host that has proved its key; a new one ends the oldest.
+  /// The most links without a host that has proved its key; one more link ends the oldest.
   static let mostStrangers = 8
 
   let loop: EventLoop
@@ -44,7 +45,7 @@ public final class Board {
     }
   }
 
-  /// A board that has started from a store.
+  /// Creates a board that has started from a store.
   init(
     _ options: BoardOptions, store: any BoardStore, loop: EventLoop,
     onLog: @escaping (String) -> Void = { _ in }
@@ -71,7 +72,7 @@ public final class Board {
   /// `true` once the power is lost.
   public var isDead: Bool { phase == .dead }
 
-  /// The board as it is.
+  /// The present state of the board.
   public var report: BoardReport {
     BoardReport(machine, link: owner ?? links.first, isRunning: phase == .running)
   }
@@ -117,7 +118,7 @@ public final class Board {
     link.renewLine?()
   }
 
-  /// Removes a link that ends; the host that waits replaces its host.
+  /// Removes a link that ends; a waiting host replaces the host of that link.
   private func forget(_ link: BoardLink) {
     links.removeAll { $0 === link }
     if link === contender?.link {
@@ -131,7 +132,7 @@ public final class Board {
 
   // MARK: One host
 
-  /// A host has proved its key on this link.
+  /// Makes the host that has proved its key on this link the owner, or the contender of the present one.
   private func authenticated(_ link: BoardLink, _ actions: [BoardSession.Action]) {
     link.limit(to: nil) {}
     guard let owner, owner !== link else {
@@ -151,7 +152,7 @@ public final class Board {
     end(link, "there is another host", silent: true)
   }
 
-  /// The host that waits becomes the one that the board has.
+  /// Makes the waiting host the owner.
   private func succeed() {
     guard let (link, actions, timer) = contender else { return }
     timer.cancel()
@@ -163,7 +164,7 @@ public final class Board {
   var hasLink: Bool { !links.isEmpty }
 
   private func received(_ bytes: ArraySlice<UInt8>, on link: BoardLink) {
-    // A board that starts hears nothing on a line.
+    // A board that is starting receives nothing on a line.
     guard phase == .running else { return link.isLine ? () : link.hold(bytes) }
     for packet in link.packets(in: bytes) where phase == .running && links.contains(where: { $0 === link }) {
       let (wasOpen, isContender) = (link.session.isOpen, link === contender?.link)
@@ -176,7 +177,7 @@ public final class Board {
       } else {
         link.perform(actions, after: options.profile.answerDelay)
       }
-      // A host that is there keeps its place.
+      // A host that answers stays the owner.
       if link === owner, link.session.accepted > heard, let other = contender?.link { turnAway(other) }
     }
   }
@@ -204,7 +205,7 @@ public final class Board {
     if let owner { end(owner, why, silent: silent) }
   }
 
-  // MARK: Life
+  // MARK: Start and end
 
   /// Stops the board, and starts it after its boot time.
   private func restart(_ target: ImageType) {
@@ -243,13 +244,13 @@ public final class Board {
     }
   }
 
-  /// A store that does not do its work leaves nothing that could run.
+  /// Stops the board after a failure of its store: there is nothing that it could run.
   private func fail(_ error: BoardError) {
     onLog("the board stops: \(error.message)")
     die()
   }
 
-  /// `true` if the power is lost; ends all links then.
+  /// Returns `true` if the power is lost, and ends all links in this case.
   private func checkDeath() -> Bool {
     if let failure = machine.storeFailure, failure != .powerLost {
       onLog("the flash fails: \(BoardError(failure).message)")

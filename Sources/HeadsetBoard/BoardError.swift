@@ -15,7 +15,7 @@ public enum BoardErrorKind: String, FailureKind, CaseIterable {
   case listen = "board.listen"
   /// The state can't be read or written.
   case state = "board.state"
-  /// A line of the wearer's that can't be done.
+  /// A gesture of the wearer that can't be performed.
   case gesture = "board.gesture"
 }
 
@@ -28,7 +28,7 @@ extension BoardError {
     }
   }
 
-  /// Returns the failure of a name that is none; the hint names the nearest that is one.
+  /// Returns the failure for an unknown name; the hint has the nearest known name.
   static func unknown(_ kind: Kind, _ what: String, _ name: String, among known: [String]) -> BoardError {
     let hint =
       nearest(name, among: known).map { "did you mean \($0)?" } ?? "known: \(known.joined(separator: ", "))"

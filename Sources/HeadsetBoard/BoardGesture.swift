@@ -18,7 +18,7 @@ enum BoardGesture: Equatable {
   ]
 
   /// Reads a line: `ambient left 3`.
-  /// - Throws: `gesture`, which names what was expected.
+  /// - Throws: `gesture`, whose message has the expected form.
   init(parsing line: String) throws(BoardError) {
     let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
     guard let first = words.first else { throw BoardError(.gesture, "the line is empty") }

@@ -1,11 +1,11 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The link between a board and the one host that it has. Confined to a loop.
+/// A link between a board and a host. Confined to a loop.
 final class BoardLink {
   /// The most bytes that wait for a board to start.
   static let longestHeld = 64 << 10
-  /// The time for which a line, which can't be closed, is silent instead.
+  /// The time for which a line is silent, as it can't be closed.
   static let silence = Duration.seconds(1)
 
   /// Attaches a new channel when that of a line has ended; nil for a channel that can be closed. On a line hosts come
@@ -18,7 +18,7 @@ final class BoardLink {
   private let channel: any LinkChannel
   private let loop: EventLoop
   private var reader = LinkReader()
-  /// Bytes that came before the board had started, or could hear.
+  /// Bytes that came before the board had started, or listened.
   private var held: [UInt8] = []
   private var earlyEnd: LinkEnd?
   private var silentUntil = Instant.start
@@ -45,15 +45,15 @@ final class BoardLink {
     if let earlyEnd { receiver.end(earlyEnd) }
   }
 
-  /// The number of byte sequences that were no frame.
+  /// The number of byte sequences that were not frames.
   var droppedFrames: Int { reader.droppedFrames }
 
-  /// The frames that end in these bytes; none while the line is silent.
+  /// Returns the frames that end in these bytes; empty while the line is silent.
   func packets(in bytes: ArraySlice<UInt8>) -> [LinkPacket] {
     loop.now < silentUntil ? [] : reader.read(bytes)
   }
 
-  /// Keeps bytes until the board hears them.
+  /// Keeps bytes until the board reads them.
   func hold(_ bytes: ArraySlice<UInt8>) {
     if held.count + bytes.count <= Self.longestHeld { held += bytes }
   }
@@ -66,7 +66,7 @@ final class BoardLink {
 
   func send(_ bytes: [UInt8]) { channel.send(bytes) }
 
-  /// Performs actions now, or after `delay`, never before those that wait.
+  /// Performs actions now, or after `delay`, but never before earlier actions.
   func perform(_ actions: [BoardSession.Action], after delay: Duration) {
     let now = loop.now
     if delay == .zero, due <= now { return actions.forEach { act?($0) } }
@@ -77,14 +77,14 @@ final class BoardLink {
     }
   }
 
-  /// Calls `body` after `time`, unless another limit is set or the link ends before.
+  /// Calls `body` after `time`, unless another limit is set or the link ends before that.
   func limit(to time: Duration?, _ body: @escaping () -> Void) {
     timer?.cancel()
     timer = time.map { loop.after($0, keepsAlive: false, body) }
   }
 
-  /// Forgets the host. A channel is closed.
-  /// - Parameter session: for the next host of a line.
+  /// Forgets the host. The channel is closed unless it is a line.
+  /// - Parameter session: the session for the next host of a line.
   func end(_ session: BoardSession, silent: Bool) {
     generation += 1
     guard isLine else { return close() }

@@ -6,7 +6,7 @@ public struct BoardOptions: Sendable {
   /// The most bytes of the accessory's name.
   public static let longestName = 64
 
-  /// true for a name that an accessory may have.
+  /// `true` for a name that an accessory may have.
   public static func isName(_ text: String) -> Bool {
     (1...longestName).contains(text.utf8.count) && text.onOneLine == text
   }
@@ -15,30 +15,30 @@ public struct BoardOptions: Sendable {
   public var name: String?
   /// The profile: model, abilities and equalizer.
   public var profile = BoardProfile.standard
-  /// The secret that it shares with its hosts.
+  /// The secret that the board shares with its hosts.
   public var key = LinkKey.development
   /// The key that firmware must be signed for.
   public var trusted = VerifyingKey.development
-  /// The folder that its state lies in; nil keeps it in memory.
+  /// The folder of its state; nil keeps the state in memory.
   public var stateFolder: String?
-  /// The firmware that it comes with from the factory; a folder that has a state keeps its own.
+  /// The firmware from the factory; a folder with a state keeps its own firmware.
   public var version = FirmwareVersion("1.0.0") ?? .lowest
   /// The time until its bootloader is ready.
   public var readyAfter = Duration.seconds(5)
-  /// The time that a start takes.
+  /// The duration of a start.
   public var bootTime = Duration.milliseconds(50)
   /// The faults that are injected.
   public var faults = BoardFaults()
   /// The charge of its battery in percent; when nil, the stored one or the profile's.
   public var battery: Int?
 
-  /// The usual board.
+  /// Creates the options of the usual board.
   public init() {}
 }
 
 /// A kind of emulated board: model, abilities and equalizer.
 public struct BoardProfile: Sendable, Equatable {
-  /// A preset of the equalizer as the board comes from the factory.
+  /// A preset of the equalizer from the factory.
   struct Preset: Sendable, Equatable {
     let name: String
     let values: [Int8]
@@ -57,14 +57,14 @@ public struct BoardProfile: Sendable, Equatable {
   var highest: Int8 = 12
   var ambientLimits = AmbientLimits(left: 7, right: 7)
   var battery = Battery(percent: 80, isCharging: false)
-  /// The time that each answer takes.
+  /// The delay of each answer.
   var answerDelay = Duration.zero
 
   init(_ name: String, model: String = "RT-1", _ summary: String) {
     (self.name, self.model, self.summary) = (name, model, summary)
   }
 
-  /// The presets, with as many values as there are bands.
+  /// The presets, with a value for each band.
   var presets: [Preset] {
     let curves: [(String, [Int8])] = [
       ("music", [4, 3, 2, 0, -1, 0, 1, 2, 3, 4]), ("movie", [6, 5, 3, 1, 0, 1, 2, 3, 3, 2]),
@@ -75,12 +75,12 @@ public struct BoardProfile: Sendable, Equatable {
     }
   }
 
-  /// An octave each, from 31.25 Hz.
+  /// Ten bands of one octave each, from 31.25 Hz on.
   private static let standardBands = (0..<10).map { UInt32(31_250) << UInt32($0) }
 }
 
 extension BoardProfile {
-  /// The usual board: ten bands, all that there is.
+  /// The usual board: ten bands and all capabilities.
   public static let standard = BoardProfile("standard", "the usual board: ten bands, four presets")
 
   /// The list of profiles.

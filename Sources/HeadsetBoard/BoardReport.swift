@@ -1,6 +1,6 @@
 internal import HeadsetLink
 
-/// A board as it is at a moment: what tests and people compare with what a host believes.
+/// The state of a board at a moment, which tests and people compare with the knowledge of a host.
 public struct BoardReport: Sendable, Equatable {
   /// An image in a slot.
   public struct Image: Sendable, Equatable {
@@ -8,9 +8,9 @@ public struct BoardReport: Sendable, Equatable {
     public let slot: String
     /// The version in its manifest.
     public let version: String
-    /// The SHA-256 of what lies in the flash, in hexadecimal digits; nil when it can't be read.
+    /// The SHA-256 of the bytes in the flash, in hexadecimal digits; nil when they can't be read.
     public let hash: String?
-    /// `true` if that hash is the manifest's.
+    /// `true` if that hash equals the one in the manifest.
     public let isWhole: Bool
   }
 
@@ -18,9 +18,9 @@ public struct BoardReport: Sendable, Equatable {
   public struct Transfer: Sendable, Equatable {
     /// "writing", "verified", "committed".
     public let state: String
-    /// Bytes that are there.
+    /// The number of bytes in the flash.
     public let offset: Int
-    /// Bytes of the image.
+    /// The number of bytes of the image.
     public let size: Int
   }
 
@@ -48,13 +48,13 @@ public struct BoardReport: Sendable, Equatable {
   public let isCharging: Bool
   /// `true` while a host has proved its key.
   public let isConnected: Bool
-  /// The image that is started when no other one is on trial.
+  /// The image that is started when no other image is on trial.
   public let confirmed: Image
   /// The image that was committed and is not confirmed.
   public let trial: Image?
   /// The transfer that is under way.
   public let transfer: Transfer?
-  /// Steps of the store since the board was made.
+  /// Steps of the store since the board was created.
   public let steps: Int
   /// The frames of this link that were dropped: without a seal, with a wrong one, repeated, or unreadable.
   public let unsealed, forged, repeated, broken: Int

@@ -1,7 +1,7 @@
 public import EventLoop
 public import HeadsetLink
 
-/// The headsets of a simulation: a board in software at each address that somebody connects to. Confined to a loop.
+/// The headsets of a simulation: a board in software at each address in use. Confined to a loop.
 public final class SimulatedBoards {
   /// The address of the headset when the configuration has none.
   public static let usualAddress = LinkAddress.unix(path: "headset")
@@ -42,7 +42,7 @@ public final class SimulatedBoards {
     } catch { throw HeadsetError(.notAvailable, "no headset at \(address): \(error.message)") }
   }
 
-  /// Ends them all.
+  /// Ends all boards.
   public func close() {
     for board in boards.values { board.close() }
     boards = [:]

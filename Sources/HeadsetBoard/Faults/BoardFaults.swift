@@ -6,30 +6,30 @@ public struct BoardFaults: Sendable, Equatable {
   /// The seed of the random source.
   var seed: UInt64 = 1
 
-  // Of a frame, in either direction: how likely it is, from 0 to 1.
+  // Probabilities, from 0 to 1, for each frame in either direction.
   var drop = 0.0
   var duplicate = 0.0
   /// A bit of the frame is flipped.
   var corrupt = 0.0
-  /// The frame is late, and all frames behind it.
+  /// The frame is late, and all frames after it.
   var delay = 0.0
   var delayTime = Duration.milliseconds(300)
   /// The frame arrives in pieces.
   var split = 0.0
   /// The frame arrives together with the next one.
   var merge = 0.0
-  /// The link ends behind it.
+  /// The link ends after the frame.
   var disconnect = 0.0
 
-  /// The link ends at this byte of all that comes and goes, from 1, once.
+  /// The link ends once, at this byte of both directions together, counted from 1.
   var disconnectAt: Int?
   /// The number of requests to start the bootloader that the board ignores.
   var stays = 0
-  /// Bytes of a challenge.
+  /// The number of bytes of a challenge.
   var challengeLength = LinkHandshake.length
   /// The board sends the frequencies of one band fewer than it has.
   var hidesBand = false
-  /// The answers to requests of a session can't be read: they end in the middle of their status.
+  /// The answers to requests of a session are unreadable: they end in the middle of their status.
   var garblesAnswers = false
   /// The most bytes of a request's payload, as the board reports it.
   var longestPayload = LinkFrame.longestPayload
@@ -54,7 +54,7 @@ extension BoardFaults {
   ]
 
   /// Adds faults from text: `drop=0.05,delay=0.2:300ms,seed=7`.
-  /// - Throws: `fault`, which names the nearest fault or the form that was expected.
+  /// - Throws: `fault`, whose message has the nearest fault or the expected form.
   public mutating func add(_ text: String) throws(BoardError) {
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -73,7 +73,7 @@ extension BoardFaults {
     }
   }
 
-  /// Sets a fault; returns `false` for a value that is not one of this fault's.
+  /// Sets a fault; returns `false` for a value that this fault can't have.
   private mutating func set(_ name: String, _ value: String?) -> Bool {
     switch name {
     case "drop": Self.read(value, into: &drop)

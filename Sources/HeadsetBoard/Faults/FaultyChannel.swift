@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// A channel on which frames suffer, in both directions, as the dice fall. Confined to a loop.
+/// A channel with random faults of frames in both directions. Confined to a loop.
 final class FaultyChannel: LinkChannel {
   /// The longest time that a frame waits for the one that it is merged with.
   private static let mergeTime = Duration.milliseconds(20)
@@ -15,14 +15,14 @@ final class FaultyChannel: LinkChannel {
   private var isOpen = true
   private var incoming = Direction()
   private var outgoing = Direction()
-  /// Bytes that came and end no frame yet.
+  /// Received bytes of an unfinished frame.
   private var begun: [UInt8] = []
 
   /// The state of one direction.
   private struct Direction {
     /// The moment at which the last delayed frame is due.
     var due = Instant.start
-    /// The frames that wait for the next one.
+    /// The frames that wait to be merged with the next one.
     var held: [UInt8] = []
   }
 
@@ -45,7 +45,7 @@ final class FaultyChannel: LinkChannel {
     base.close()
   }
 
-  /// Cuts received bytes into frames; bytes that are too long for one are passed on as they are.
+  /// Cuts received bytes into frames; bytes that are too long for a frame are passed on unchanged.
   private func receive(_ bytes: ArraySlice<UInt8>) {
     for byte in bytes {
       begun.append(byte)
@@ -56,7 +56,7 @@ final class FaultyChannel: LinkChannel {
     }
   }
 
-  /// Sends a frame on its way, with what happens to it there.
+  /// Passes a frame on, with its faults.
   private func pass(_ frame: [UInt8], _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>) {
     let faults = dice.faults
     if dice.falls(faults.drop) { return }
@@ -77,7 +77,7 @@ final class FaultyChannel: LinkChannel {
     if dice.falls(faults.disconnect) { later(.zero, way) { $0.cut() } }
   }
 
-  /// Sends frames that waited for another one alone.
+  /// Sends frames that were held for a merge, if no other frame has come.
   private func release(_ way: ReferenceWritableKeyPath<FaultyChannel, Direction>) {
     let bytes = self[keyPath: way].held
     self[keyPath: way].held = []
@@ -95,7 +95,7 @@ final class FaultyChannel: LinkChannel {
     later(Self.pieceTime, way) { $0.arrive(bytes[border...], way) }
   }
 
-  /// Calls `body` after `delay`, and never before what is under way already.
+  /// Calls `body` after `delay`, but never before earlier calls of this direction.
   private func later(
     _ delay: Duration, _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>,
     _ body: @escaping (FaultyChannel) -> Void
@@ -109,7 +109,7 @@ final class FaultyChannel: LinkChannel {
     }
   }
 
-  /// The end of the way. The link may end in the middle of what arrives.
+  /// Delivers bytes at the end of their way. The link may end in the middle of them.
   private func arrive(
     _ bytes: ArraySlice<UInt8>, _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>
   ) {
@@ -138,10 +138,10 @@ final class FaultyChannel: LinkChannel {
   }
 }
 
-/// The random source that decides which frames suffer: the same for the same seed. Confined to a loop.
+/// The random source that decides about faults: the same for the same seed. Confined to a loop.
 final class FaultDice: RandomNumberGenerator {
   let faults: BoardFaults
-  /// Bytes that came and went.
+  /// The number of bytes so far, in both directions.
   var bytes = 0
   private var random: SeededRandom
 
@@ -150,11 +150,11 @@ final class FaultDice: RandomNumberGenerator {
   /// Returns the next number of the sequence.
   func next() -> UInt64 { random.next() }
 
-  /// Returns `true` with a probability. A 0 draws no number.
+  /// Returns `true` with this probability. A probability of 0 draws no number.
   func falls(_ probability: Double) -> Bool {
     probability > 0 && Double(next() >> 11) * 0x1p-53 < probability
   }
 
-  /// A number of a range.
+  /// Returns a random number in a range.
   func number(_ range: Range<Int>) -> Int { range.lowerBound + Int(next() % UInt64(range.count)) }
 }

@@ -9,14 +9,14 @@ public final class BoardListener {
   private var socket: ListeningSocket?
   private var terminal: PseudoTerminal?
 
-  /// Lets a board listen at an address.
+  /// Makes a board listen at an address.
   /// - Throws: `listen`: the address can't be used.
   public init(_ board: Board, at address: BoardAddress) throws(BoardError) {
     self.board = board
     let loop = board.loop
     let attach: (Int32) -> Void = { [weak board] fd in
       guard let channel = try? FDChannel(owning: fd, loop: loop) else { return }
-      // Without a board it goes at once, and closes.
+      // Without a board the channel is released at once, and closes.
       board?.attach(channel)
     }
     switch address {
@@ -33,13 +33,13 @@ public final class BoardListener {
     }
   }
 
-  /// Ends; the files that were made are removed.
+  /// Stops listening, and removes the files that it has created.
   public func close() {
     socket?.close()
     (socket, terminal) = (nil, nil)
   }
 
-  /// A line whose host did not read what it was sent begins anew.
+  /// Replaces the channel of a line whose host did not read the bytes sent to it.
   private func renewLine() {
     guard let channel = try? terminal?.channel(board.loop) else { return }
     board.attach(channel) { [weak self] in self?.renewLine() }
@@ -50,16 +50,16 @@ public final class BoardListener {
 public enum BoardAddress: Sendable, Equatable {
   /// A unix socket.
   case unix(path: String)
-  /// A port of this machine; a free one is chosen for 0.
+  /// A port of this machine; 0 chooses a free port.
   case tcp(host: String, port: UInt16)
-  /// A pseudo-terminal, and a symbolic link to it where one is wanted.
+  /// A pseudo-terminal, with an optional symbolic link to it.
   case pty(link: String?)
 
   /// The forms of addresses, for messages.
   public static let forms = "unix:PATH, tcp:127.0.0.1:PORT (0 for any), pty or pty:LINK"
 
   /// Reads `unix:PATH`, `tcp:HOST:PORT`, `pty[:LINK]`.
-  /// - Throws: `address`, which names what was expected.
+  /// - Throws: `address`, whose message has the expected forms.
   public init(parsing text: String) throws(BoardError) {
     if text == "pty" {
       self = .pty(link: nil)

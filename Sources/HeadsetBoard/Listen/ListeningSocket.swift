@@ -2,14 +2,14 @@ internal import EventLoop
 internal import Glibc
 internal import HeadsetLink
 
-/// A socket at which hosts call on a board. Confined to a loop.
+/// A socket at which hosts connect to a board. Confined to a loop.
 final class ListeningSocket {
   /// The address for hosts.
   let address: LinkAddress
   private let fd: Int32
   private let loop: EventLoop
   private var watch: FDWatch?
-  /// The file of a unix socket as it was made; another file may have replaced it.
+  /// The file of a unix socket as it was created; another file may have replaced it since.
   private var file: (path: String, device: dev_t, inode: ino_t)?
 
   /// Listens; `onHost` receives each accepted descriptor.
@@ -23,7 +23,7 @@ final class ListeningSocket {
     try begin(onHost)
   }
 
-  /// Listens at a port; any that is free when it is 0.
+  /// Listens at a port; 0 chooses a free port.
   init(tcp host: String, port: UInt16, loop: EventLoop, onHost: @escaping (Int32) -> Void) throws(BoardError)
   {
     self.loop = loop
@@ -64,7 +64,7 @@ final class ListeningSocket {
 
   // MARK: The socket
 
-  /// Removes the socket of a board that is no more. Whatever else is there stays.
+  /// Removes the socket of a board that has ended. Any other file stays.
   private static func makeWay(_ path: String) throws(BoardError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
@@ -111,7 +111,7 @@ final class ListeningSocket {
     withUnsafeMutablePointer(to: &storage) { pointer in
       _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(fd, $0, &length) }
     }
-    // The port stands behind the family, in both families.
+    // The port follows the family, for IPv4 and for IPv6.
     return withUnsafeBytes(of: storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
   }
 

@@ -4,7 +4,7 @@ internal import HeadsetLink
 
 /// A pseudo-terminal: a serial line without a cable. The board has one end, hosts open the other by its path.
 ///
-/// The board keeps the hosts' end open, too: so a host may go and another one come.
+/// The board keeps the hosts' end open, too, so that one host may go and another one come.
 final class PseudoTerminal {
   /// The path that hosts open.
   let path: String
@@ -12,7 +12,7 @@ final class PseudoTerminal {
   private let slave: Int32
   private let link: String?
 
-  /// - Parameter link: the path of a symbolic link to it; replaces another link, and nothing else.
+  /// - Parameter link: the path of a symbolic link to it, which replaces another link but no other file.
   /// - Throws: `listen`.
   init(link: String?) throws(BoardError) {
     let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -41,11 +41,11 @@ final class PseudoTerminal {
   deinit {
     close(master)
     close(slave)
-    // A link that leads elsewhere by now is another board's.
+    // A link that leads elsewhere by now belongs to another board.
     if let link, Self.target(of: link) == path { unlink(link) }
   }
 
-  /// The board's end. What hosts have not read is forgotten.
+  /// Returns the board's end. Bytes that hosts have not read are dropped.
   func channel(_ loop: EventLoop) throws(BoardError) -> FDChannel {
     tcflush(slave, TCIOFLUSH)
     let fd = fcntl(master, F_DUPFD_CLOEXEC, 0)
@@ -82,6 +82,6 @@ final class PseudoTerminal {
 private enum Linux {
   /// `TIOCGPTN`: the number of a terminal.
   static let terminalNumber: UInt = 0x8004_5430
-  /// `TIOCSPTLCK`: whether a terminal is locked.
+  /// `TIOCSPTLCK`: locks or unlocks a terminal.
   static let lockTerminal: UInt = 0x4004_5431
 }

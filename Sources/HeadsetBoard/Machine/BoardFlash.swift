@@ -1,8 +1,8 @@
 internal import HeadsetLink
 
-/// A slot of the flash, as images lie in it.
+/// A slot of the flash, which holds an image.
 struct BoardFlash {
-  /// Bytes that are read at once.
+  /// The most bytes that are read at once.
   private static let block = 64 << 10
 
   private let store: SteppedStore
@@ -39,7 +39,7 @@ struct BoardFlash {
     return sum.finish()
   }
 
-  /// The CRC-32 of the first `count` bytes, to which more can be added.
+  /// The CRC-32 of the first `count` bytes, to which more bytes can be added.
   func checksum(of count: Int) throws(BoardStoreError) -> CRC32 {
     var sum = CRC32()
     try eachBlock(of: count) { sum.add($0) }
@@ -53,17 +53,17 @@ struct BoardFlash {
   }
 }
 
-/// A transfer that is under way, as the running board knows it.
+/// A transfer that is under way, in the memory of the running board.
 struct BoardTransfer {
   let id: UInt32
   let image: BoardImage
-  /// Bytes of the image that are there.
+  /// The number of bytes of the image in the flash.
   var next: Int
   /// The checksum of those bytes.
   var checksum: CRC32
   var state: TransferStatus.State
 
-  /// Bytes of the whole image.
+  /// The number of bytes of the whole image.
   var size: Int { image.manifest.imageSize }
 
   var status: TransferStatus {

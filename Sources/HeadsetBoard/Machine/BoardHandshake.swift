@@ -7,7 +7,7 @@ struct BoardHandshake {
 
   /// The answer to a request, and its effect on the link.
   enum Action {
-    /// Answer; nothing has changed.
+    /// Answer; nothing else changes.
     case answer([UInt8])
     /// Answer, then seal all frames.
     case begin([UInt8], LinkSeal)
@@ -22,7 +22,7 @@ struct BoardHandshake {
   init(key: [UInt8]) { self.key = key }
 
   /// Receives the payload of a HELLO, which restarts the handshake; the count of wrong proofs continues. A
-  /// HELLO that is repeated before its AUTH has the same answer, so either copy may be lost.
+  /// HELLO that is repeated before its AUTH gets the same answer, so either copy may be lost.
   /// - Parameter welcome: the identity of the board, with a challenge that was never used before.
   mutating func received(hello: [UInt8], welcome: Welcome) throws(PayloadError) -> Action {
     if let pending, pending.hello == hello { return .answer(pending.answer) }
@@ -37,7 +37,7 @@ struct BoardHandshake {
     return .answer(answer)
   }
 
-  /// Receives the payload of an AUTH. Each HELLO is good for one.
+  /// Receives the payload of an AUTH. Each HELLO allows one AUTH.
   mutating func received(authenticate payload: [UInt8]) throws(PayloadError) -> Action {
     guard let request = try? Authenticate(payload: payload) else { return try refuse(.badRequest) }
     guard request.mac.count == LinkHandshake.length else { return try refuse(.challengeLength) }

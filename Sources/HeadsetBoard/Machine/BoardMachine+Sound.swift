@@ -1,7 +1,7 @@
 internal import HeadsetLink
 
 extension BoardMachine {
-  /// Requests that are about what is heard; nil for all others.
+  /// Answers requests about the sound and the battery; returns nil for all others.
   mutating func performSound(_ request: LinkFrame) -> [UInt8]? {
     let payload = request.payload
     switch request.operation {
@@ -145,7 +145,7 @@ extension BoardMachine {
 
   // MARK: Conditions
 
-  /// Refuses what only the application does, and what the board has not got.
+  /// Refuses a request in the bootloader, and without the capability.
   private func sounds(_ capability: Capabilities) throws(LinkRefusal) {
     try can(capability)
     guard mode == .application else { throw LinkRefusal(.wrongMode) }

@@ -4,10 +4,10 @@ internal import HeadsetLink
 extension BoardMachine {
   /// The least charge in percent to begin an update, unless the battery is being charged.
   static let leastBattery: UInt8 = 30
-  /// Writes that may be under way together.
+  /// The number of writes that may be under way at once.
   static let window: UInt8 = 4
 
-  /// Requests that are about firmware; nil for all others.
+  /// Answers requests about firmware; returns nil for all others.
   mutating func performUpdate(_ request: LinkFrame, at now: Instant) -> [UInt8]? {
     let payload = request.payload
     switch request.operation {
@@ -61,7 +61,7 @@ extension BoardMachine {
     return Delay(milliseconds: Self.milliseconds(options.readyAfter))
   }
 
-  /// Rounded up: a host that waits so long is not too early.
+  /// Returns a time in milliseconds, rounded up so that a host that waits that long is not too early.
   private static func milliseconds(_ time: Duration) -> UInt32 {
     UInt32(clamping: (time.nanoseconds + 999_999) / 1_000_000)
   }
@@ -86,7 +86,7 @@ extension BoardMachine {
       eraseUnit: UInt32(SteppedStore.eraseUnit), window: Self.window)
   }
 
-  /// Refuses what is not for this board, before anything is erased.
+  /// Refuses firmware that is not for this board, before anything is erased.
   private func check(_ bytes: [UInt8]) throws(LinkRefusal) -> FirmwareManifest {
     guard let manifest = try? FirmwareManifest(parsing: bytes) else { throw LinkRefusal(.badRequest) }
     guard manifest.isSigned(by: options.trusted) else { throw LinkRefusal(.badSignature) }
@@ -99,7 +99,7 @@ extension BoardMachine {
     return manifest
   }
 
-  /// The transfer in the journal, if it is of this image and the flash holds the journal's bytes.
+  /// Returns the transfer in the journal, if it has this image and the flash holds the journal's bytes.
   private mutating func resumed(_ image: BoardImage) throws(LinkRefusal) -> BoardTransfer? {
     let (store, isCommitted) = (store, boot.trial == image)
     return try storing { () throws(BoardStoreError) in
@@ -115,7 +115,7 @@ extension BoardMachine {
     }
   }
 
-  /// A new transfer. An image that lies in the slot is not to be tried any more.
+  /// Begins a new transfer. An earlier image in the slot is not tried any more.
   private mutating func begun(_ image: BoardImage) throws(LinkRefusal) -> BoardTransfer {
     let store = store
     if boot.trial != nil {
@@ -130,8 +130,8 @@ extension BoardMachine {
     return transfer
   }
 
-  /// The number of the transfer of an image: equal for equal images, so that it is known after a loss of power;
-  /// never 0.
+  /// Returns the number of the transfer of an image, never 0: equal for equal images, so that it is known
+  /// after a loss of power.
   private static func transferID(_ image: BoardImage) -> UInt32 {
     image.manifest.digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } | 1
   }
@@ -143,7 +143,7 @@ extension BoardMachine {
     guard start <= transfer.next else { throw LinkRefusal(resumeAt: UInt32(transfer.next)) }
     guard start + count <= transfer.size else { throw LinkRefusal(.outOfRange) }
     let flash = BoardFlash(store, transfer.image.slot)
-    // What is there already must be the same.
+    // Bytes that were written before must be the same.
     let known = min(transfer.next - start, count)
     let there = try storing { () throws(BoardStoreError) in try flash.read(start..<(start + known)) }
     guard there.elementsEqual(request.data.prefix(known)) else {
@@ -164,7 +164,7 @@ extension BoardMachine {
     return NextOffset(offset: UInt32(transfer.next))
   }
 
-  /// Flushes a full unit, and enters it into the journal after that.
+  /// Flushes a full unit, and then enters it into the journal.
   private mutating func keep(_ transfer: BoardTransfer, _ flash: BoardFlash) throws(LinkRefusal) {
     let store = store
     try writing { () throws(BoardStoreError) in
@@ -174,8 +174,8 @@ extension BoardMachine {
     events.append(TransferChanged(transfer.status))
   }
 
-  /// Writes to the flash. A failure leaves the flash behind the journal in doubt: the transfer resumes there,
-  /// and erases it again.
+  /// Writes to the flash. After a failure the flash beyond the journal's offset is uncertain: the transfer
+  /// resumes at that offset, and erases again.
   private mutating func writing(_ work: () throws(BoardStoreError) -> Void) throws(LinkRefusal) {
     do throws(LinkRefusal) { try storing(work) } catch {
       transfer = nil
@@ -207,7 +207,7 @@ extension BoardMachine {
 
   private mutating func commit(_ id: UInt32) throws(LinkRefusal) -> Done {
     var transfer = try current(id)
-    // An image that was tried already, and not confirmed, is to be tried as often again.
+    // An image that was tried but not confirmed gets all its trials again.
     if transfer.state == .committed, boot.trials == 0 { return Done() }
     guard transfer.state == .verified || transfer.state == .committed else { throw LinkRefusal(.wrongMode) }
     let store = store
@@ -238,7 +238,7 @@ extension BoardMachine {
     return Done()
   }
 
-  /// The next transfer begins at the image's first byte.
+  /// Drops the transfer: the next one begins at the first byte of its image.
   private mutating func forget() throws(LinkRefusal) {
     transfer = nil
     let store = store

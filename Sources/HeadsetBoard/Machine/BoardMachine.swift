@@ -6,9 +6,9 @@ struct BoardMachine {
   /// The step that follows an answer.
   enum Next: Equatable {
     case stay
-    /// Ends the link, and is there for another one.
+    /// Ends the link, and waits for another one.
     case endLink
-    /// Starts anew, with this.
+    /// Restarts with this image.
     case restart(ImageType)
   }
 
@@ -23,7 +23,7 @@ struct BoardMachine {
   var readyAt: Instant?
   /// The moment at which the bootloader that is about to start is ready, as reported to the host.
   var promisedAt: Instant?
-  /// The deadline for the confirmation of the image on trial; nil when none is tried.
+  /// The deadline for the confirmation of the image on trial; nil without a trial.
   var trialEndsAt: Instant?
   var transfer: BoardTransfer?
   /// The number of requests to start the bootloader that are still ignored.
@@ -39,7 +39,8 @@ struct BoardMachine {
   /// The longest time that an image runs without confirmation.
   static let trialTime = Duration.seconds(60)
 
-  /// A board as its store has it, that has not been started; as the factory makes it when the store is empty.
+  /// Creates a board that has not started, with the state in its store, or the factory state if that is
+  /// empty.
   /// - Throws: `state`.
   init(_ options: BoardOptions, store: any BoardStore) throws(BoardError) {
     (profile, self.options, stays) = (options.profile, options, options.faults.stays)
@@ -58,7 +59,7 @@ struct BoardMachine {
     }
   }
 
-  /// Writes the factory state; the boot record is last, so that its presence proves the rest.
+  /// Writes the factory state; the boot record comes last, so that its presence proves the rest.
   private static func equip(_ store: SteppedStore, _ options: BoardOptions) throws(BoardStoreError) {
     let firmware = try factoryFirmware(options)
     try BoardFlash(store, .a).fill(firmware.image)
@@ -67,7 +68,7 @@ struct BoardMachine {
     try BootRecord(confirmed: BoardImage(.a, firmware.manifest)).save(store)
   }
 
-  /// The firmware of a new board: a unit of flash and a bit, the same for the same version.
+  /// The firmware of a new board: a little more than a unit of flash, the same for the same version.
   private static func factoryFirmware(_ options: BoardOptions) throws(BoardStoreError) -> FirmwareFile {
     let dice = FaultDice(BoardFaults())
     let name = Array("\(options.profile.model) \(options.version)\n".utf8)
@@ -79,13 +80,13 @@ struct BoardMachine {
   }
 
   /// Starts the board.
-  /// - Returns: nil when it has started, otherwise that the power was lost or what failed.
+  /// - Throws: the loss of power, or the failure of the store.
   mutating func start(_ target: ImageType, at now: Instant) throws(BoardStoreError) {
     (transfer, readyAt, trialEndsAt, events, next) = (nil, nil, nil, [], .stay)
     boot.boots &+= 1
     if target == .application { try chooseImage() }
     try boot.save(store)
-    // With nothing that it could run, a board stays in its bootloader.
+    // A board without an intact image stays in its bootloader.
     mode = .bootloader
     if target == .application, try isWhole(boot.running) { mode = .application }
     if mode == .bootloader {
@@ -96,7 +97,7 @@ struct BoardMachine {
     }
   }
 
-  /// Tries the image on trial once more, or gives it up.
+  /// Tries the image on trial again, or ends its trial.
   private mutating func chooseImage() throws(BoardStoreError) {
     guard let trial = boot.trial else { return }
     let isWhole = try isWhole(trial)
@@ -127,7 +128,7 @@ struct BoardMachine {
     return notes
   }
 
-  /// The description of the board, as HELLO has it.
+  /// The description of the board for the answer to HELLO.
   var info: BoardInfo {
     BoardInfo(
       image: mode, capabilities: profile.capabilities,
@@ -165,11 +166,11 @@ struct BoardMachine {
     default: break
     }
     if let answer = performSound(request) ?? performUpdate(request, at: now) { return answer }
-    // HELLO and AUTH have had their time, and all else is not known.
+    // HELLO and AUTH are not valid in a session, and all other operations are unknown.
     return refusal(LinkRefusal(request.operation == nil ? .unsupported : .badRequest))
   }
 
-  /// Reads a request, does it and writes the answer.
+  /// Reads a request, performs it and writes the answer.
   mutating func answer<Request: LinkRequest>(
     _ payload: [UInt8], _ body: (Request, inout BoardMachine) throws(LinkRefusal) -> Request.Answer
   ) -> [UInt8] {
@@ -187,7 +188,7 @@ struct BoardMachine {
     (try? LinkReply<Done>.refused(refusal).payload()) ?? []
   }
 
-  /// Refuses what the board has not got.
+  /// Refuses a request for which the board lacks the capability.
   func can(_ capability: Capabilities) throws(LinkRefusal) {
     guard profile.capabilities.contains(capability) else { throw LinkRefusal(.unsupported) }
   }

@@ -3,8 +3,8 @@ internal import HeadsetLink
 
 /// The session of one host on one link: its identity, the frames that it accepts, and the answers.
 ///
-/// A HELLO may come at any time; the session continues until the new host has proved its key, so that nobody
-/// without it ends one. All other frames need the seal of the session.
+/// A HELLO may come at any time; the session continues until the new host has proved its key, so that a host
+/// without the key can't end it. All other frames need the seal of the session.
 struct BoardSession {
   /// A step that the owner of the link performs, in order.
   enum Action {
@@ -22,20 +22,20 @@ struct BoardSession {
     var forged = 0
     /// Frames that were received before.
     var repeated = 0
-    /// Frames that are no requests.
+    /// Frames that are not requests.
     var others = 0
   }
 
   private(set) var dropped = Dropped()
-  /// Frames with the session's seal.
+  /// The number of frames with the session's seal.
   private(set) var accepted = 0
   private var handshake: BoardHandshake
   private let challengeLength: Int
   private let garblesAnswers: Bool
 
-  /// The last HELLO that was answered, and how.
+  /// The last HELLO that was answered, and its answer.
   private var hello: (checksum: UInt32, sequence: UInt16, session: UInt32, answer: [UInt8])?
-  /// The AUTH that began the session, and how it was answered; it may come again.
+  /// The AUTH that began the session, and its answer; the AUTH may come again.
   private var proof: (checksum: UInt32, answer: [UInt8])?
   /// The checksum of the HELLO that the session began with.
   private var beginning: UInt32?
@@ -67,7 +67,7 @@ struct BoardSession {
       dropped.unsealed += 1
       return []
     default:
-      // Who has not said who it is learns that it must.
+      // A host that has not authenticated is asked to do so.
       dropped.unsealed += 1
       return [.send(unsealed(packet.frame, refusal(.authentication)))]
     }
@@ -77,7 +77,7 @@ struct BoardSession {
 
   private mutating func receivedHello(_ packet: LinkPacket, _ board: BoardMachine) -> [Action] {
     if packet.checksum == beginning {
-      // Nobody uses a nonce twice.
+      // A nonce is never used twice, so this is a copy.
       dropped.repeated += 1
       return []
     }
@@ -106,7 +106,7 @@ struct BoardSession {
       let notes = begun == nil ? [] : [Action.log("a host could not prove its key")]
       return [.send(unsealed(packet.frame, payload))] + notes
     case .end(let payload) where seal != nil:
-      // Nobody without the key ends a session.
+      // A host without the key can't end a session.
       return [.send(unsealed(packet.frame, payload)), .log("somebody could not prove the key, too often")]
     case .end(let payload):
       return [
@@ -139,7 +139,7 @@ struct BoardSession {
       return []
     }
     accepted += 1
-    // The host has the proof: it is not asked for again.
+    // The host has received the proof, so its AUTH will not come again.
     proof = nil
     if let answer = cache.answer(to: packet, in: session) { return [sealed(answer)] }
     var payload = board.perform(packet.frame, at: now)
@@ -149,13 +149,13 @@ struct BoardSession {
     return [sealed(answer)] + events(of: &board) + end(board.next, &board)
   }
 
-  /// Returns the queued events as frames of the session; none without a session.
+  /// Returns the queued events as frames of the session; empty without a session.
   mutating func events(of board: inout BoardMachine) -> [Action] {
     defer { board.events = [] }
     return events(board.events)
   }
 
-  /// Events as frames of the session; nothing when there is none.
+  /// Returns events as frames of the session; empty without a session.
   mutating func events(_ events: [any LinkEvent]) -> [Action] {
     guard seal != nil else { return [] }
     return events.compactMap { event in
@@ -175,7 +175,7 @@ struct BoardSession {
 
   // MARK: Frames
 
-  /// Counters that have come to their end end the link.
+  /// Returns the action that sends a frame under the seal, or ends the link when the counter is used up.
   private mutating func sealed(_ frame: LinkFrame) -> Action {
     (try? seal?.seal(frame)).map { .send($0) } ?? .end
   }
@@ -193,7 +193,7 @@ struct BoardSession {
   }
 }
 
-/// The last answers of a session, so that a request that comes again is answered and not done again.
+/// The last answers of a session, so that a repeated request is answered but not performed again.
 struct AnswerCache {
   /// The most answers that are kept.
   static let longest = 16
@@ -210,7 +210,7 @@ struct AnswerCache {
   /// Forgets all answers.
   mutating func clear() { entries = [] }
 
-  /// Keeps an answer to `request`, and forgets the oldest one when there are too many.
+  /// Keeps an answer to `request`, and forgets the oldest answer when there are too many.
   mutating func keep(_ answer: LinkFrame, to request: LinkPacket, in session: UInt32) {
     if entries.count == Self.longest { entries.removeFirst() }
     entries.append(

@@ -1,7 +1,7 @@
 internal import HeadsetLink
 
-/// The contents of a small file of the board. On disk: "RTB", the file's letter, the fields, a CRC-32 of all
-/// that.
+/// The contents of a small file of the board. On disk: "RTB", the file's letter, the fields, a CRC-32 of
+/// these.
 protocol BoardRecord: Equatable {
   static var file: BoardFile { get }
   init(from reader: inout PayloadReader) throws(PayloadError)
@@ -39,13 +39,13 @@ extension BoardRecord {
     self = record
   }
 
-  /// Reads the record of a store; nil when it has none.
+  /// Reads the record of a store; nil when the store does not have it.
   static func read(_ store: SteppedStore) throws(BoardStoreError) -> Self? {
     guard let bytes = try store.read(file) else { return nil }
     return try Self(bytes: bytes)
   }
 
-  /// Makes this the one that the store has.
+  /// Replaces the record of the store by this one.
   func save(_ store: SteppedStore) throws(BoardStoreError) { try store.replace(Self.file, bytes()) }
 }
 
@@ -82,7 +82,7 @@ struct BootRecord: BoardRecord {
 
   /// The image that was confirmed.
   var confirmed: BoardImage
-  /// The image that is to be tried, or is.
+  /// The image that is to be tried, or is being tried.
   var trial: BoardImage?
   /// The number of starts of the image on trial.
   var trials: UInt8 = 0
@@ -105,7 +105,7 @@ struct BootRecord: BoardRecord {
     trial?.write(to: &writer)
   }
 
-  /// The image that runs: one on trial only once it was started.
+  /// The image that runs: the one on trial only after its first start.
   var running: BoardImage { trials > 0 ? trial ?? confirmed : confirmed }
 
   /// Restores the confirmed image.
@@ -118,7 +118,7 @@ struct TransferJournal: BoardRecord {
 
   /// The image that is transferred, and its slot; nil without a transfer.
   var image: BoardImage?
-  /// Bytes that are in the flash: whole erase units, or the whole image.
+  /// The number of bytes in the flash: whole erase units, or the whole image.
   var offset: UInt32 = 0
   /// The CRC-32 of those bytes.
   var checksum: UInt32 = 0
@@ -174,7 +174,7 @@ struct BoardSettings: BoardRecord {
     for value in values { try writer.i8s(value) }
   }
 
-  /// `true` if a board of this profile can have these settings: the folder may be another one's.
+  /// `true` if a board of this profile can have these settings: the folder may be that of another board.
   func fit(_ profile: BoardProfile) -> Bool {
     values.map(\.count) == profile.presets.map(\.values.count) && Int(preset) < values.count
       && values.joined().allSatisfy { (profile.lowest...profile.highest).contains($0) }

@@ -24,32 +24,32 @@ enum BoardStoreError: Error, Equatable {
   case failed(String)
 }
 
-/// Storage that outlives a loss of power: a disk, or memory in its stead. Each call that changes something is
-/// done wholly or, where the power is lost meanwhile, not at all; `SteppedStore` makes larger changes of
-/// them.
+/// Storage that survives a loss of power: a disk, or memory in its place. Each call that changes something is
+/// done completely or, if the power is lost meanwhile, not at all; `SteppedStore` combines them into larger
+/// changes.
 protocol BoardStore: AnyObject {
-  /// A small file as it was published last; nil when it never was.
+  /// Returns the last published version of a small file; nil if it was never published.
   func read(_ file: BoardFile) throws(BoardStoreError) -> [UInt8]?
-  /// Writes the next version of a small file beside it.
+  /// Writes the next version of a small file beside the present one.
   func stage(_ file: BoardFile, _ bytes: [UInt8]) throws(BoardStoreError)
   /// Replaces the file by its next version, at once and durably.
   func publish(_ file: BoardFile) throws(BoardStoreError)
 
-  /// Bytes of a slot; what was never written reads as erased.
+  /// Returns bytes of a slot; bytes that were never written read as erased.
   func read(_ slot: BoardSlot, _ range: Range<Int>) throws(BoardStoreError) -> [UInt8]
   /// Writes bytes of a slot. A loss of power may revert them until they are flushed.
   func write(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>) throws(BoardStoreError)
-  /// Makes all that was written to a slot last.
+  /// Makes all written bytes of a slot durable.
   func flush(_ slot: BoardSlot) throws(BoardStoreError)
 
-  /// The power is lost.
+  /// Simulates a loss of power.
   func losePower()
 }
 
 /// A byte of erased flash.
 let erasedByte: UInt8 = 0xFF
 
-/// A store that lasts as long as the process. Whoever keeps it can start a board from it again.
+/// A store that lasts as long as the process. Its owner can start a board from it again.
 final class MemoryStore: BoardStore {
   /// `true` if writes that were not flushed survive a loss of power: flash may do either.
   var keepsUnflushed = false

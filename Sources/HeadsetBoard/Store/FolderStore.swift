@@ -1,14 +1,15 @@
 internal import EventLoop
 internal import Glibc
 
-/// A store in a folder on disk: `settings`, `boot`, `journal`, `slot-a.img`, `slot-b.img`. One board at a time has it.
+/// A store in a folder on disk: `settings`, `boot`, `journal`, `slot-a.img`, `slot-b.img`. Used by one board
+/// at a time.
 final class FolderStore: BoardStore {
   private let path: String
   private let folder: Int32
   private var slots: [BoardSlot: Int32] = [:]
 
-  /// Opens the folder, which is made when it is not there.
-  /// - Throws: `state`: it can't be made, opened or locked.
+  /// Opens the folder, and creates it if it does not exist.
+  /// - Throws: `state`: the folder can't be created, opened or locked.
   init(_ path: String) throws(BoardError) {
     self.path = path
     mkdir(path, 0o700)
@@ -45,7 +46,7 @@ final class FolderStore: BoardStore {
       throw failed("read", file.rawValue)
     }
     defer { close(fd) }
-    // A byte more than there can be, so that a longer file is told from the longest.
+    // One byte more than the longest record, so that a file that is too long is recognized.
     var count = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: longestRecord + 1) { buffer, filled in
       count = Glibc.read(fd, buffer.baseAddress, buffer.count)
@@ -96,7 +97,7 @@ final class FolderStore: BoardStore {
     guard fdatasync(slots[slot, default: -1]) == 0 else { throw failed("write", "slot-\(slot)") }
   }
 
-  /// Keeps all that was written, as a disk does.
+  /// Keeps all written bytes, as a disk does.
   func losePower() {}
 
   private func put(_ bytes: ArraySlice<UInt8>, _ fd: Int32, at offset: Int, _ name: String)

@@ -3,7 +3,7 @@ internal import EventLoop
 /// A board's store as the board uses it: every change is a row of counted steps, and the power can be lost before any
 /// of them. Confined to the board's loop.
 final class SteppedStore {
-  /// Bytes that are erased at once.
+  /// The number of bytes that are erased at once.
   static let eraseUnit = 4_096
 
   /// The point at which the power is lost.
@@ -14,7 +14,7 @@ final class SteppedStore {
     var journalEntry: Int?
   }
 
-  /// Steps that were begun.
+  /// The number of steps that have begun.
   private(set) var steps = 0
   /// `true` once the power is lost.
   private(set) var isDead = false
@@ -39,7 +39,7 @@ final class SteppedStore {
     return try store.read(slot, range)
   }
 
-  /// Replaces the contents of a small file: after a loss of power it has the old ones or the new ones.
+  /// Replaces the contents of a small file: after a loss of power it has the old or the new contents.
   func replace(_ file: BoardFile, _ bytes: [UInt8]) throws(BoardStoreError) {
     if file == .journal {
       journalEntries += 1
@@ -51,13 +51,13 @@ final class SteppedStore {
     try store.publish(file)
   }
 
-  /// Erases a unit: all bits of it are ones.
+  /// Erases a unit: all its bits become ones.
   func erase(_ slot: BoardSlot, unit: Int) throws(BoardStoreError) {
     let ones = [UInt8](repeating: erasedByte, count: Self.eraseUnit)
     try writeInHalves(slot, at: unit * Self.eraseUnit, ones[...])
   }
 
-  /// Writes bytes as flash does: bits only go from one to zero.
+  /// Writes bytes as flash does: bits only change from one to zero.
   func write(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>) throws(BoardStoreError) {
     let before = try read(slot, offset..<(offset + bytes.count))
     var after = Array(bytes)
@@ -70,7 +70,7 @@ final class SteppedStore {
     try store.flush(slot)
   }
 
-  /// The power may be lost in the middle.
+  /// Writes bytes in two steps, so that the power may be lost in the middle.
   private func writeInHalves(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>)
     throws(BoardStoreError)
   {
