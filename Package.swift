@@ -7,16 +7,17 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
-/// The optimisation of debug builds; assertions stay. Set by `scripts/dev/test`: `all` or `none`. By default: the targets
-/// whose loops go over samples: their tests take minutes without it. All the rest takes longer to compile than it saves.
+/// The optimisation of debug builds; assertions stay. Set by `scripts/dev/test`: `all` or `none`. By default,
+/// targets with loops over samples are optimised: their tests take minutes otherwise. For all others the
+/// compilation takes longer than the tests gain.
 let optimization = Context.environment["ROOMTONE_OPTIMIZATION"]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
 let numeric = optimization == "none" ? [] : optimized
 let usual = optimization == "all" ? optimized : []
-/// The release's program has relocations in a hundredth of their bytes, and exports no symbols: less is read at the start.
-/// The toolchain's own linker is the one that can.
+/// The program of the release has relocations in a hundredth of their bytes, and exports no symbols: less is
+/// read at the start. Only the toolchain's own linker can do that.
 let compact: [LinkerSetting] = [
   .unsafeFlags(
     ["-use-ld=lld"] + ["-z", "pack-relative-relocs", "--no-export-dynamic"].flatMap { ["-Xlinker", $0] },
@@ -24,14 +25,14 @@ let compact: [LinkerSetting] = [
 ]
 let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
-/// The targets whose folders have a page for those who work on them, which is no source.
+/// The targets whose folders have a page for developers, which is not a source.
 let described: Set = [
   "Codecs", "EventLoop", "HeadsetBoard", "HeadsetKit", "HeadsetLink", "Home", "LuaModules", "LuaRuntime",
   "Roomtone", "RoomtoneCLI", "ScriptCheck", "SpeakerKit", "StreamKit",
 ]
 func pages(of name: String) -> [String] { described.contains(name) ? ["README.md"] : [] }
 
-/// A library of ours; its dependencies are all that it may import (`scripts/dev/walls`).
+/// A library target; it may import its dependencies and nothing else (`scripts/dev/walls`).
 func library(
   _ name: String, _ dependencies: [Target.Dependency] = [], optimized: [SwiftSetting] = usual
 ) -> Target {
@@ -44,8 +45,9 @@ func tests(of name: String, _ dependencies: [Target.Dependency], resources: [Res
     name: name + "Tests", dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
-/// The test targets that are built: `ROOMTONE_TESTS=Journey,StreamKit` has those two alone; all by default. A change of
-/// a library rebuilds the tests of every target above it, which takes longer than the change itself.
+/// The test targets that are built: `ROOMTONE_TESTS=Journey,StreamKit` builds those two alone; all by
+/// default. A change of a library rebuilds the tests of every target above it, which takes longer than the
+/// change itself.
 let wantedTests = Context.environment["ROOMTONE_TESTS"].map { $0.split(separator: ",").map { "\($0)Tests" } }
 
 let package = Package(
@@ -109,7 +111,7 @@ let package = Package(
     library("HeadsetBoard", ["HeadsetLink", "EventLoop"]),
     library("Scheduling", ["EventLoop"]),
 
-    // What joins the kits.
+    // The home, which joins the kits.
     library(
       "Home",
       [
