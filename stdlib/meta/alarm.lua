@@ -13,18 +13,18 @@
 --     print("good morning, with", event.source)
 --   end)
 --
--- At its time an alarm interrupts what its rooms play, and rises to its volume. A station counts as sounding when
+-- At its time an alarm interrupts the music in its rooms, and rises to its volume. A station counts as sounding when
 -- `sustain` seconds of sound above -60 dBFS have been heard; one that can't be reached or falls silent is replaced by
 -- the next source, the last one by a chime that is built in. Meanwhile the volume rises as before. The alarm ends after
 -- its duration, or when a person pauses or stops its session or makes a speaker leave it. A volume that somebody sets
 -- meanwhile stays; one below that of the alarm is logged. Then its rooms play as before,
 -- at their volumes, save those that somebody has changed meanwhile.
 --
--- Of two alarms that meet in a room the one of higher priority rings, of equal ones the later; the other one rings when
--- the room is free, if that is within its duration. An announcement is heard in between. A restart of the script during
--- the ringing does not end it: it rings for the rest of its duration, at the volume that it has risen to. A run that is
--- due while the machine is off begins up to ten minutes late, or is missed. When clocks change, an alarm rings once a
--- day, at its time of day; one whose time is skipped rings right after the gap.
+-- If two alarms meet in a room, the one of higher priority rings, or the later one of equal priorities; the other one
+-- rings when the room is free, if that is within its duration. An announcement is heard in between. A restart of the
+-- script during the ringing does not end it: it rings for the rest of its duration, at the volume that it has risen to.
+-- A run that is due while the machine is off begins up to ten minutes late, or is missed. When clocks change, an alarm
+-- rings once a day, at its time of day; one whose time is skipped rings right after the gap.
 
 ---@class alarmlib
 local alarm = {}
@@ -33,7 +33,7 @@ local alarm = {}
 ---@field at string Time of the alarm, as for `schedule.at`: `"06:45"`, `"sunrise"`, `"2026-12-24 07:30"`.
 ---@field days? string Days of the week to repeat on, as for `schedule.at` (default: once).
 ---@field rooms fade.Target The speakers.
----@field sources string[] What to play, in the order of preference: URLs, stations of the configuration, paths of files; a file is repeated.
+---@field sources string[] Sources to play, in the order of preference: URLs, stations of the configuration, paths of files; a file is repeated.
 ---@field volume? integer Volume after the rise, 1 to 50 (default: 20).
 ---@field fade? Duration Length of the rise, from a volume of 1 (default: `"5m"`).
 ---@field duration? Duration Time after which the alarm ends by itself, snoozing excepted (default: `"1h"`).
@@ -58,7 +58,7 @@ function alarm.list() end
 ---An alarm, as `alarm.set` returns it; prints as `alarm "wake" (waiting, next 2026-01-06 06:45)`.
 ---@class alarm.Alarm
 ---@field name string Name of the alarm.
----@field next? number The next time, in seconds since 1970; nil if there is none.
+---@field next? number The next time, in seconds since 1970; nil if the alarm has no further time.
 ---@field state "waiting"|"ringing"|"snoozed"|"ended"
 local Alarm = {}
 

@@ -23,7 +23,7 @@
 --   --   house { driver = "snapcast" }
 --   -- or, for HK Omni speakers behind a hub, see `roomtone help hkwhub`:
 --   --   house { driver = "hkwhub", url = "http://192.0.2.7:8080" }
---   -- of a script: MB of Lua; MB for the buffers of the streams that it plays;
+--   -- for each script: MB of Lua; MB for buffers of the streams that it plays;
 --   -- MB that it keeps in its store; time without suspending; objects at once
 --   limits { memory = 256, buffers = 2048, store = 100, run = "2s",
 --            objects = 10000 }
@@ -33,21 +33,21 @@
 --   stations { morning = "http://127.0.0.1:8000/morning.mp3" }
 --   recordings { folder = "~/Radio",
 --                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
---                keep = "60d",         -- then they are deleted (default: never)
---                min_free = "2GB" }    -- of the disk stays free, by stores too
+--                keep = "60d",         -- until they are deleted (default: never)
+--                min_free = "2GB" }    -- stays free on disk, also from stores
 --   -- or "tcp:127.0.0.1:PORT", "serial:PATH"
 --   headset { transport = "unix:/run/user/1000/headset.sock" }
 --
--- A speaker has `name`, `group`, `role`, `volume` and `balance`, and, where it is wired to a card: `output` ("alsa:DEVICE"
--- as `aplay -L` lists it; default: that of the house), `channels` (one or two; default: the first two of the card) and
--- `delay` (0 to 500 ms; default: none). Channels that a speaker names are its own; speakers that name none are mixed. The
--- card of the first speaker is the clock of the house. The others are kept within 1 ms of it by resampling, and sound
--- begins 0.1 s later than with one card. A card that is heard more than some 0.1 s after it was given sound, such as a
--- wireless one, comes too late for that and is refused, unless the first speaker is on it: the others wait for the first.
+-- A speaker has `name`, `group`, `role`, `volume` and `balance`, and, where it is wired to a card: `output`
+-- ("alsa:DEVICE" as `aplay -L` lists it; default: that of the house), `channels` (one or two; default: the first two of
+-- the card) and `delay` (0 to 500 ms; default: none). Channels that a speaker names are its own; speakers that name
+-- none are mixed. The card of the first speaker is the clock of the house. The others are kept within 1 ms of it by
+-- resampling, and sound begins 0.1 s later than with one card. A card whose delay is more than some 0.1 s, such as a
+-- wireless one, is too late for that and is refused, unless the first speaker is on it: the others wait for the first.
 -- The speakers of a card that is lost, also one that plays nothing for 2 s, are unavailable until it is back, and the
--- others play on. `roomtone doctor` opens each card, `roomtone devices` shows which speaker has which. `--output` takes
--- the place of all cards, and `--house DRIVER` that of `driver`, for one command: with the settings written here where
--- they are of that driver. Without `speakers` there is a demonstration house of six invented ones.
+-- others continue. `roomtone doctor` opens each card, `roomtone devices` shows which speaker has which. For one command
+-- `--output` replaces all cards, and `--house DRIVER` replaces `driver`: the settings written here apply if they are of
+-- that driver. Without `speakers` there is a demonstration house of six invented ones.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

@@ -12,10 +12,10 @@
 --   end
 --   kitchen:join()
 --
--- Every function raises also the codes of a script's limits: `script.blocked` (2 s without suspending),
--- `script.memory` (256 MB, and 2 GB for the buffers of streams that play), `script.objects` (10,000 streams, tasks, subscriptions and other objects), `script.stack` (too
--- many values at once), and `script.flooded` (calls faster than they can run), which ends the script unless it is
--- caught. The configuration sets other limits; the music continues in any case.
+-- Every function raises also the codes of a script's limits: `script.blocked` (2 s without suspending), `script.memory`
+-- (256 MB, and 2 GB for the buffers of streams that play), `script.objects` (10,000 streams, tasks, subscriptions and
+-- other objects), `script.stack` (too many values at once), and `script.flooded` (calls faster than they can run),
+-- which ends the script unless it is caught. The configuration sets other limits; the music continues in any case.
 --
 -- Texts are UTF-8 of at most 255 bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else
 -- `argument`.
@@ -28,7 +28,7 @@
 ---@field code string Stable name of the failure: `"speaker.unknown"`; `"argument"` for wrong use of a function.
 ---@field message string Description of the failure, one line.
 ---@field hint? string Advice, one line.
----@field where string `file:line` of the Lua code that failed; empty if none was running.
+---@field where string `file:line` of the Lua code that failed; empty if no Lua code was running.
 ---@field traceback string Lua's traceback from `where`, lines separated by `\n`.
 ---@field name? string `speaker.unknown`: the requested name. `speaker.range`: the rejected name.
 ---@field suggestion? string `speaker.unknown`: the nearest existing name.
@@ -46,7 +46,7 @@
 ---@field start? number `speaker.range`: the requested start of playback, in seconds.
 ---@field seconds? number `speaker.range`, `stream.no_seek`: the requested position of `seek`, in seconds.
 ---@field url? string `stream.…`, `http.…`: the URL, without user and password, and with `…` in place of its query. `audio.unsupported`: the station in a playlist of files.
----@field count? integer `audio.unreadable`: the number of files of a queue none of which can be played. `audio.unsupported`: the number of files of a queue that is too long.
+---@field count? integer `audio.unreadable`: the number of files of a queue in which no file can be played. `audio.unsupported`: the number of files of a queue that is too long.
 ---@field status? integer `stream.…`, `http.status`: the HTTP status.
 ---@field retry_after? integer `stream.…`, `http.status`: the wait that the server asks for, in seconds, at most an hour.
 ---@field step? string `headset.update_failed`: the failed step: `"check"`, `"battery"`, `"enter"`, `"begin"`, `"write"`, `"verify"`, `"commit"`, `"reboot"` or `"confirm"`.

@@ -11,9 +11,9 @@
 --   end)
 --
 -- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume. If the new
--- room can't join, or the routine is cancelled during the overlap, the music stays where it is. An old room that an
--- interruption has during the move, as an announcement, does not get the music back at its end; from a new one that
--- the session has lent to an interruption, the old rooms wait for that end.
+-- room can't join, or the routine is cancelled during the overlap, the music stays where it is. If an interruption, such
+-- as an announcement, has an old room during the move, the room does not get the music back at its end; if it has the new
+-- room, which the session has lent to it, the old rooms wait for its end.
 
 ---@class followlib
 local follow = {}
@@ -28,7 +28,7 @@ local follow = {}
 ---it has then.
 ---
 ---Raises `speaker.unknown`, `speaker.outranked` (the room is in a session of higher priority), `speaker.unavailable`
----(no speaker of the room can be reached, or after the overlap none that is still in a session), `speaker.closed`,
+---(no speaker of the room can be reached, or after the overlap no speaker that is still in a session), `speaker.closed`,
 ---`argument`, `task.cannot_suspend`.
 ---@async
 ---@overload async fun(options: fade.Target[])

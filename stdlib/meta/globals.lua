@@ -23,10 +23,10 @@
 ---@type table<integer, string?>
 arg = {}
 
----Loads a module once: from Roomtone's library, else from the script's folder. A name of the library's is the library's,
----also beside a script called `party.lua`; a module of your own has another name, such as `_party.lua` in the daemon's
----folder, where other files are scripts. The script itself is no module. The module may suspend while it loads; another
----routine that requires it waits.
+---Loads a module once: from Roomtone's library, else from the script's folder. The library's modules come first, also
+---beside a script called `party.lua`; a module of your own needs another name, such as `_party.lua` in the daemon's
+---folder, where files without the `_` are scripts. The script itself is not a module. The module may suspend while it
+---loads; another routine that requires it waits.
 ---
 ---Raises `script.module` (not found, or it requires itself), `script.syntax`, and the errors of the module; a failed
 ---load can be repeated.
@@ -100,13 +100,13 @@ function io.write(...) end
 
 ---Prints help on a name or words (`help "stream"`, `help "speaker.play"`, `help "volume fade"`), a function
 ---(`help(speaker.play)`), a module or an object; without an argument the list of modules and topics. Raises `argument`
----for a word that no description has.
+---for a word that is in no description.
 ---@param about? any
 function help(about) end
 
 ---Prints why a thing is as it is, or why nothing happened: who set a volume and what plays in a room (`why "Kitchen"`,
----`why(kitchen)`), what a job, an alarm, a script, a trigger, a recording or a headset did last, with the line of the
----script, the job, the event or the person behind it. Raises `why.unknown`, `argument`.
+---`why(kitchen)`), what a job, an alarm, a script, a trigger, a recording or a headset did last, with the cause: the
+---line of a script, a job, an event or a person. Raises `why.unknown`, `argument`.
 ---@param thing any Name of the thing, or a speaker, group, session or job.
 function why(thing) end
 
@@ -185,7 +185,7 @@ function Program:write(...) end
 function Program:close() end
 
 ---Starts a command in the shell; reading, writing or closing suspends the calling routine only. Its standard error, and
----its end with a daemon that was killed, are as those of `os.execute`. Raises `simulate.not_here` under simulation.
+---its end after a daemon was killed, are handled as by `os.execute`. Raises `simulate.not_here` under simulation.
 ---@param program string The command.
 ---@param mode? "r"|"w" (default: `"r"`).
 ---@return Program? program

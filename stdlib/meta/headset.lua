@@ -32,7 +32,7 @@ local headset = {}
 ---| integer
 
 ---@class headset.ConnectOptions
----@field transport? string Address of the headset: `"unix:PATH"`, `"tcp:127.0.0.1:PORT"`, `"serial:PATH"`, `"serial:PATH@BAUD"` or `"rfcomm:ADDRESS"`; (default: that of the configuration).
+---@field transport? string Address of the headset: `"unix:PATH"`, `"tcp:127.0.0.1:PORT"`, `"serial:PATH"`, `"serial:PATH@BAUD"` or `"rfcomm:ADDRESS"` (default: that of the configuration).
 ---@field key_file? string Path of the file with the key of the link, 64 hexadecimal digits, readable by its owner only (default: that of the configuration, else the development key).
 
 ---Connects a headset, keeps it connected, and returns it. Raises `headset.not_available`, `headset.already_connected`
@@ -146,25 +146,25 @@ function Headset:set_ambient(levels) end
 ---@return headset.Equalizer
 function Headset:equalizer(preset) end
 
----Sets one band of a preset. Raises `headset.range` and what `equalizer` raises.
+---Sets one band of a preset. Raises `headset.range` and the errors of `equalizer`.
 ---@async
 ---@param preset headset.Preset
 ---@param band integer Number of the band, from 1.
 ---@param value integer `min` to `max` of `equalizer`.
 function Headset:set_band(preset, band, value) end
 
----Selects a preset. Raises what `equalizer` raises.
+---Selects a preset. Raises the errors of `equalizer`.
 ---@async
 ---@param preset headset.Preset
 function Headset:set_preset(preset) end
 
----Sets all bands of a preset. Raises `headset.range`, `headset.wrong_band_count` and what `equalizer` raises.
+---Sets all bands of a preset. Raises `headset.range`, `headset.wrong_band_count` and the errors of `equalizer`.
 ---@async
 ---@param preset headset.Preset
 ---@param values integer[] Values, one for each band.
 function Headset:set_equalizer(preset, values) end
 
----Resets a preset to its factory values. Raises what `equalizer` raises.
+---Resets a preset to its factory values. Raises the errors of `equalizer`.
 ---@async
 ---@param preset headset.Preset
 function Headset:reset_preset(preset) end

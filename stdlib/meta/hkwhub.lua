@@ -18,18 +18,20 @@
 -- `roomtone doctor` asks the hub. The hub fetches each sound from this program, at `serve` alone, under a path that
 -- nobody can guess: WAV, 48 kHz, whatever the file or the station is. A firewall has to let the hub in.
 --
--- The hub has no events. Its speakers are asked for every 2 s, and what plays every second while something of ours
--- plays: changes by its app come as events with `cause = "controller"`, up to 2 s late, `ended` up to 1 s. A speaker on
--- which its app plays is `is_playing` too. `play` returns when the hub has answered, and raises its refusal
--- (`speaker.unavailable`). It plays one sound at a time, so there is one session: `zone`, `announce` and other
--- interruptions are not there. A pause stops the sound, and `resume` has the hub fetch it from there: both are heard
--- when the hub has answered. Positions follow the hub's whole seconds. It knows no mute: a muted speaker is at level 0,
--- and its level is kept by this program while it runs. Its role 21 is `"mono"`; no other is documented.
+-- The hub has no events. It is asked for its speakers every 2 s, and for its playback every second while a sound of
+-- this program plays: changes by its app come as events with `cause = "controller"`, up to 2 s late, `ended` up to 1 s
+-- late. A speaker on which its app plays is `is_playing` too. `play` returns when the hub has answered, and raises its
+-- refusal (`speaker.unavailable`). The hub plays one sound at a time, so there is one session: `zone`, `announce` and
+-- other interruptions are not available. A pause stops the sound, and `resume` has the hub fetch it from that position:
+-- both are heard when the hub has answered. Positions follow the hub's whole seconds. The hub has no mute: a muted
+-- speaker is at level 0, and this program keeps its level while it runs. Role 21 of the hub is `"mono"`; no other role
+-- is documented.
 --
 -- When the hub does not answer there is one `error` event, the speakers become unavailable, and the hub is tried again
--- after 1, 2, 4 and up to 30 s; the source continues from the position that was heard. After 30 s without a speaker it stops.
+-- after 1, 2, 4 and up to 30 s; the source continues from the position that was heard. After 30 s without a speaker it
+-- stops.
 --
--- Abilities of the drivers, as `speaker.capabilities()` names them; what is missing raises `speaker.unsupported`:
+-- Abilities of the drivers, as `speaker.capabilities()` names them; a missing one raises `speaker.unsupported`:
 --
 --   --                                       house  snapcast  hkwhub
 --   -- volume mute join play pause seek loop   yes     yes      yes

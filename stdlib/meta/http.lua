@@ -8,9 +8,10 @@
 --   if json.decode(answer.body).rain then print "Take an umbrella" end
 --   http.post("http://192.168.1.7/lamp", { on = true })
 --
--- Other routines continue meanwhile; a request ends with the routine that waits for it. Redirects are followed, ten at most,
--- certificates are verified, and a compressed body is decoded. A user and a password in the URL are sent as basic
--- authentication and never shown. Under `roomtone simulate` the stations file has the answers (`roomtone help simulation`).
+-- Other routines continue meanwhile; a request ends with the routine that waits for it. Redirects are followed, ten at
+-- most, certificates are verified, and a compressed body is decoded. A user and a password in the URL are sent as basic
+-- authentication and never shown. Under `roomtone simulate` the stations file has the answers (`roomtone help
+-- simulation`).
 
 ---@class httplib
 local http = {}
@@ -46,7 +47,7 @@ function http.get(url, options) end
 ---`http.network`, `http.timeout`, `http.too_large`, `simulate.not_here`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param url string `http://` or `https://`.
----@param body? string|table Nil for none.
+---@param body? string|table The body; nil: no body.
 ---@param options? http.Options
 ---@return http.Answer
 function http.post(url, body, options) end

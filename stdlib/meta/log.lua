@@ -13,7 +13,7 @@
 --
 -- `print` is for results and writes to standard output.
 
----A message, or a field, of more than 64 KiB is cut, and the number of the bytes that are left out is at its end.
+---A message or a field of more than 64 KiB is cut, with the number of the omitted bytes at its end.
 ---@class loglib
 local log = {}
 
@@ -27,7 +27,7 @@ function log.debug(message, fields) end
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.info(message, fields) end
 
----Logs a condition that is unusual, but no failure. Raises `argument`.
+---Logs a condition that is unusual, but not a failure. Raises `argument`.
 ---@param message string
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.warn(message, fields) end

@@ -10,12 +10,12 @@
 --   birthday:stop()  -- every room as it was before
 --
 -- All speakers join one session, and so does one that is added to the house during the party. Other sessions stop, and
--- continue after the party from the positions that they had. The session of the party has the speakers after it that it
--- had before, and plays what it played before: what was started during the party stops. A speaker that can't be reached
--- receives its volume when it is back. A volume that somebody sets during the party stays. A party ends with its script:
--- at a failure, a reload, the end of the daemon. If the daemon is killed, the volumes return at its next start, save those
--- that somebody has set meanwhile. There is one party at a time in a script; it does not know of the parties of other
--- scripts in the same house.
+-- continue after the party from the positions that they had. After the party its session has the speakers that it had
+-- before, and plays its former source: a source that was started during the party stops. A speaker that can't be
+-- reached receives its volume when it is back. A volume that somebody sets during the party stays. A party ends with
+-- its script: at a failure, a reload, the end of the daemon. If the daemon is killed, the volumes return at its next
+-- start, save those that somebody has set meanwhile. There is one party at a time in a script; it does not know of the
+-- parties of other scripts in the same house.
 
 ---@class partylib
 local party = {}
@@ -41,7 +41,7 @@ local Party = {}
 
 ---Stops the party: restores the sessions of all speakers, with the sources and positions of those that had stopped or
 ---that play something else now, and volumes and mute, save those that somebody else has set. A session that played
----nothing before is silent again. A second call waits for the same.
+---nothing before is silent again. A second call waits for the end of the first.
 ---
 ---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported` (after all
 ---else is restored), `task.cannot_suspend`.

@@ -30,10 +30,10 @@ local recorder = {}
 ---@field cron? string Start of the show, as for `schedule.cron`: `"0 20 * * sat"`. Exactly one of `cron` and `at` is required.
 ---@field at? string Start of the show, as for `schedule.at`: `"20:00"`, `"2026-12-24 18:00"`.
 ---@field days? string Days of the week to repeat on, with `at`, as for `schedule.at` (default: once).
----@field timezone? string Time zone of the line, with `cron`: `"Europe/Berlin"`, or an abbreviation that is of one zone: `"JST"` (default: that of this machine).
+---@field timezone? string Time zone of the line, with `cron`: `"Europe/Berlin"`, or an abbreviation of only one zone: `"JST"` (default: that of this machine).
 ---@field pad_before? Duration Time recorded before the show, at most `"24h"` (default: 0).
 ---@field pad_after? Duration Time recorded after the show (default: 0).
----@field keep? Duration Age above which recordings of this `name` are deleted after each run (default: none are).
+---@field keep? Duration Age above which recordings of this `name` are deleted after each run (default: none).
 ---@field min_free? string|integer Space that stays free on the disk, as for `Stream:record`.
 ---@field fallbacks? string[] Stations to try, in this order, when the first can't be reached.
 ---@field name? string Name of the job, unique in the script, and of its recordings in the catalogue (default: derived from

@@ -67,7 +67,8 @@ local recordings = {}
 ---@return recordings.Entry[]
 function recordings.list(filter) end
 
----Reads all frames of a file, decodes FLAC, MP4, AIFF and CAF, and compares it with the catalogue. Raises `record.read`, `record.write`, `argument`.
+---Reads all frames of a file, decodes FLAC, MP4, AIFF and CAF, and compares it with the catalogue. Raises
+---`record.read`, `record.write`, `argument`.
 ---@async
 ---@param path string
 ---@return recordings.Verdict

@@ -55,7 +55,7 @@ local schedule = {}
 ---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
 ---@field name? string Name of the job, unique in the script (default: derived from the line, `"cron 30 6 * * 1-5"`).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
----@field timezone? string Time zone of the line: `"Europe/Berlin"`, or an abbreviation that is of one zone: `"JST"` (default: that of this machine).
+---@field timezone? string Time zone of the line: `"Europe/Berlin"`, or an abbreviation of only one zone: `"JST"` (default: that of this machine).
 
 ---@class schedule.EveryOptions
 ---@field overlap? schedule.Overlap (default: `"skip"`).
@@ -82,8 +82,9 @@ function schedule.at(time, options, fn) end
 ---
 ---Five fields: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday). Each is `*`, a number, a
 ---range `1-5`, a range or `*` with a step `*/15`, or a list of these; months and days of the week also by name: `mon`.
----If neither day begins with `*`, a match of one is enough. Or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
----When clocks change, a line whose minute or hour begins with `*` follows the displayed time, minute by minute.
+---If neither field of days begins with `*`, a match of one of the two is enough. In place of the fields: `@hourly`,
+---`@daily`, `@weekly`, `@monthly`, `@yearly`. When clocks change, a line whose minute or hour begins with `*` follows
+---the displayed time, minute by minute.
 ---
 ---Raises `schedule.syntax`, `schedule.zone` (unknown time zone), `schedule.duplicate` (the name is taken), `argument`.
 ---@param line string `"30 6 * * 1-5"`

@@ -6,13 +6,14 @@
 --
 -- `roomtone simulate SCRIPT` prints a line for each event, with time and room: sources and volumes, fades, equalizers,
 -- groups, interruptions, recordings, headsets, each run of a job and each that fails or is skipped, printed lines and
--- those of the log. A fade is one line, with the moment and the length of its call, or up to what ended it before; small
--- changes of a volume one after the other are one line that counts them. It warns (`?`) of two routines that change a room within a minute, and counts at the end what ran,
--- what failed, and what never happened. `--json` prints objects, `--html FILE` a page with a lane for each room, and
--- `--render DIR` writes a WAV file for each speaker.
+-- those of the log. A fade is one line, with the time and the length of its call, or the time up to an earlier end; small
+-- changes of a volume in a row are one line that counts them. It warns (`?`) of two routines that change a room within a
+-- minute, counts runs and failures at the end, and names jobs that never ran and sources that were never heard. `--json`
+-- prints objects, `--html FILE` a page with a lane for each room, and `--render DIR` writes a WAV file for each speaker.
 --
--- Files are read as they are. What scripts write, remove or rename with Lua's `io` and `os` stays in a scratch folder
--- above them, in which they find it again, and ends with the simulation; the first such file is logged.
+-- Files are read as they are. Files that scripts write, remove or rename with Lua's `io` and `os` stay in a scratch
+-- folder above the real ones, where the scripts find them again; it ends with the simulation. The first such file is
+-- logged.
 --
 -- A URL plays a simulated station with a built-in tune. `--stations` names a file that defines stations with titles and
 -- failures; its times count from the start of the stream:
@@ -33,27 +34,27 @@
 --   answer("http://192.168.1.7/lamp",
 --          { status = 204, headers = { ["X-Level"] = "20" } })
 --
--- The times are those at which the station sends. As with a real one, a listener hears a title as much later as it has
--- received at once when it connected: `burst`, or 64 KB, which is 3 s of the built-in tune.
+-- The times are those at which the station sends. As with a real one, a listener hears a title later, by the length of
+-- the sound that it received at once when it connected: `burst`, or 64 KB, which is 3 s of the built-in tune.
 --
 -- Where the file changes its format (a chain of Ogg, a list of HLS), so does the station.
 --
 -- The comments of Ogg are titles where the station has none of its own; so are those of a list of HLS (`show.m3u8`, whose
--- segments lie beside it) and of the tags in its segments. Of a master list the best version of at most 320 kbit/s is
+-- segments lie beside it) and of the tags in its segments. From a master list the best version of at most 320 kbit/s is
 -- sent. Segments may be encrypted with AES-128: the key is the file that the list names.
 --
--- The list of a station of HLS is as long as that of the file, and continues during an outage: what the station sent
--- meanwhile is received behind it, as far as the list goes back. A listener begins three target durations before the end
+-- The list of a station of HLS is as long as that of the file, and continues during an outage: the segments of that time
+-- are received after it, as far as the list goes back. A listener begins three target durations before the end
 -- of the list, or as far as `burst` says.
 --
 -- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
--- place of sound: `status`, `refuses`, `silent` or `html = true`, which needs no file. With `is_file = true` the URL is the
--- file itself, in any format, played once.
+-- place of sound: `status`, `refuses`, `silent` or `html = true`, which needs no file. With `is_file = true` the URL is
+-- the file itself, in any format, played once.
 --
 -- A request of `http` raises `simulate.not_here`, unless the same file has an answer for its URL: status (default: 200),
 -- headers, and a body: text, or a table that is sent as JSON.
 --
--- `--triggers` names a file of what happens outside:
+-- `--triggers` names a file of events from outside:
 --
 --   -- triggers.lua
 --   for _, time in ipairs { "09:15", "18:03" } do
@@ -61,8 +62,8 @@
 --             { at = "2026-01-05T" .. time, value = { button = "front" } })
 --   end
 --
--- Both files have Lua's `ipairs`, `pairs`, `math`, `select`, `string`, `table`, `tonumber`, `tostring` and `type` besides.
+-- Both files also have Lua's `ipairs`, `pairs`, `math`, `select`, `string`, `table`, `tonumber`, `tostring` and `type`.
 --
 -- An emulated board stands for every headset. The store, recordings and their catalogue are gone at the end. Programs do
--- not run: `task.stand_in` sets what a script finds in place of one. The same script with the same options has the same
+-- not run: `task.stand_in` sets a function in place of one. The same script with the same options has the same
 -- events and the same sound, every time.

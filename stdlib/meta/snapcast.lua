@@ -31,25 +31,26 @@
 --           buffer = "1s" }  -- `buffer` of snapserver.conf
 --
 -- Without `host` and `port` it is the snapserver that Avahi finds on the network (`_snapcast-jsonrpc._tcp`), one of this
--- machine first; where none is announced, or Avahi does not run, that of this machine. `roomtone doctor` prints which.
--- One that is lost is searched for again before each attempt to connect it: under its name at whatever address and port,
--- then where it was; after 30 s any other one of the network, if it has the same streams.
+-- machine first; if no server is announced, or Avahi does not run, that of this machine. `roomtone doctor` prints which.
+-- A lost server is searched for again before each attempt to connect: by its name, at any address and port, then at its
+-- last address; after 30 s any other server of the network is accepted, if it has the same streams.
 --
 -- With `managed = true` the host starts a snapserver of its own on loopback, with `sessions = 4` streams, and ends it; it
 -- logs the port for `snapclient --host 127.0.0.1 --port PORT`.
 --
--- Clients are speakers: their ids, names, volumes and groups are the server's, and what another controller changes comes
--- as an event with `cause = "controller"`. A speaker is called by the name that it was given (`d:set_name "Kitchen"`, or a
--- Snapcast app: the server keeps it), else by its `--hostID`, else by its machine, where a second client is "NAME 2": name
--- several clients of one machine by `--hostID`, each with an `--instance` of its own. A client is in no group until
--- `d:set_group "Kitchen"` puts it into one. Groups by name are kept here too, since the server forgets an empty one. Each
--- session plays through a stream of its own; one more than there are streams raises `speaker.no_stream`. Speakers
--- without a session are on the stream `roomtone-idle`.
+-- Clients are speakers: their ids, names, volumes and groups are the server's, and a change by another controller comes
+-- as an event with `cause = "controller"`. A speaker has the name that was set for it (`d:set_name "Kitchen"`, or a
+-- Snapcast app: the server keeps it), else its `--hostID`, else the name of its machine, where a second client is "NAME
+-- 2": name several clients of one machine by `--hostID`, each with an `--instance` of its own. A client is in no group
+-- until `d:set_group "Kitchen"` puts it into one. Groups by name are kept here too, since the server forgets an empty
+-- one. Each session plays through a stream of its own; a session without a free stream raises `speaker.no_stream`.
+-- Speakers without a session are on the stream `roomtone-idle`.
 --
--- Differences from the embedded house: sound, `pause` and `stop` are heard a buffer of the server later, and positions and
--- `ended` count what is heard. Volume 50 is 100 per cent, unity; a snapclient's gain is (10^(v/50) - 1) / 9, so that 25 is
--- -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the strength of Wi-Fi and `speaker.house()`
--- are not there: `speaker.unsupported`, see `speaker.capabilities()`. Simulations use the embedded house.
+-- Differences from the embedded house: sound, `pause` and `stop` are heard later, by the length of the server's buffer,
+-- and positions and `ended` are those of the sound that is heard. Volume 50 is 100 per cent, unity; a snapclient's gain
+-- is (10^(v/50) - 1) / 9, so that 25 is -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the
+-- strength of Wi-Fi and `speaker.house()` are not available: `speaker.unsupported`, see `speaker.capabilities()`.
+-- Simulations use the embedded house.
 --
 -- A speaker that joins a session changes its stream, and its client opens its player anew. Version 0.26 with
 -- `--player pulse` may end there: use the default, `--player alsa`, or have systemd start it again (`Restart=always`).

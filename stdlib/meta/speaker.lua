@@ -16,9 +16,10 @@
 -- Every function raises the errors of `speaker.open`, as the first use of the module opens the house, with all speakers
 -- in the default session: every function but `is_open` and `is_opening` may suspend until it is open.
 --
--- Playback functions act on the default session; each is a method of sessions too. After `close` they raise `speaker.closed`, until `open` opens a new house. An object keeps
--- its identity while the script holds it, and its fields show the current state. Assigning to a field raises and names
--- the method that changes it. An operation that the driver lacks raises `speaker.unsupported`, see `capabilities`.
+-- Playback functions act on the default session; each is a method of sessions too. After `close` they raise
+-- `speaker.closed`, until `open` opens a new house. An object keeps its identity while the script holds it, and its
+-- fields show the current state. Assigning to a field raises and names the method that changes it. An operation that
+-- the driver lacks raises `speaker.unsupported`, see `capabilities`.
 
 ---@class speakerlib
 local speaker = {}
@@ -32,7 +33,7 @@ speaker.UNGROUPED = "harman"
 ---@class speaker.OpenOptions
 ---@field driver? "house"|"snapcast"|"hkwhub" Name of the driver, for a script that requires it (default: that of the configuration).
 ---@field license? string Licence key of the driver; no driver of today requires one.
----@field add_all? boolean `true` joins every speaker to the default session (default: true). `false` holds for this script in a house of several, whichever opened it: before it plays there, speakers that no script has joined leave.
+---@field add_all? boolean `true` joins every speaker to the default session (default: true). `false` holds for this script alone, also in a house that another script has opened: before it plays there, speakers that no script has joined leave the session.
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
 ---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.
@@ -95,7 +96,7 @@ function speaker.group(name_or_id) end
 ---@return speaker.Device[]
 function speaker.active_devices() end
 
----Returns the groups all of whose speakers are in a session. Raises `speaker.closed`.
+---Returns the groups whose speakers are all in a session. Raises `speaker.closed`.
 ---@return speaker.Group[]
 function speaker.active_groups() end
 
@@ -129,7 +130,7 @@ function speaker.is_muted() end
 
 ---@class speaker.PlayOptions
 ---@field title? string Title of a single file shown to people (default: the file's name).
----@field start? Duration Position of the file, of a queue the first one, at which playback begins (default: 0).
+---@field start? Duration Position at which playback of the file, or of the first file of a queue, begins (default: 0).
 ---@field loop? boolean `true` repeats the file or the queue without end (default: false).
 ---@field shuffle? boolean `true` plays a queue in random order, drawn by `math.random`; with `loop`, anew for each round (default: false).
 ---@field priority? integer Priority of the session from now on, 0 to 1000 (initially 100).
@@ -140,7 +141,7 @@ function speaker.is_muted() end
 ---@field priority? integer Priority of the session from now on, 0 to 1000.
 
 ---Plays a stream on the default session in place of the current source; starts it if it is stopped, and returns when it
----is heard. Pausing or resuming either the session or the stream does so to both. A stream opened from a URL stops with
+---is heard. Pausing or resuming the session or the stream pauses or resumes both. A stream opened from a URL stops with
 ---`stop` or when another source replaces it; a stream object continues silently, and is heard again after the next
 ---`play_stream`.
 ---
@@ -154,7 +155,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---Plays a file, or several as a queue, on the default session in place of the current source, and returns when the first
 ---one plays. A queue is a list of paths, a folder (its sound files in natural order of their names, "2" before "10", then
 ---those of its subfolders) or a playlist of files (M3U, PLS, XSPF; relative paths count from its folder; one that lists a
----station is refused, as `play_stream` plays those). Its files follow each other without a gap, each announced by a
+---station is refused, as `play_stream` plays those). The files of a queue follow each other without a gap, each with a
 ---`track` event; one that can't be read is reported by an `error` event, and the next one plays. Position, duration,
 ---`seek` and `pause` are those of the current file; `ended` comes once, at the end of the queue. A queue whose first file
 ---has one or two channels plays all its files in stereo.
@@ -163,7 +164,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
 ---source continues; `stream.url`, `stream.unsupported` (a URL that does not work here either); `speaker.range` (`start`
 ---past the end);
----`speaker.superseded` (a `stop`, another `play` or the leave of the last speaker while the file was opening);
+---`speaker.superseded` (a `stop` or another `play` came, or the last speaker left, while the file was opening);
 ---`speaker.unavailable`, `speaker.lost` (the hub of the driver hkwhub refuses it, or is lost: nothing plays then);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -171,7 +172,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
 
----Goes to the next file of the queue on the default session, playing or paused; behind the last one the session stops
+---Goes to the next file of the queue on the default session, playing or paused; after the last one the session stops
 ---(`ended` with `"stopped"`), or goes to the first one with `loop`. A single file is a queue of one.
 ---
 ---Raises `speaker.no_queue` (nothing plays, or a stream), `speaker.closed`.
@@ -213,11 +214,11 @@ function speaker.position() end
 ---@return number? seconds
 function speaker.duration() end
 
----Moves to a position of the source, in a queue of the current file, playing or paused; exactly to its end: the source
----ends, or the next file begins.
+---Moves to a position of the source, or of the current file of a queue, playing or paused. At exactly its end the
+---source ends, or the next file begins.
 ---
 ---Raises `speaker.range` (outside of the source), `speaker.no_seek` (stopped, or a source without seeking),
----`stream.no_seek` (a stream that is no file), `speaker.closed`, `argument`.
+---`stream.no_seek` (a stream that is not a file), `speaker.closed`, `argument`.
 ---@param seconds Duration Position from the start of the source.
 function speaker.seek(seconds) end
 
@@ -314,13 +315,13 @@ function speaker.session(options) end
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
 ---@field name? string Name of the session, shown to people (default: `"interruption"`).
----@field duck? number Plays over the source of the speakers, which continues so many dB lower, 0 to 90 (default: it is suspended, and continues where it was).
+---@field duck? number Attenuation in dB, 0 to 90, of the source of the speakers, which continues under the sound (default: it is suspended, and continues where it was).
 ---@field restore? boolean `false` restores nothing at the end (default: true).
 
 ---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it
----since: membership, volume, mute, and the position of a session whose speakers it had all. Returns when that has taken
----effect. With `duck` speakers stay in their sessions, and `volume` is that of the sound alone; sounds with `duck` for the
----same speaker wait for each other.
+---since: membership, volume, mute, and the position of a session all of whose speakers it had. Returns when that has
+---taken effect. With `duck` speakers stay in their sessions, and `volume` is that of the sound alone; sounds with
+---`duck` for the same speaker wait for each other.
 ---
 ---The end of the script ends an interruption too. If the process is killed meanwhile, volume and mute return when the
 ---house opens again, unless somebody has set them since.
@@ -368,29 +369,29 @@ function speaker.finish(timeout) end
 function speaker.on(event, fn) end
 
 ---A cause of a change: a line of a script, a job, a trigger, an event, an interruption, a person, the start of a script,
----another client, or a speaker by itself. `parent` leads on to its own cause.
+---another client, or a speaker by itself. `parent` is the cause of this cause.
 ---@class speaker.Cause
 ---@field kind "script"|"job"|"trigger"|"event"|"interruption"|"controller"|"person"|"start"|"driver"
 ---@field at number Time in seconds since 1970.
 ---@field script? string Name of the script's file.
 ---@field line? integer Line in it.
----@field call? string Name of the function that the line calls, of kind `script`.
+---@field call? string Name of the function that the line calls; for the kind `script`.
 ---@field job? string Name of the job.
 ---@field trigger? string Name of the trigger.
 ---@field event? string Name of the event.
----@field name? string Name of the interruption, the client, or the door of the person: `ctl`.
+---@field name? string Name of the interruption or the client, or the way by which the person acted: `ctl`.
 ---@field detail? string Schedule of the job, origin of the trigger, and the like.
 ---@field parent? speaker.Cause
 
 ---A change of the house, or something that did not happen; prints as its `text`.
 ---@class speaker.Change
----@field time number Time in seconds since 1970; of a fade, of its first step.
+---@field time number Time in seconds since 1970; for a fade, that of its first step.
 ---@field kind string Kind: `volume`, `mute`, `unmute`, `join`, `leave`, `play`, `pause`, `stop`, `name`, `group`, `refused` and more.
 ---@field subject "speaker"|"session"|"recording"|"headset"|"job"|"script"|"trigger"|"house" Kind of the thing.
 ---@field name string Name of the thing.
 ---@field from? any Value before.
 ---@field to? any Value after.
----@field detail? string More about it, as the reason of an end.
+---@field detail? string Further detail, such as the reason of an end.
 ---@field count integer Number of steps or repetitions that it stands for.
 ---@field text string The change and its causes as a line.
 ---@field cause? speaker.Cause Cause; nil if none is known.
@@ -401,7 +402,7 @@ function speaker.on(event, fn) end
 ---@field kind? string Changes of one kind (default: all kinds).
 
 ---Returns the last changes of the house with their causes, the oldest first, 1000 at most. They are kept for 30 days,
----those of earlier runs too; under simulation those of the simulation.
+---those of earlier runs too; under simulation, only those of the simulation.
 ---
 ---Raises `argument`, `speaker.unknown`.
 ---@param options? speaker.HistoryOptions

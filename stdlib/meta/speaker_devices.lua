@@ -19,7 +19,7 @@
 ---@field session? speaker.Session The session of the speaker, or nil.
 ---@field available boolean `true` if the speaker can be reached.
 ---@field wifi_signal? integer Received signal strength in dBm, -100 to 0, at the last refresh; nil where the driver does not know it.
----@field wifi_strength? "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: from -50, -60, -70, -89 dBm up, or less; `"none"` while unavailable.
+---@field wifi_strength? "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: at least -50, -60, -70 or -89 dBm; `"none"` below, and while unavailable.
 ---@field role speaker.Role The channels that the speaker renders.
 ---@field version string Version of the firmware.
 ---@field balance integer -6 (left) to 6 (right).
@@ -51,17 +51,17 @@ function Device:join(session) end
 
 ---Removes the speaker from its session: it falls silent at once, and the session stops without its last member. No
 ---effect if it is in no session. A speaker that an interruption has leaves the interruption; with a session as argument
----it leaves that one: the interruption continues, and does not return the speaker there.
+---it leaves that session alone: the interruption continues, and does not return the speaker to the session.
 ---
 ---Raises `speaker.unavailable` (removed from the house), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param session? speaker.Session The only session to leave (default: any).
 function Device:leave(session) end
 
----Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.unsupported` (a driver that does
----not know it), `speaker.closed`, `task.cannot_suspend`.
+---Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.unsupported` (a driver that
+---does not know it), `speaker.closed`, `task.cannot_suspend`.
 ---@async
----@return integer? wifi_signal dBm; nil where the driver does not know that of this speaker.
+---@return integer? wifi_signal dBm; nil if the driver does not know it for this speaker.
 function Device:refresh_wifi() end
 
 ---Renames the speaker. While it plays, its session stops with an `error` event `speaker.renamed_while_playing`.
@@ -72,7 +72,7 @@ function Device:refresh_wifi() end
 ---@param name string The new name, at most 100 letters.
 function Device:set_name(name) end
 
----Moves the speaker into the group of a name, which it founds if there is none. While it plays: as `set_name`.
+---Moves the speaker into the group with a name; founds the group if it does not exist. While it plays: as `set_name`.
 ---
 ---Raises `speaker.range`, `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -196,8 +196,8 @@ function Group:fade(options) end
 ---| "resumed" # `speaker.SuspensionEvent`: the interrupted session has its speakers again.
 
 ---Calls a function with every event of that name of the group's speakers, also of one that leaves the group, or of
----their sessions, as `speaker.on`; an event of a session once, for however many of its members. Raises `argument`,
----`speaker.closed`.
+---their sessions, as `speaker.on`; once for an event of a session, however many of its members are in the group.
+---Raises `argument`, `speaker.closed`.
 ---@param event speaker.GroupEventName
 ---@param fn async fun(event: table)
 ---@return Subscription

@@ -33,7 +33,7 @@
 
 ---@alias speaker.State "stopped"|"playing"|"paused"
 ---The reason for the end of a source: heard to its end; stopped by a call; replaced by another source; failed while it
----played; the last speaker left, or none could be reached for 30 s.
+---played; the last speaker left, or no speaker could be reached for 30 s.
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
 
 ---@alias speaker.DeviceReason
@@ -54,9 +54,9 @@
 ---@class speaker.DeviceEvent
 ---@field device speaker.Device
 ---@field reason speaker.DeviceReason
----@field cause? "controller" Another controller of the speakers, such as an app on a telephone; nil for all else.
+---@field cause? "controller" Another controller of the speakers, such as an app on a telephone; nil for any other cause.
 
----Event: a speaker has a new volume, or was muted or unmuted. A command that changes nothing emits none.
+---Event: a speaker has a new volume, or was muted or unmuted. A command that changes nothing emits no event.
 ---@class speaker.VolumeEvent
 ---@field device speaker.Device
 ---@field volume integer Volume of the speaker, 0 to 50, also while it is muted.
@@ -66,7 +66,7 @@
 
 ---@alias speaker.LevelCause
 ---| "interruption" # an interruption sets the volume at which it plays.
----| "restored" # the end of the last interruption restores the volume of before.
+---| "restored" # the end of the last interruption restores the former volume.
 ---| "controller" # another controller of the speakers, such as an app on a telephone, has set it.
 
 ---Event: a session plays, pauses or stops.
@@ -76,7 +76,7 @@
 
 ---Event: one more second of a source has been heard.
 ---@class speaker.TimeEvent
----@field elapsed integer Whole seconds from the start of the source, in a queue of the current file; a single looped file counts on over its repeats.
+---@field elapsed integer Whole seconds from the start of the source, or of the current file of a queue; the count continues over the repeats of a single looped file.
 ---@field session speaker.Session
 
 ---Event: a source has ended. Unless it was replaced, the `state` event with `"stopped"` is emitted before.
@@ -89,7 +89,7 @@
 ---@class speaker.TrackEvent
 ---@field session speaker.Session
 ---@field source speaker.Source The file.
----@field index integer Place of the file in the order of playing, from 1.
+---@field index integer Position of the file in the order of playing, from 1.
 ---@field count integer Number of files in the queue.
 
 ---Event: an interruption moves all speakers of a session: `suspending` before the fade-out, `suspended` when the

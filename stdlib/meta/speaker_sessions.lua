@@ -8,7 +8,7 @@
 ---@field name string
 ---@field priority integer 0 to 1000, initially 100: a session of lower priority can't take speakers from one of higher.
 ---@field devices speaker.Device[] The members, in the order of the house.
----@field lent speaker.Device[] The speakers that interruptions have, and return to the session at their end.
+---@field lent speaker.Device[] The speakers that interruptions have borrowed, and return to the session at their end.
 ---@field source? speaker.Source What plays or is paused; nil if the session is stopped.
 ---@field closed boolean `true` once the session or its house is closed.
 ---@field suspended boolean `true` while an interruption has all its speakers.

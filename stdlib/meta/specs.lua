@@ -12,7 +12,7 @@
 --   describe("bedtime", function()
 --     local night = { from = "2026-01-05T22:00" }
 --     it("plays in the bedroom, and is over at eleven", night, function()
---       arg = { "22:30" }  -- what `roomtone run` would pass
+--       arg = { "22:30" }  -- as `roomtone run` would pass it
 --       -- its jobs run in the virtual time of the test
 --       dofile "scripts/bedtime.lua"
 --       task.sleep "45m"

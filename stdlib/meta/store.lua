@@ -11,16 +11,16 @@
 --
 -- Each script has a store of its own, identified by the absolute path of its file with links resolved: a file that is
 -- moved begins with an empty one; `-e`, `-` and `repl` have one each. Several runs of a script share its store, and
--- each reads at once what another has set. The data is in `$XDG_STATE_HOME/roomtone/store.db`; without a home folder,
--- in memory. Under `roomtone simulate` the store begins empty and lives in memory; the stored data is neither read nor
--- changed.
+-- each reads at once the values that another has set. The data is in `$XDG_STATE_HOME/roomtone/store.db`; without a
+-- home folder, in memory. Under `roomtone simulate` the store begins empty and lives in memory; the stored data is
+-- neither read nor changed.
 --
--- A value is what JSON can represent: booleans, integers, finite floats, text in UTF-8, lists, and tables whose keys
+-- A value is one that JSON can represent: booleans, integers, finite floats, text in UTF-8, lists, and tables whose keys
 -- are all text; nested at most 64 deep, and at most 1 MiB of JSON. Integers and floats keep their types. The stored
 -- value is a copy: a table that was read and changed has to be set again.
 --
--- A script may keep 100 MB of keys and values (`limits { store = MB }` in the configuration), and none that would leave
--- less of the disk free than `recordings { min_free = }` says: `store.set` raises `store.full` then.
+-- A script may keep 100 MB of keys and values (`limits { store = MB }` in the configuration). `store.set` raises
+-- `store.full` beyond that, and when the disk would have less free space than `recordings { min_free = }` says.
 --
 -- Every function raises `database.busy`, `database.full`, `database.unavailable`, `database.damaged` or
 -- `database.newer` if the file can't be used. A damaged file is set aside, which is logged, and a new one begun.
@@ -31,7 +31,7 @@ local store = {}
 ---A value that can be stored.
 ---@alias store.Value boolean|number|string|store.Value[]|table<string, store.Value>
 
----Returns the value at a key, a table as a new copy each time; `default` if there is none. Raises `argument`.
+---Returns the value at a key, a table as a new copy each time; `default` if nothing is stored there. Raises `argument`.
 ---@param key string A key of at most 1024 bytes, in UTF-8.
 ---@param default? any Returned if nothing is stored at the key (default: nil).
 ---@return any

@@ -2,7 +2,7 @@
 ---@search radio podcast url shoutcast icecast internet station web live livestream hls playlist
 ---@search spotify microphone
 
--- Internet radio: connects, joins what successive connections send into one stream without a gap, and moves the play
+-- Internet radio: connects, joins the sound of successive connections into one stream without a gap, and moves the play
 -- position within the buffer.
 --
 --   local stream = require "stream"
@@ -14,32 +14,32 @@
 --   task.sleep "10m"
 --   radio:pause()
 --   task.sleep "2m"
---   -- resumes at the same position; radio:go_live() skips what was missed
+--   -- resumes at the same position; radio:go_live() skips the missed part
 --   radio:start()
 --
 -- Nothing is connected before `start`, `record` or `speaker.play_stream`. A lost connection is restored, with no limit
--- of attempts, and what the server still has of the missed part is joined frame by frame. URLs may lead to playlists
--- (PLS, M3U, XSPF, ASX). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the
--- network: a URL plays a simulated station with the same events (`roomtone simulate --stations FILE.lua` defines which
--- of them drop, refuse or do not exist), and feeds of titles are silent.
+-- of attempts, and the missed part, as far as the server still has it, is joined frame by frame. URLs may lead to
+-- playlists (PLS, M3U, XSPF, ASX). A stream lives until it is stopped or the script ends. Under `simulate` nothing
+-- comes from the network: a URL plays a simulated station with the same events (`roomtone simulate --stations FILE.lua`
+-- defines which of them drop, refuse or do not exist), and feeds of titles are silent.
 --
--- A station is heard as soon as 0.7 s of its sound are there. Unless more has come at once, the sound is stretched by
--- 0.5 % until 3 s are kept, which outlast a short failure of the network; so it is after the buffer has run dry. While a
--- connection stalls, recordings wait for what it may still bring, but the listener hears what comes first:
--- `catch_up = "keep"` has the listener hear all of it, later, and nothing stretched.
+-- A station is heard as soon as 0.7 s of its sound are received. Unless more has come at once, the sound is stretched by
+-- 0.5 % until 3 s are buffered, which outlast a short failure of the network; so it is after the buffer has run dry.
+-- While a connection stalls, recordings wait for the sound that it may still bring, but the listener hears the sound that
+-- comes first. With `catch_up = "keep"` the listener hears all of it, later, and not stretched.
 --
 -- The first entry of a playlist that answers decides how the list is played: files are one programme, played in turn,
 -- each with `file_complete` at its end; stations are alternatives, of which the next is tried when one fails. A live
 -- server that sends faster than real time is paused once 20 s are buffered. A body without a length that ends, and
 -- begins the same when it is requested again, is a file: it is played once.
 --
--- In a station of Ogg a stream follows on another with each title, which is heard without a gap. A recording writes each
--- of them to a file of its own, with `split` or without: `.ogg` (Vorbis), `.opus` or `.oga` (FLAC).
+-- A station of Ogg begins another Ogg stream with each title; all are heard without a gap. A recording writes each of
+-- them to a file of its own, with `split` or without: `.ogg` (Vorbis), `.opus` or `.oga` (FLAC).
 --
 -- A URL may be a file (MP3, AAC, M4A, WAV, FLAC, Vorbis and Opus): it is received at the pace of playback, resumes after
--- a lost connection at the missing byte, can be sought in, and stops at its end. From a server that sends no parts of
--- files it is received anew, up to that byte; it fails when five connections in a row end before it. Blanks and umlauts
--- may stand in a URL as they are.
+-- a lost connection at the missing byte, can be sought in, and stops at its end. If the server sends no parts of files,
+-- the file is received again from its beginning up to that byte, and fails when five connections in a row end before
+-- it. A URL may contain blanks and umlauts as they are.
 --
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
@@ -86,16 +86,16 @@ function stream.effect.lowpass(hz) end
 function stream.effect.highpass(hz) end
 
 ---@class stream.Options
----@field type? "auto"|"raw"|"pls"|"m3u" Content behind the URL: sound (`"raw"`) or a playlist (default: `"auto"`, detected).
+---@field type? "auto"|"raw"|"pls"|"m3u" Content at the URL: sound (`"raw"`) or a playlist (default: `"auto"`, detected).
 ---@field buffer_blocks? integer Size of the buffer in blocks of 5 KiB, 10 to 100,000 (default: 1,200).
 ---@field max_bit_rate? integer Highest bit rate in kbit/s received where the station has several versions (HLS), 8 to 10,000: the best up to it, else the lowest (default: 320).
 ---@field user_agent? string `User-Agent` header of requests (default: `"Roomtone"`).
 ---@field data_timeout? Duration Longest time without data before a new connection, at least 1 s (default: 20 s).
----@field pause_timeout? Duration Longest pause during which a station is received; then it stops; 0: no limit (default: 5 minutes). A file keeps its place however long the pause: its connection is closed then, and made again from there.
+---@field pause_timeout? Duration Longest pause during which a station is received; after it the station stops; 0: no limit (default: 5 minutes). A file keeps its position however long the pause: its connection is closed, and opened again from there.
 ---@field buffer_wait? Duration Sound to be buffered before a station plays (default: 0.7 s; see `catch_up`).
----@field catch_up? "skip"|"keep" What follows when sound of a station comes too late: `"skip"` plays what comes first, to be live again, and plays 0.5 % slower until 3 s of sound are kept; `"keep"` waits for what is missing and plays all of it, later. Recordings wait in any case (default: `"skip"`).
+---@field catch_up? "skip"|"keep" Policy for sound of a station that comes too late: `"skip"` plays the sound that comes first, to be live again, and plays 0.5 % slower until 3 s are buffered; `"keep"` waits for the missing sound and plays all of it, later. Recordings wait in any case (default: `"skip"`).
 ---@field is_file? boolean `true` if the URL leads to a file, `false` if it leads to a station (default: detected).
----@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s); of a file of this machine half a second at most.
+---@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s); for a file of this machine, half a second at most.
 ---@field throttle_bypass? Duration Sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback (default: 0).
 ---@field metadata_encoding? string Encoding of titles that are not UTF-8 (default: `"latin1"`).
 ---@field auth? string[] User and password for basic authentication; they can't be read back.
@@ -123,7 +123,7 @@ function stream.stations() end
 ---defaults are plain words, unverified. Case does not matter; a character other than a letter, digit, `_`, `-` or `.`
 ---counts as `_`; namespace prefixes are ignored. An element may be at any depth; an attribute is read as an element.
 ---@class stream.Elements
----@field event? string One item that is played, which contains the others (default: `"event"`).
+---@field event? string An item that is played, which contains the other elements (default: `"event"`).
 ---@field title? string Title of the item (default: `"title"`).
 ---@field artist? string Artist of the item (default: `"artist"`).
 ---@field start? string Start time of the item (default: `"start"`).
@@ -131,7 +131,7 @@ function stream.stations() end
 
 ---@class stream.AudioVaultOptions
 ---@field url string Address of the XML, http or https, with user and password where the server requires them.
----@field timezone? string Time zone of the station: `"Europe/Berlin"`, or an abbreviation that is of one zone such as `"EST"`, `"BST"` or `"JST"`, which includes daylight-saving time (default: that of this machine).
+---@field timezone? string Time zone of the station: `"Europe/Berlin"`, or an abbreviation of only one zone, such as `"EST"`, `"BST"` or `"JST"`, which includes daylight-saving time (default: that of this machine).
 ---@field delay? Duration|number Delay of the stream against the times of the feed, -1 to 1 hour (default: 0).
 ---@field elements? stream.Elements Names of the elements.
 ---@field times? "auto"|"ms"|"s" Unit of times since midnight (default: `"auto"`, detected); `14:05:09` is read as well.
@@ -153,7 +153,7 @@ function stream.file(path, options) end
 ---| "started" # `{}`: playback begins or resumes, after `start`, after `buffering`, or as reception resumes.
 ---| "paused" # `{}`: playback is paused.
 ---| "stopped" # `{}`: playback has stopped.
----| "metadata" # `{title, artist?, title_without_artist, text, url?}`: a title is heard; each field as that of the stream.
+---| "metadata" # `{title, artist?, title_without_artist, text, url?}`: a title is heard; each field is that of the stream.
 ---| "metadata_realtime" # `{title, artist?, title_without_artist, text, url?}`: a title has been received.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
 ---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows, unless there is no connection.
@@ -172,7 +172,7 @@ function stream.file(path, options) end
 ---| "tap_overrun" # `{tap, seconds}`: a tap's function overran; that much sound has passed unchanged.
 ---| "track" # `{recording, path, title}`: a recording begins a file; for the first file only if it is split.
 ---| "recording_continued" # `{recording, path, gap_seconds, stitched, frames_overlapped}`: a recording continues the file at `path`, as with `continue`.
----| "recording_stopped" # `{recording, error}`: a recording has failed; what was written is kept.
+---| "recording_stopped" # `{recording, error}`: a recording has failed; the written part is kept.
 ---| "recording_finished" # `{recording, path, seconds, bytes}`: a recording has ended and is safe on disk.
 
 ---A stream. Its fields show the current state.
@@ -180,17 +180,17 @@ function stream.file(path, options) end
 ---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused"
 ---@field is_playing boolean `true` while there is sound to play: also while paused, and while disconnected with sound in the buffer, until it is `"buffering"`.
 ---@field url string URL that plays, or that the next `start` of a stopped stream connects to; without user and password.
----@field type "auto"|"raw"|"pls"|"m3u" Content behind the URL, as set.
+---@field type "auto"|"raw"|"pls"|"m3u" Content at the URL, as set.
 ---@field buffer_blocks integer Size of the buffer in blocks of 5 KiB, from the next `start` on.
 ---@field max_bit_rate integer Highest bit rate in kbit/s received where the station has several versions (HLS).
 ---@field user_agent string `User-Agent` header of requests.
 ---@field data_timeout number Longest time without data before a new connection, in seconds.
----@field pause_timeout number Longest pause during which the stream is received, in seconds; then a station stops, and a file keeps its place without a connection; 0: no limit.
+---@field pause_timeout number Longest pause during which the stream is received, in seconds; after it a station stops, and a file keeps its position without a connection; 0: no limit.
 ---@field is_file? boolean `true` for a file, `false` for a station, as set; nil: detected.
 ---@field buffer_wait_file number Sound to be buffered before a file plays, in seconds.
----@field throttle_bypass number Sound of a file received ahead of that, in seconds.
+---@field throttle_bypass number Sound of a file received ahead of `buffer_wait_file`, in seconds.
 ---@field buffer_wait? number Sound to be buffered before a station plays, in seconds, as set; nil: 0.7 s.
----@field catch_up "skip"|"keep" What follows when sound of a station comes too late: it is skipped, or all is played, later.
+---@field catch_up "skip"|"keep" Policy for sound of a station that comes too late: it is skipped, or all is played, later.
 ---@field metadata_encoding string Encoding of titles that are not UTF-8.
 ---@field name? string Name that the station announces.
 ---@field genre? string Genre that the station announces.
@@ -220,8 +220,8 @@ local Stream = {}
 ---
 ---Raises the failure of the first connection: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
 ---`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` (stopped
----before it played); `script.memory` (the buffers of the streams that play, or the files of this machine that
----do, need more than the limits allow); `task.cannot_suspend`.
+---before it played); `script.memory` (the streams that play need larger buffers, or the files of this machine that play
+---need more memory, than the limits allow); `task.cannot_suspend`.
 ---@async
 function Stream:start() end
 
@@ -231,10 +231,10 @@ function Stream:stop() end
 ---Pauses playback at its position; reception continues into the buffer until that is full. No effect if nothing plays.
 function Stream:pause() end
 
----Moves the play position back, within the buffer or the file; a paused stream stays paused. Where a live list of HLS
----still has segments in front of the buffer they are requested, as far as the buffer has room for them
----(`buffer_blocks`): the stream is `"buffering"` until they have come, and continues with the oldest sound that the
----server still had. Raises `stream.no_seek` (nothing plays, or the server sends no ranges of the file), `argument`.
+---Moves the play position back, within the buffer or the file; a paused stream stays paused. Older segments that a live
+---list of HLS still has are requested, as far as the buffer has room for them (`buffer_blocks`): the stream is
+---`"buffering"` until they have come, and continues with the oldest sound that the server still had. Raises
+---`stream.no_seek` (nothing plays, or the server sends no ranges of the file), `argument`.
 ---@param time Duration
 ---@return number seconds The distance moved.
 function Stream:rewind(time) end
@@ -313,15 +313,15 @@ function Stream:levels() end
 ---
 ---A file of a server (a show to download) is recorded byte for byte, as fast as server and disk allow: after a lost
 ---connection the missing bytes are requested, and the recording ends with the last byte. It can't be split, appended,
----decoded or recorded twice at once, and not be played on the connection that records it (`stream.unsupported`);
----`until` limits it. With a `duration` the frames of MP3, AAC and Ogg are recorded up to it, without the tags of the file;
----other kinds are recorded whole only, and refused (`stream.unsupported`). A complete list of HLS is a file, too, whose
----frames are recorded. A file that plays is recorded from its beginning, by a connection of its own: the player's position
----does not matter to it, and it continues when the player stops.
+---decoded or recorded twice at once, nor played on the connection that records it (`stream.unsupported`); `until`
+---limits it. With a `duration` the frames of MP3, AAC and Ogg are recorded up to it, without the tags of the file;
+---other kinds can only be recorded whole, and are refused (`stream.unsupported`). A complete list of HLS is a file,
+---too, whose frames are recorded. A file that plays is recorded from its beginning, by a connection of its own: the
+---player's position does not matter to it, and it continues when the player stops.
 ---
 ---The files of a playlist are recorded in turn, each in a file of its own: `{track}` counts them, and `track` reports
----them. `duration` and `until` limit all of them together; no file begins behind the end. One that can't be received is
----left out, and is the error of the recording, which the others end with `recording_stopped`.
+---them. `duration` and `until` limit all of them together; no file begins after the end. A file that can't be received is
+---left out: the recording ends with its error, in `recording_stopped`, after the other files.
 ---
 ---A recording of Ogg ends within a page: to a sample in Vorbis, Opus and WAV, to a packet in FLAC. A station that changes
 ---its format less than a second before the end begins no further file: the rest is a gap.
@@ -361,14 +361,14 @@ function Stream:tap(what) end
 ---With `start = false` playback continues; the next `start` switches, also from a pause and during playback. `url` is
 ---the old one until then, unless nothing is received.
 ---
----Raises `stream.url` (also the event `bad_content`), `stream.unsupported` (also the event `bad_content`); `stream.auth` (the station's password
----file can't be read); the errors of `start`; `argument`.
+---Raises `stream.url` (also the event `bad_content`), `stream.unsupported` (also the event `bad_content`);
+---`stream.auth` (the station's password file can't be read); the errors of `start`; `argument`.
 ---@async
 ---@param url string A URL, or the name of a station of the configuration.
 ---@param options? stream.URLOptions
 function Stream:set_url(url, options) end
 
----Sets the kind of content behind the URL, from the next connection on. Raises `argument`.
+---Sets the kind of content at the URL, from the next connection on. Raises `argument`.
 ---@param type "auto"|"raw"|"pls"|"m3u"
 function Stream:set_type(type) end
 
@@ -389,8 +389,8 @@ function Stream:set_user_agent(name) end
 ---@param time Duration The timeout, at least 1 s.
 function Stream:set_data_timeout(time) end
 
----Sets the longest pause during which the stream is received. Then a station stops; a file keeps its place, and its
----connection is made again from there when it plays on. The time starts with each pause, and does not run while an
+---Sets the longest pause during which the stream is received. After it a station stops; a file keeps its position, and
+---its connection is opened again from there when it resumes. The time starts with each pause, and does not run while an
 ---interruption has the speakers. Raises `argument`.
 ---@param time Duration 0: no limit.
 function Stream:set_pause_timeout(time) end
@@ -404,10 +404,10 @@ function Stream:set_metadata_encoding(name) end
 ---@param time Duration
 function Stream:set_buffer_wait(time) end
 
----Sets what follows when sound of a station comes too late, from now on. `"skip"`: what comes first is played, so that
----the stream is live again, and the sound is stretched by 0.5 % until 3 s of it are kept, enough to outlast a short
----failure. `"keep"`: the stream waits for what the connection may still bring, as recordings always do, and plays all
----of it, later, at its own pace. Raises `argument`.
+---Sets the policy for sound of a station that comes too late, from now on. `"skip"`: the sound that comes first is
+---played, so that the stream is live again, and stretched by 0.5 % until 3 s are buffered, enough to outlast a short
+---failure. `"keep"`: the stream waits for the sound that the connection may still bring, as recordings always do, and
+---plays all of it, later, at its own pace. Raises `argument`.
 ---@param catch_up "skip"|"keep"
 function Stream:set_catch_up(catch_up) end
 

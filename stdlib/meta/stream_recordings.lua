@@ -3,8 +3,8 @@
 -- Recordings of streams, as `Stream:record` returns them.
 
 ---@class stream.RecordOptions
----@field continue? boolean Appends as `append` does to the file of a recording that was cut off; what is missing between the two is one of the gaps.
----@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV. Of what a station sends again to a new listener, nothing comes twice.
+---@field continue? boolean Appends, as `append` does, to the file of a recording that was cut off; the sound missing in between is one of the gaps.
+---@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV. Sound that a station sends again to a new listener is not written twice.
 ---@field reset? boolean Opens a new connection first.
 ---@field split? boolean|stream.Split Writes a file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.
 ---@field tags? boolean Writes a tag with title, artist, station and time into each file (default: true).
@@ -12,7 +12,7 @@
 ---@field until? string|number End of the recording: `"21:30"`, `"2026-12-24 18:00"`, or seconds as `os.time` counts them; not with `duration`.
 ---@field pad_before? Duration Sound before the beginning that is recorded too, as far as the buffer has it.
 ---@field pad_after? Duration Sound after the end that is recorded too.
----@field back? Duration Distance back into the buffer at which the recording begins, as for the current song.
+---@field back? Duration Distance back into the buffer at which the recording begins, such as the beginning of the current song.
 ---@field resume_when_space? boolean Resumes in a new file after the disk was full.
 ---@field format? "original"|"wav" `"wav"` writes decoded sound of 16 bits, in a new file after each 4 GiB, some six hours (default: `"original"`).
 ---@field min_free? string|integer Space that stays free on the disk, `"2GB"` or bytes (default: that of the configuration).
@@ -61,5 +61,5 @@ function Recording:wait(event, timeout) end
 ---@alias stream.RecordingEventName
 ---| "track" # `{recording, path, title}`: the recording begins a file; for the first file only if it is split.
 ---| "recording_continued" # `{recording, path, gap_seconds, stitched, frames_overlapped}`: the recording continues the file at `path`; `stitched`: exactly where its sound ends, without the frames that came again; else about `gap_seconds` are missing.
----| "recording_stopped" # `{recording, error}`: the recording has failed; what was written is kept.
+---| "recording_stopped" # `{recording, error}`: the recording has failed; the written part is kept.
 ---| "recording_finished" # `{recording, path, seconds, bytes}`: the recording has ended and is safe on disk.

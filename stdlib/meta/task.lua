@@ -44,7 +44,8 @@ function task.all(list) end
 
 ---Waits for the first task to end, cancels the others, and returns its results, or raises its error.
 ---
----Raises the error of a task, `task.cancelled` (the first task was cancelled), `argument` (an empty list), `task.cannot_suspend`.
+---Raises the error of a task, `task.cancelled` (the first task was cancelled), `argument` (an empty list),
+---`task.cannot_suspend`.
 ---@async
 ---@param list (task.Task|async fun(): ...)[] Tasks, and functions to start, each in a routine of its own.
 ---@return any ... Results of the first task.
@@ -97,9 +98,9 @@ function Task:cancel() end
 
 ---@class task.ExecResult
 ---@field code integer Exit status; 128 and the signal's number for a program that a signal has ended.
----@field signal? integer The signal that has ended it.
----@field stdout string Its output, at most 1 MiB.
----@field stderr string Its output of errors, at most 1 MiB.
+---@field signal? integer Number of the signal that has ended it.
+---@field stdout string Its standard output, at most 1 MiB.
+---@field stderr string Its standard error, at most 1 MiB.
 
 ---Runs a program without a shell and with an empty input, and returns when it has ended. If the routine is cancelled,
 ---the program and all programs that it has started in its process group are ended, after 2 s killed.
