@@ -1,4 +1,4 @@
--- Ends the day: the bedroom alone plays on, fades out and stops; the other rooms are silent at once.
+-- Ends the day: the bedroom alone continues, fades out and stops; the other rooms are silent at once.
 --
 --   roomtone run scripts/bedtime.lua                     every evening at 22:30, until it is stopped
 --   roomtone run scripts/bedtime.lua 23:15 "Living Room" at another time, in another room
@@ -25,12 +25,12 @@ local function play()
   end
 end
 
--- Returns when the music has stopped. The store keeps the time of that, so that a restart changes nothing.
+-- Returns when the music has stopped. The store keeps the end, so that a restart does not change it.
 local function wait_for_end()
   local left = math.max(0, store.get "ends" - os.time())
   local fade = math.min(FADE, left)
   local timer = sleep_timer.start { after = left - fade, fade = fade, rooms = ROOM }
-  -- If somebody stops the music before, the evening is over.
+  -- If somebody stops the music before the end, the evening is over.
   local stopped = speaker.default_session():on("ended", function(event)
     if event.reason == "stopped" and timer.remaining > 1 then
       store.delete "ends"
@@ -39,7 +39,7 @@ local function wait_for_end()
   end)
   if timer:wait "done" then -- not if the script ends
     store.delete "ends"
-    -- The volume is as before the fade again, so that the morning is heard.
+    -- The timer has restored the volume from before the fade, so that the music of the morning is heard.
     print "Good night."
   end
   stopped:cancel()
@@ -56,7 +56,7 @@ if TIME == "now" then
   bedtime()
 else
   schedule.at(TIME, { days = "daily", name = "bedtime" }, bedtime)
-  -- After a reload or a restart in the middle of an evening, that goes on.
+  -- An evening continues after a reload or a restart in its middle.
   if store.get("ends", 0) > os.time() then
     if speaker.state() == "stopped" then
       play()

@@ -1,7 +1,7 @@
 -- Rings at the door: a chime in the whole house. Music pauses for it, and continues exactly where it was.
 --
---   roomtone serve                                       in the folder of the daemon: whenever it is told
---   roomtone ctl trigger doorbell                        tells it: by hand, or from a program at the door
+--   roomtone serve                                       in the folder of the daemon: at each trigger
+--   roomtone ctl trigger doorbell                        the trigger, by hand or from a program at the door
 --   roomtone run scripts/doorbell.lua now                once, at once
 --   roomtone run scripts/doorbell.lua now ~/gong.wav     with another sound
 --   roomtone simulate scripts/doorbell.lua 16:00 --for 24h   every day at this time
@@ -16,7 +16,7 @@ local CHIME = arg[2] or "doorbell.mp3"
 local VOLUME = 28
 
 local function ring()
-  -- What plays pauses, an alarm too, and continues at its volume. Of two visits, the second one waits.
+  -- The music pauses, an alarm too, and continues at its volume. The second of two visits waits.
   announce.play { CHIME, rooms = speaker, volume = VOLUME } -- `speaker` stands for the whole house
 end
 

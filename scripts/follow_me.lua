@@ -1,4 +1,4 @@
--- Moves the music from room to room as the day goes on, without a gap.
+-- Moves the music from room to room during the day, without a gap.
 --
 --   roomtone run scripts/follow_me.lua                   by the table below, until it is stopped
 --   roomtone run scripts/follow_me.lua Kitchen           plays in the kitchen now

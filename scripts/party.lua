@@ -18,8 +18,8 @@ stream.new(STATION) -- an unknown station is an error now, not when the guests a
 
 local function party()
   print "The party begins."
-  -- Suspends the sessions of the speakers, and then gives back what it has changed: sessions, positions and
-  -- volumes. A volume that somebody sets during the party stays.
+  -- Suspends the sessions of the speakers, and restores at its end what it has changed: sessions, positions
+  -- and volumes. A volume that somebody sets during the party stays.
   speaker.interrupt {
     devices = speaker.devices(),
     volume = VOLUME,

@@ -3,7 +3,7 @@
 --   roomtone run scripts/wake_up.lua now                  the demonstration
 --   roomtone run scripts/wake_up.lua now song.mp3         with another song
 --   roomtone run scripts/wake_up.lua                      an alarm at 06:45, until it is stopped
---   roomtone run scripts/wake_up.lua 07:15 morning a.mp3  with a station, and a file if that is not there
+--   roomtone run scripts/wake_up.lua 07:15 morning a.mp3  with a station, and a file if the station fails
 --   roomtone simulate scripts/wake_up.lua --for 24h
 
 local alarm = require "alarm"
@@ -18,7 +18,7 @@ local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
 if TIME ~= "now" then
   local wake = alarm.set {
     name = "wake up", at = TIME, days = "weekdays", rooms = "Bedroom",
-    sources = SOURCES, -- the first one that sounds; a chime that is built in if none does
+    sources = SOURCES, -- the first one that sounds; else the built-in chime
     volume = LOUD, fade = "5m", duration = "30m",
   }
   wake:on("ringing", function(event)

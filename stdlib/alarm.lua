@@ -22,7 +22,7 @@ local OPTIONS = {
 }
 local DEFAULTS = { volume = 20, fade = 300, duration = 3600, priority = 200, snooze = 540, sustain = 10 }
 -- Prefix of the store's keys. A value describes the last ringing: `due`, `began`, `ends`, `wakes` while it
--- snoozes, `levels` of before by the speakers' ids, and `is_over`. Times are in seconds since 1970.
+-- snoozes, the former `levels` by the speakers' ids, and `is_over`. Times are in seconds since 1970.
 local PREFIX = "alarm."
 -- The alarms, in the order of their creation.
 local alarms = {}
@@ -48,12 +48,12 @@ local Alarm = object.class {
   end,
 }
 
--- Marks what the alarm does on the time line of a simulation.
+-- Marks an action of the alarm on the time line of a simulation.
 local function mark(own, kind, source, message)
   host.mark { kind = kind, message = message, room = rooms.names(own.rooms), source = source.name }
 end
 
--- Has `why` tell what the alarm did, for the reason for which the running routine does it.
+-- Records an action of the alarm for `why`, with the cause of the running routine.
 local function note(own, message)
   host.note(own.name, message)
 end
@@ -72,7 +72,7 @@ local function decide(own, verdict, by)
   end
 end
 
--- Waits until a time, or until something is decided; meanwhile it may ring.
+-- Waits until a time, or until `decide` is called; `ring`, if given, rings meanwhile.
 local function pause(own, time, ring)
   own.verdict, own.by = nil, "duration"
   own.pause = task.spawn(task.sleep, math.max(0, time - os.time()))
@@ -81,7 +81,7 @@ local function pause(own, time, ring)
   own.pause, own.failure = nil, ring and err
 end
 
--- Ends the object once the alarm rings no more.
+-- Ends the object when the alarm neither rings nor has a further time.
 local function close_if_over(own)
   if own.state == "waiting" and not own.object.next then
     for index, other in ipairs(alarms) do
@@ -93,7 +93,7 @@ local function close_if_over(own)
   end
 end
 
--- Rings and snoozes until it is dismissed, or its time is over.
+-- Rings and snoozes until the alarm is dismissed, or its duration is over.
 local function run(own)
   own.found, own.late, own.has_sounded = {}, {}, false
   ringing.find_rooms(own)
@@ -143,10 +143,10 @@ local function run(own)
   end
 end
 
--- Rings on after a restart; restores the volumes if that is over by now.
+-- Continues the ringing after a restart; restores the volumes if its time is over by now.
 local function resume(own)
   local kept, due = own.ring, own.job and own.job.due
-  if due and due ~= kept.due then -- ended with the process before anything could be stored
+  if due and due ~= kept.due then -- the process ended before the run could be stored
     local ends = due + own.duration
     kept = { due = due, began = os.time(), ends = ends, is_over = os.time() >= ends }
   end
@@ -161,7 +161,7 @@ end
 
 -- Methods
 
--- Falls silent for a while, and rings again. Returns false unless it rings.
+-- Silences the alarm, which rings again later. Returns false unless it rings.
 function Alarm.methods.snooze(own)
   local is_ringing = own.state == "ringing" and not own.verdict
   if is_ringing then

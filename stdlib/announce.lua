@@ -11,7 +11,7 @@ local task = require "task"
 
 local announce = checks.module "announce"
 
--- The kind of the option `duck`: "pause", or the attenuation of what plays in dB.
+-- The kind of the option `duck`: "pause", or the attenuation of the music in dB.
 local function duck(value)
   if value == "pause" or type(value) == "number" and value >= 0 and value <= 90 then
     return value
@@ -27,9 +27,9 @@ local SPEECH = { voice = "string", speed = options.whole(80, 450) }
 local DEFAULTS = { priority = 300, fade = 0.5, duck = "pause" }
 -- Letters that espeak-ng speaks in a second at its usual speed, 175 words a minute.
 local LETTERS, SPEED = 15, 175
--- Seconds after which espeak-ng has failed, and a task sleeps that something else ends.
+-- Seconds after which espeak-ng has failed; and those of a sleep that is always cancelled.
 local SPEECH_TIMEOUT, FOREVER = 60, 1e9
--- Announcements that are heard or wait, in their order: lists of speakers with `over`, which ends with them.
+-- Announcements that play or wait, in order: each has its speakers, and `over`, a task that ends with it.
 local queue = {}
 
 for name, kind in pairs(OPTIONS) do
@@ -63,7 +63,7 @@ local function in_turn(devices, fn)
   fn()
 end
 
--- Interrupts the rooms to play a file, or with a function. `text` is that of the announcement.
+-- Interrupts the rooms; `play` is a file or a function, and `text` names the announcement on the time line.
 local function interrupt(wanted, text, play)
   local where = checks.where()
   -- The speakers of the default session, also those that an earlier announcement has borrowed.
@@ -81,7 +81,7 @@ function announce.play(given)
   interrupt(options.check("play", given, OPTIONS, { 1 }, DEFAULTS), given[1], given[1])
 end
 
--- Has a text spoken into a file. Raises `announce.speech` at the script's line.
+-- Writes a spoken text to a file. Raises `announce.speech` at the script's line.
 local function speak(text, path, voice, speed)
   local command = { "espeak-ng", "-w", path, "-s", tostring(speed), timeout = SPEECH_TIMEOUT }
   for _, argument in ipairs { voice and "-v" or nil, voice } do
@@ -107,7 +107,7 @@ function announce.say(given)
   if not text:find "%S" then
     checks.raise(options.label(1, "say", SPEECH) .. ": a text to speak expected")
   end
-  local path = task.try(os.tmpname) -- none under simulation
+  local path = task.try(os.tmpname) -- nil under simulation
   local _ <close> = object.closing(function()
     if path then
       os.remove(path)

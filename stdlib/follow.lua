@@ -16,7 +16,7 @@ options.describe(OPTIONS, { "the room" })
 -- The latest move to each speaker, by the speaker's id.
 local latest = {}
 
--- Raises if none of the speakers can be reached, or `are_joined` and none is a member of a session any more:
+-- Raises if no speaker can be reached, or, with `are_joined`, no reachable one is still in a session:
 -- the music would not be heard anywhere.
 local function check_heard(devices, are_joined)
   local is_reachable = false
@@ -41,9 +41,10 @@ end
 -- Removes the old rooms from the session.
 local function complete(old, devices, session)
   for _, device in ipairs(old) do
-    -- Not one that has moved on to another session meanwhile; one that an announcement has does not return.
+    -- `leave` with the session spares speakers that are in another session by now, and has an interruption
+    -- not return its speakers.
     if not rooms.contains(devices, device) then
-      task.try(device.leave, device, session) -- one that was removed since has left
+      task.try(device.leave, device, session) -- fails for a speaker that was removed
     end
   end
 end
@@ -53,7 +54,7 @@ function follow.to(given)
   local devices, session = wanted[1], wanted.session or rooms.session(speaker)
   check_heard(devices)
   local move, old, is_heard = {}, rooms.of(session), false
-  local lent = session.lent -- by themselves these come back to the session
+  local lent = session.lent -- these return to the session by themselves
   local _, undo = rooms.join(rooms.without(devices, lent), session)
   for _, device in ipairs(devices) do
     latest[device.id] = move
@@ -63,7 +64,7 @@ function follow.to(given)
       complete(old, devices, session)
     else
       undo(function(device)
-        return latest[device.id] ~= move -- of a later move
+        return latest[device.id] ~= move -- a later move has the speaker
       end)
     end
     for id, last in pairs(latest) do

@@ -14,7 +14,7 @@ local task = require "task"
 local party = checks.module "party"
 
 local OPTIONS = { volume = "volume", session = rooms.session }
--- True from the start of a party until all is restored.
+-- `true` from the start of a party until all is restored.
 local is_busy = false
 
 local Party = object.class {
@@ -33,14 +33,14 @@ local Party = object.class {
   end,
 }
 
--- Sets the volume of the party; on a speaker that is away, once it is back.
+-- Sets the volume of the party; an unavailable speaker receives it when it is back.
 local function set_volume(own, devices)
   if own.volume then
     fade.volume { devices, to = own.volume, over = 0 }
   end
 end
 
--- Notes the volume and mute of a speaker from before, which return after the party; for the next process too.
+-- Keeps the former volume and mute of a speaker for the end of the party, and for the next process.
 local function note(own, level)
   table.insert(own.levels, level)
   if own.volume then
@@ -49,14 +49,14 @@ local function note(own, level)
   end
 end
 
--- Notes a volume that somebody sets during the party, or that is the party's again.
+-- Keeps track of speakers whose volume somebody has set to another value than that of the party.
 local function watch_volume(own, event)
   if event.cause == nil or event.cause == "controller" then
     own.changed[event.device.id] = event.muted or event.volume ~= own.volume
   end
 end
 
--- Lets a speaker that was added to the house join the party.
+-- Joins a speaker that was added to the house to the party.
 local function add(own, device)
   local level = rooms.levels({ device })[1]
   local _, err = task.try(device.join, device, own.session)
@@ -69,12 +69,12 @@ local function add(own, device)
   end
 end
 
--- Has the session play what it played before the party; silence, if that was nothing.
+-- Restores the source that the session played before the party, or stops it if it played nothing.
 local function restore_music(own)
   local session, is_other = own.session, own.is_other
   local is_stopped = session:state() == "stopped"
   if is_stopped then
-    return -- it has ended, or somebody has stopped it
+    return -- the source has ended, or somebody has stopped it
   elseif own.was == "stopped" then
     session:stop()
   elseif is_other then
@@ -94,7 +94,7 @@ local function restore_level(level)
   end
 end
 
--- Returns the levels for after the party: those of before; or those of now that somebody has set meanwhile.
+-- Returns the levels to restore: the former ones, or the current one where somebody has set it meanwhile.
 local function levels_after(own)
   local list, now = {}, {}
   for index, level in ipairs(own.levels) do
@@ -120,7 +120,7 @@ local function restore(own)
   end)
   local levels = levels_after(own)
   for _, device in ipairs(own.added) do
-    task.try(device.leave, device) -- one that was removed since has left
+    task.try(device.leave, device) -- fails for a speaker that was removed
   end
   local _, failure = task.try(restore_music, own)
   local _, err = task.try(own.before.restore, own.before)
@@ -184,7 +184,7 @@ function party.start(given)
       watch_volume(own, event)
     end),
     own.session:on("ended", function()
-      own.is_other = true -- what plays at the end was started during the party
+      own.is_other = true -- the source at the end was started during the party
     end),
   }
   own.ending = host.at_end(function()

@@ -90,7 +90,7 @@ local function await_loss(radio)
   return err
 end
 
--- Records from one station until the end of the show; `path` is the file that it continues, nil for none.
+-- Records from one station until the end of the show; `path` is the file that it continues, or nil.
 -- Returns the part recorded, nil without one; and the error that ended it early, nil at the end of the show.
 local function record(own, index, run, path)
   local wanted = own.options
@@ -101,10 +101,10 @@ local function record(own, index, run, path)
     ["until"] = run.ends, job = own.job.name, min_free = wanted.min_free, continue = path ~= nil,
   })
   if err then
-    err.where = "" -- no line of the script has called it
+    err.where = "" -- the call is not by a line of the script
   end
   if path and err and err.code == "record.exists" then
-    -- The station has another format by now.
+    -- The station has changed its format since the file ended.
     return record(own, index, run)
   end
   if not recording then
@@ -112,7 +112,7 @@ local function record(own, index, run, path)
   end
   own.recordings[recording] = true
   if not own.job.active then
-    task.spawn(recording.stop, recording) -- cancelled while the recording started
+    task.spawn(recording.stop, recording) -- the job was cancelled while the recording started
   end
   object.emit(own, "started", {
     path = recording.path, url = url, due = run.due, recording = recording, continued = path ~= nil,
@@ -141,13 +141,13 @@ local function record(own, index, run, path)
   return { path = recording.path, seconds = recording.seconds, bytes = recording.bytes, url = url }, err
 end
 
--- Returns true if another station may succeed: not for a failure of the disk or an unreadable template.
+-- Returns true if another station may succeed; false for a failure of the disk or an unreadable template.
 local function is_of_station(err)
   return err.code ~= "argument" and not tostring(err.code):find "^record%."
 end
 
--- Records one show, from one station after the other until the show is over. `before` is what was recorded of
--- it before the script started, nil without any.
+-- Records one show, from one station after the other until the show is over. `before` is the part that was
+-- recorded before the script started, or nil.
 local function run(own, due, before)
   local wanted = own.options
   local current = { due = due, ends = due + wanted.duration + (wanted.pad_after or 0), parts = {} }
@@ -276,7 +276,7 @@ function recorder.schedule(given)
     misuse(("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
   end
   own.job = job
-  -- A show that has begun in an earlier life of the script, even one whose station was not reached by then.
+  -- Continues a show that began before a restart of the script, even if its station had not been reached yet.
   local due = job.due
   if due and os.time() < due + wanted.duration + (wanted.pad_after or 0) then
     task.spawn(function()

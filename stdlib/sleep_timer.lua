@@ -32,9 +32,9 @@ local Timer = object.class {
   end,
 }
 
--- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `borrowed`, the
--- number under which the house keeps it for the next process; `timers`, those that fade the speaker; and
--- `fade`, which the last of them controls.
+-- Fades of speakers by the speaker's id: `level`, the volume and mute before the first fade; `borrowed`, the
+-- number under which the house keeps that level for the next process; `timers`, the timers that fade the
+-- speaker; and `fade`, which the last of them controls.
 local tracks = {}
 
 -- Returns true if nobody else has set the speaker's volume.
@@ -49,7 +49,7 @@ local function control(track)
   track.fade = fade.volume { track.level.device, to = 0, over = over }
 end
 
--- Fades speakers; the volumes from before are those from before the first timer that fades them.
+-- Fades speakers. The levels that return later are those from before the first timer that fades them.
 local function begin(own, devices)
   own.tracks = {}
   for index, level in ipairs(rooms.levels(devices)) do
@@ -93,7 +93,7 @@ local function restore(own)
       else
         track.fade:cancel()
         if not level.muted then
-          fade.volume { level.device, to = level.volume, over = 0 } -- also on a speaker that is away
+          fade.volume { level.device, to = level.volume, over = 0 } -- also on an unavailable speaker
         end
       end
     end
@@ -106,7 +106,7 @@ local function restore(own)
   end
 end
 
--- Stops what speakers play.
+-- Stops the music on speakers.
 local function stop(devices)
   local session = speaker.default_session()
   local members, is_alone = session.devices, true
@@ -118,7 +118,7 @@ local function stop(devices)
   end
   for _, device in ipairs(devices) do
     local is_stopped = is_alone and rooms.contains(members, device)
-    -- A speaker that is away would play when it is back. One that was removed has left.
+    -- An unavailable speaker leaves too, or it would play when it is back; `leave` fails for a removed one.
     if not is_stopped and device.active and (device.is_playing or not device.available) then
       task.try(device.leave, device)
     end

@@ -39,8 +39,8 @@ local function level()
   return info and frame - 1, info
 end
 
--- Returns `file:line` of the script's function that called into the library; nil if a routine began in the
--- library, as of `task.spawn(follow.to, …)`: its errors have the position of that call.
+-- Returns `file:line` of the script's function that called into the library; nil if the routine began in the
+-- library, as with `task.spawn(follow.to, …)`: its errors have the position of that call.
 function misuse.where()
   local _, info = level()
   return info and ("%s:%d"):format(info.short_src, info.currentline)

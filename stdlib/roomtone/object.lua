@@ -39,7 +39,7 @@ local function union(first, second)
   return all
 end
 
--- Creates a class of: `name`, with its article; `definition`, its name in stdlib/meta; `fields`, functions
+-- Creates a class from `name`, with its article; `definition`, its name in stdlib/meta; `fields`, functions
 -- that return the value from the data; `events`, a list of names; `describe`, the function of `tostring`.
 -- Methods are added to its `methods`.
 function object.class(class)
@@ -161,7 +161,7 @@ function object.emit(own, event, payload)
   end
 end
 
--- Ends the events of an object: whoever waits, now or later, gets nil and "closed".
+-- Ends the events of an object: routines that wait for one, now or later, receive nil and "closed".
 function object.close(own)
   own.is_closed = true
   for _, list in pairs(own.listeners) do

@@ -1,4 +1,4 @@
--- Checks of the table of options that a function of the library takes.
+-- Checks of the tables of options that functions of the library receive.
 --
 --   local options = require "roomtone.options"
 --   function lamp.set(given)
@@ -89,15 +89,15 @@ function options.one_of(...)
   end
 end
 
--- Words for the options that have a position in place of a name, by the table of kinds.
+-- Words for options that have a position instead of a name, by the table of kinds.
 local words = setmetatable({}, { __mode = "k" })
 
--- Gives words to the options by position of a table of kinds: "the text".
+-- Sets the words for the options by position of a table of kinds: "the text".
 function options.describe(known, list)
   words[known] = list
 end
 
--- Returns an option as messages name it: a name, or the words and the position of one that has none.
+-- Returns an option as messages name it: by its name, or by its words and its position.
 function options.label(key, name, known)
   if type(key) ~= "number" then
     return ("option '%s' of '%s'"):format(key, name)

@@ -6,9 +6,9 @@
 --   ringing.restore(own)
 --
 -- `own` has the options of the alarm, `name`, `rooms` with their `ids`, `sources`, `priority`, `volume`,
--- `fade` and `sustain`; the moment at which it began to ring, `ring.began`; the volumes of before by the
--- speakers' ids, `ring.levels`; those found when the script began to ring, `found`; and functions that are
--- called: `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
+-- `fade` and `sustain`; the time at which it began to ring, `ring.began`; the former volumes by the speakers'
+-- ids, `ring.levels`; the volumes when the script began to ring, `found`; and functions that are called:
+-- `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
@@ -24,7 +24,7 @@ local ringing = checks.module "roomtone.ringing"
 
 -- Seconds between attempts to ring in rooms that a higher priority has, or that can't be reached.
 local RETRY = 5
--- Seconds in which the volume of a speaker may be behind that of the alarm.
+-- Seconds by which the volume of a speaker may lag behind that of the alarm.
 local SETTLING = 2
 local BLOCKED = {
   ["speaker.outranked"] = true, ["speaker.no_active_device"] = true, ["speaker.no_stream"] = true,
@@ -36,7 +36,7 @@ local function level(own, ago)
   return math.max(1, math.floor(own.volume * math.min(risen, 1) + 0.5))
 end
 
--- Calls a function, which is cancelled at the end of the pause.
+-- Calls a function, and cancels it at the end of the pause.
 local function in_pause(own, fn, ...)
   local arguments = table.pack(...)
   task.race {
@@ -63,15 +63,15 @@ local function next_sound(own)
   end
 end
 
--- Raises the volume of a session or a speaker from where it should be now.
+-- Raises the volume of a session or a speaker, from the level that the alarm has risen to.
 local function rise(own, target)
-  task.try(function() -- a speaker that is removed, for one, needs no volume
+  task.try(function() -- fails for a removed speaker, for example
     target:fade { to = level(own), over = 0 }
     target:fade { to = own.volume, over = math.max(0, own.ring.began + own.fade - os.time()) }
   end)
 end
 
--- Follows what happens to a speaker of the alarm.
+-- Handles an event of a speaker of the alarm.
 local function follow(own, session, event)
   local device, reason = event.device, event.reason
   if not rooms.contains(own.rooms, device) then
@@ -85,8 +85,8 @@ local function follow(own, session, event)
   end
 end
 
--- Reports a volume that somebody sets below that of the alarm, once for each room and volume: it stays so. A
--- speaker that has just joined may be on its way.
+-- Reports a volume that somebody has set below that of the alarm, once for each room and volume; it stays.
+-- The volume of a speaker that has just joined may still rise.
 local function watch_volume(own, session, event)
   local device, now = event.device, event.muted and 0 or event.volume
   if device.session ~= session or not rooms.contains(own.rooms, device)
@@ -164,7 +164,7 @@ function ringing.find_rooms(own)
   own.rooms = rooms.present(own.ids)
 end
 
--- Interrupts the rooms as soon as a source can be reached, so that what sounds there is not cut off early.
+-- Interrupts the rooms as soon as a source can be reached, so that their music is not cut off early.
 -- Returns at the end of the pause, when the rooms are as before.
 function ringing.sound(own)
   own.index = 0
@@ -197,7 +197,7 @@ function ringing.sound(own)
   end
 end
 
--- Restores volumes that were raised before a restart, or on a speaker that was away when the alarm began.
+-- Restores volumes that were raised before a restart, or on a speaker that was unavailable at the beginning.
 function ringing.restore(own)
   for _, now in ipairs(rooms.levels(own.rooms)) do
     local device = now.device

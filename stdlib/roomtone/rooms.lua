@@ -114,7 +114,7 @@ function rooms.session(value)
     ("session expected, got %s"):format(type(value))
 end
 
--- Returns the state of speakers that join a session: `inactive`, a list of those that are in none; `taken`,
+-- Returns the state of speakers that join a session: `inactive`, a list of those in no session; `taken`,
 -- those of other sessions; and snapshots of these, `whole` of all and `each` by the speaker's id.
 local function state_of(devices)
   local state = { inactive = {}, taken = {}, each = {} }
@@ -155,7 +155,7 @@ local function undo(state, session, is_kept)
   end
   for _, device in ipairs(state.inactive) do
     if returns(device) then
-      task.try(device.leave, device) -- one that was removed since has left
+      task.try(device.leave, device) -- fails for a speaker that was removed
     end
   end
   local devices, snapshots = {}, {}

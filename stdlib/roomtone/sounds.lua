@@ -21,9 +21,9 @@ local sounds = checks.module "roomtone.sounds"
 
 -- Level in dBFS above which a station is heard.
 local FLOOR = -60
--- Seconds within which a station has to send its first sound, and of sound that is collected before it plays.
+-- Seconds within which a station has to send its first sound; and seconds of sound buffered before it plays.
 local CONNECT_TIMEOUT, BUFFER = 10, 2
--- Seconds between measurements, until a station counts as sounding; and from then on.
+-- Seconds between measurements: until a station counts as sounding, and after that.
 local STEP, PERIOD = 0.5, 30
 
 -- The last resort: a chime that needs no network, and no disk.
@@ -128,7 +128,7 @@ end
 
 -- Plays a sound on a session until it fails: silent for `sustain` seconds, or ended. Returns the reason.
 -- `sounding` is called once, when the sound has been heard for `sustain` seconds altogether; `replaced` is a
--- sound that the session plays until then, and which is closed.
+-- sound that the session plays before it, and which is closed when this one starts.
 function sounds.play(sound, session, sustain, sounding, replaced)
   local heard, quiet, elapsed, is_sounding = 0.0, 0.0, 0.0, false
   local function meter(is_on)
@@ -140,7 +140,7 @@ function sounds.play(sound, session, sustain, sounding, replaced)
   local _, err = task.try(start, sound, session, replaced)
   while not err or err.code == "speaker.no_active_device" do
     session:wait("ended", STEP)
-    -- Nothing is measured while something else has the speakers, or none can be reached.
+    -- The time does not count while no speaker of the session can be reached, or another session has them.
     if is_reachable(session) then
       elapsed, quiet = elapsed + STEP, quiet + STEP
       if session:state() == "stopped" then

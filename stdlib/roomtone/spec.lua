@@ -21,7 +21,7 @@ local OPTIONS = { from = true, timezone = true, stations = true }
 local titles, count = {}, 0
 local is_running = false -- a test
 
--- Raises unless a function of descriptions is called where it counts.
+-- Raises unless a function of descriptions is called where it has an effect.
 local function check_outside(name)
   if is_running then
     checks.raise(("'%s' is called inside a test, where no other one begins"):format(name))
@@ -265,7 +265,7 @@ function spec.expect(value)
 end
 
 -- Defines the functions as globals of the spec. The result is closed when the file has been run: a file that
--- does not reach its end, as by `os.exit`, hides the tests behind.
+-- does not reach its end, as by `os.exit`, hides the tests after that place.
 function spec.install()
   describe, it, expect = spec.describe, spec.it, spec.expect -- luacheck: ignore
   return setmetatable({}, {
