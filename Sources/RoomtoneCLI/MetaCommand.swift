@@ -57,7 +57,7 @@ enum MetaCommand {
 
 extension OptionSpec {
   static let exportFolder = OptionSpec(
-    "export", .folder, "the folder of scripts that an editor opens; is created if it is not there")
+    "export", .folder, "the folder of scripts that an editor opens; created if it does not exist")
 }
 
 extension CommandSpec {
@@ -68,9 +68,9 @@ extension CommandSpec {
     options: [.exportFolder, .force],
     notes: [
       """
-      Written are DIR/meta, the definitions of all modules in LuaCATS, and DIR/.luarc.json, the settings with which the \
+      Writes DIR/meta, the definitions of all modules in LuaCATS, and DIR/.luarc.json, the settings with which the \
       language servers LuaLS and EmmyLua find them: the editor then completes names, shows help, and marks mistakes. Run it \
-      again after an update. Definitions that are there are replaced; another .luarc.json, and a file that is no \
+      again after an update. Existing definitions are replaced; another .luarc.json, and a file that is not a \
       definition, only with --force.
       """
     ],

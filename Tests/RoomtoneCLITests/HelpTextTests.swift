@@ -64,7 +64,7 @@ import Testing
                                $XDG_CONFIG_HOME/roomtone/config.lua)
               --attach         goes through the daemon, which must run
               --no-attach      never goes through the daemon
-              --script NAME    the script that is meant
+              --script NAME    the name of the script
           -h, --help           shows this help
 
         Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads
@@ -72,8 +72,8 @@ import Testing
 
         While a daemon runs the prompt is inside it: lines run in the state of 'roomtone
         ctl eval', whose variables stay until 'os.exit()', or with --script in that of a
-        script. With --house, --output or --config, and with --no-attach, it has a house
-        of its own, which the daemon keeps from it.
+        script. With --house, --output or --config, and with --no-attach, it opens a
+        house itself, which fails while the daemon has that house.
 
         Examples:
           roomtone repl

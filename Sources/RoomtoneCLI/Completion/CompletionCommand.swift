@@ -112,7 +112,7 @@ extension CommandSpec {
       without that package, have ~/.bashrc say: source <(roomtone completion bash)
       """,
       """
-      zsh: write it to a file _roomtone in a folder of fpath, before compinit is called; or have ~/.zshrc say behind \
+      zsh: write it to a file _roomtone in a folder of fpath, before compinit is called; or have ~/.zshrc say after \
       compinit: source <(roomtone completion zsh)
       """,
       "fish: write it to ~/.config/fish/completions/roomtone.fish.",

@@ -111,19 +111,19 @@ enum DoctorCommand {
 extension CommandSpec {
   static let doctor = CommandSpec(
     name: "doctor",
-    summary: "says what works here, with a hint where something does not",
+    summary: "checks what works here, with a hint for each part that does not",
     operands: [],
     options: [.offline, .jsonChecks, .config],
     notes: [
       """
-      Each line has a state: 'ok', 'warn' for what does not work and was not asked for, 'FAIL' for what the configuration \
-      or the crontab asks for, and for what nothing works without. Stations are listened to until their format is known, the headset \
+      Each line has a state: 'ok'; 'warn' for a part that does not work and was not asked for; 'FAIL' for one that the \
+      configuration or the crontab asks for, or that all others need. Stations are listened to until their format is known, the headset \
       is connected, and the sound card is opened for a moment. Nothing is changed.
       """,
       "Exit status: 0 without a FAIL, 1 with one, 2 for wrong usage.",
     ],
     examples: [
-      ExampleSpec("roomtone doctor", "all that is checked, a line each"),
+      ExampleSpec("roomtone doctor", "all checks, a line each"),
       ExampleSpec("roomtone doctor --offline --json", "without the stations, for programs"),
     ])
 }

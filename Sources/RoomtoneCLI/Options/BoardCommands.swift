@@ -14,9 +14,9 @@ extension CommandSpec {
     ],
     notes: [
       """
-      ADDRESS is \(BoardAddress.forms). A pseudo-terminal gets the symbolic link LINK. The first line that is printed \
-      prints the line of a configuration that reaches the board: headset { transport = "unix:/run/user/1000/board" }. It has one host at \
-      a time; another one that has the key replaces a host that does not answer.
+      ADDRESS is \(BoardAddress.forms). A pseudo-terminal gets the symbolic link LINK. The first printed line is the line \
+      of a configuration that reaches the board: headset { transport = "unix:/run/user/1000/board" }. The board has one \
+      host at a time; another one that has the key replaces a host that does not answer.
       """,
       """
       Without --state all is forgotten at the end. With it, settings and firmware lie in that folder; a board that is \
@@ -32,8 +32,8 @@ extension CommandSpec {
       """
       Faults are joined by commas: \(BoardFaults.forms.joined(separator: ", ")). P is a probability from 0 to 1 for each \
       frame, in both directions. garble-answer makes answers that can't be read (headset.no_data), max-payload=0 a board \
-      that no request fits (headset.write_failed). STEP counts all that changes the board's state: before it the power is lost, and the \
-      exit status is 9.
+      that no request fits (headset.write_failed). STEP counts the changes of the board's state: the power is lost before \
+      that one, and the exit status is 9.
       """,
     ],
     examples: [

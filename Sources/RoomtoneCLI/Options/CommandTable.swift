@@ -52,13 +52,13 @@ extension CommandSpec {
       Listening to the house alone keeps no script running.
       """,
       """
-      Options go before SCRIPT or behind it. What begins with a dash and is meant for the script goes behind '--'; the \
-      script finds its arguments in 'arg'. With -e there is no SCRIPT, and all operands are the line's.
+      Options go before SCRIPT or after it. Arguments of the script that begin with a dash go after '--'; the script finds \
+      its arguments in 'arg'. With -e there is no SCRIPT, and all operands are arguments of the line.
       """,
       """
-      While a daemon runs it is handed the script, shows here what it prints, and ends it with this command: the script \
-      is in the daemon's house and has the daemon's files and standard input. With --output or --config, and with \
-      --no-attach, the script runs in this process, where the daemon keeps the house from it.
+      While a daemon runs, the script runs in it, with the daemon's house, files and standard input; this command shows \
+      its output, and the script ends with the command. With --output or --config, and with --no-attach, the script runs \
+      in this process, and can't open a house that the daemon has.
       """,
       """
       Exit status: 0 when all went well, 1 when the script or one of its callbacks failed, 2 for wrong usage, 129, \
@@ -85,8 +85,8 @@ extension CommandSpec {
       the end, with a catalogue of its own.
       """,
       """
-      A line with ! is a failure, one with ? a warning: two routines, also of two scripts, change a room within a minute. The summary at the \
-      end counts runs and failures, and names jobs that never ran and sources that were never heard.
+      A line with ! is a failure, one with ? a warning: two routines, also of two scripts, change a room within a minute. \
+      The summary at the end counts runs and failures, and names jobs that never ran and sources that were never heard.
       """,
       """
       An object of --json has time, kind, room, the fields of its kind, the job that caused it, and the line's text. Kinds: \
@@ -95,14 +95,14 @@ extension CommandSpec {
       print, log, error, failure, warning; alarm, fallback, announcement, trigger; summary.
       """,
       """
-      A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \
+      A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and defines how others \
       behave, each with station(URL, {file=, name=, genre=, burst=, titles=, drops=, status=, refuses=, ...}): which file \
       they play over and over, when their titles change and connections drop, what they answer. Times count from the \
       start of the stream.
       """,
       """
-      The same script with the same options gives the same events and the same sound, every time. What begins with a \
-      dash and is meant for the script goes behind '--', as with 'run'.
+      The same script with the same options has the same events and the same sound, every time. Arguments of the script \
+      that begin with a dash go after '--', as with 'run'.
       """,
     ],
     examples: [
@@ -125,16 +125,16 @@ extension CommandSpec {
     options: [.jsonFindings, .config],
     notes: [
       """
-      Found are errors of syntax; functions, fields, methods, options, events and globals that do not exist; wrong \
+      It finds errors of syntax; functions, fields, methods, options, events and globals that do not exist; wrong \
       numbers and types of arguments; wrong times, durations, days and lines of cron; speakers, groups and stations \
       that the house and the configuration do not have; results of look-ups that are not used; calls that wait where \
-      none can.
+      no call can.
       """,
       """
-      Each is a line: file, line and column, what is wrong, a code. What is not certain is not reported. The comment \
-      '-- check: ignore' behind a line silences it. A folder stands for the Lua files in it and in its subfolders.
+      Each finding is a line: file, line and column, the mistake, a code. Uncertain ones are not reported. The comment \
+      '-- check: ignore' after a line silences it. A folder stands for the Lua files in it and in its subfolders.
       """,
-      "Exit status: 0 when nothing was found, 1 when something was, 2 for wrong usage.",
+      "Exit status: 0 when no mistake was found, 1 when one was, 2 for wrong usage.",
     ],
     examples: [
       ExampleSpec("roomtone check wake_up.lua", "silent when all is well"),
@@ -156,7 +156,7 @@ extension CommandSpec {
       Expectations: to_equal, to_differ_from, to_be_near(number, tolerance), to_be_true, to_be_false, to_be_nil, \
       to_contain, to_match, to_raise. A test fails with the first that is not met, and with any error of a routine.
       """,
-      "Exit status: 0 when all tests passed, 1 when one failed or none was run, 2 for wrong usage.",
+      "Exit status: 0 when all tests passed, 1 when one failed or no test was run, 2 for wrong usage.",
     ],
     examples: [
       ExampleSpec("roomtone test bedtime_spec.lua", "all tests of a file"),
@@ -176,8 +176,8 @@ extension CommandSpec {
       """,
       """
       While a daemon runs the prompt is inside it: lines run in the state of 'roomtone ctl eval', whose variables stay \
-      until 'os.exit()', or with --script in that of a script. With --house, --output or --config, and with --no-attach, it has a \
-      house of its own, which the daemon keeps from it.
+      until 'os.exit()', or with --script in that of a script. With --house, --output or --config, and with --no-attach, \
+      it opens a house itself, which fails while the daemon has that house.
       """,
     ],
     examples: [
@@ -197,11 +197,11 @@ extension CommandSpec {
       """
       Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
       in the order of their names; a playlist (m3u, pls, xspf) for the files that it lists. A file that cannot be read \
-      is reported, and the next one plays; so is one of a list of a server, which makes the exit status 1 at the end.
+      is reported, and the next one plays; if a playlist of a server listed it, the exit status is 1 at the end.
       """,
       """
-      A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \
-      before its own speakers. Speakers that are not named stay silent.
+      A room is a group of speakers. Part of a name is enough when it means one room or speaker only; the name of a room \
+      has precedence over those of its speakers. Speakers that are not named stay silent.
       """,
       """
       FILE may be the name of a station of the configuration; './morning' is the file of that name, always.
@@ -213,9 +213,9 @@ extension CommandSpec {
       something goes wrong. A volume that is set stays when the file has ended.
       """,
       """
-      While a daemon runs it plays the files, in place of what plays in the rooms, which continues at its volume behind \
-      them; Ctrl-C is the only key then. With --output or --config, and with --no-attach, the house is opened here, where \
-      the daemon keeps it.
+      While a daemon runs it plays the files, in place of the music in the rooms, which continues after them at its \
+      volume; Ctrl-C is the only key then. With --output or --config, and with --no-attach, the house is opened here, \
+      which fails while the daemon has it.
       """,
     ],
     examples: [
@@ -262,8 +262,8 @@ extension CommandSpec {
     operands: [], options: listing,
     notes: [
       """
-      One process at a time drives the house. This command only looks: it works whoever has the house, and is never \
-      in the way.
+      One process at a time drives the house. This command only looks: it works whichever process has the house, and is \
+      never in the way.
       """
     ],
     examples: [
@@ -331,13 +331,13 @@ extension OptionSpec {
     "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
   static let companions = OptionSpec(
     "with", .file, isRepeated: true, sources: [.luaFiles],
-    "another script that lives in the same house; may be given several times")
+    "another script that runs in the same house; may be given several times")
   static let triggers = OptionSpec(
     "triggers", .file, sources: [.luaFiles],
-    "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
+    "the triggers from outside: a Lua file that calls trigger(NAME, {at=, value=})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
-  static let why = OptionSpec("why", .flag, "prints below each line what has caused it")
+  static let why = OptionSpec("why", .flag, "prints the cause of each line below it")
   static let json = OptionSpec(
     "json", .flag,
     "prints the events as JSON objects, one a line")
@@ -345,7 +345,7 @@ extension OptionSpec {
     "html", .file, sources: [.files(["html"])],
     "writes a page with a picture of the time, day by day, to this file; 31 days at most")
   static let seed = OptionSpec(
-    "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
+    "seed", .number(0...UInt64.max), "the seed of the script's random numbers (default: 1)")
 
   // Of `check`.
   static let jsonFindings = OptionSpec("json", .flag, "prints the mistakes as a JSON list")

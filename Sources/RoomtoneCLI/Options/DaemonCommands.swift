@@ -14,15 +14,16 @@ extension CommandSpec {
       """
       Each file DIR/*.lua is a script with a Lua state of its own; all share one house. Files and folders whose names \
       begin with '_' are libraries, which 'require' finds. A script is read again when its file, or a library that it \
-      requires, changes; one that does not compile runs on as it was, and is 'stale' until it does.
+      requires, changes; one that does not compile continues as it was, and is 'stale' until it does.
       """,
       """
       A script that ends the daemon by a call that nothing can interrupt is 'failed' at the next start, until its file \
       changes or 'roomtone ctl restart NAME' starts it.
       """,
       """
-      SIGHUP reads all scripts again, SIGTERM and SIGINT end tidily. 'roomtone ctl' talks to the daemon; 'volume', \
-      'stop' and the like act through it, and so do 'run', 'play', 'repl', 'devices', 'groups' and 'status'.
+      SIGHUP reads all scripts again, SIGTERM and SIGINT end the daemon in an orderly way. 'roomtone ctl' talks to the \
+      daemon; 'volume', 'stop' and similar commands act through it, and so do 'run', 'play', 'repl', 'devices', 'groups' \
+      and 'status'.
       """,
       """
       --install writes a systemd unit of the user with the other options, DIR and the variables of the environment that \
@@ -47,9 +48,9 @@ extension CommandSpec {
         name: "top", summary: "lists the scripts by the time that their code takes", options: [.jsonList],
         notes: [
           """
-          TIME is the processor time of the code of the script since its start. LONGEST is the longest time without \
-          suspending, as time passed, with the line: a script that holds the others for 100 ms of the processor, or \
-          for a second, is in the log, too. EVENTS counts the calls of its listeners and jobs.
+          TIME is the processor time of the script's code since its start. LONGEST is the longest wall-clock time without \
+          suspending, with the line: a script that holds the others for 100 ms of processor time, or for a second, is in \
+          the log too. EVENTS counts the calls of its listeners and jobs.
           """
         ]),
       ActionSpec(
@@ -78,7 +79,7 @@ extension CommandSpec {
         options: [.ofScript, .jsonList],
         notes: [
           """
-          Without --script it runs in a state of its own, in which all modules are globals and variables stay until \
+          Without --script the code runs in a state of its own, in which all modules are globals and variables stay until \
           'os.exit()'; with it, the globals of that script come first. '&' at the end runs the code as a task.
           """
         ]),
@@ -134,21 +135,21 @@ extension CommandSpec {
     "resume", "resumes what is paused in a room, or everywhere", [ofSession], "kitchen")
   static let stop = verb(
     "stop", "stops what plays in a room, or everywhere",
-    [ofSession, "A source that plays in other rooms too continues there without the room."], "kitchen")
+    [ofSession, "A source that plays in other rooms too continues there."], "kitchen")
   static let next = verb("next", "plays the next file of the queue", [ofSession], "kitchen")
   static let previous = verb("previous", "plays the previous file of the queue", [ofSession], "kitchen")
   static let now = verb("now", "shows what plays", [throughDaemon], "kitchen")
 
   private static let throughDaemon =
     """
-    The daemon acts when one runs, or a run, a play or a prompt that has the house. Without one the house of the \
-    configuration is opened, and closed again: a server of speakers keeps what is set, and the embedded house has it the \
+    The daemon acts if it runs, else a run, a play or a prompt that has the house. Without one the house of the \
+    configuration is opened, and closed again: a server of speakers keeps the setting, and the embedded house has it the \
     next time. With --config FILE it is the house of that file.
     """
   private static let ofSession =
     """
-    Rooms that play the same music together act together. Only a daemon plays on when a command has ended; a run, a play \
-    or a prompt that has the house acts too.
+    Rooms that play the same music together act together. Only a daemon continues to play when a command has ended; a run, \
+    a play or a prompt that has the house acts too.
     """
 
   private static func verb(_ name: String, _ summary: String, _ notes: [String], _ room: String)
@@ -173,7 +174,7 @@ extension OperandSpec {
     name: "JOB", summary: "the name of a job, or SCRIPT/JOB", sources: [.names(.daemonJobs)])
   static let triggerName = OperandSpec(name: "NAME", summary: "letters, digits, '_', '-' and '.'")
   static let triggerValue = OperandSpec(
-    name: "VALUE", summary: "JSON; a text that is not JSON stands for itself", isOptional: true)
+    name: "VALUE", summary: "JSON; any other text is the value itself", isOptional: true)
   static let thing = OperandSpec(
     name: "THING", summary: "a room, a speaker, a job, a script, a trigger, a recording or a headset",
     sources: [.names(.rooms), .names(.daemonJobs), .names(.scripts)])
@@ -198,6 +199,6 @@ extension OptionSpec {
     "kind", .text, valueName: "KIND", sources: [.words(JournalEntry.Kind.keptNames)],
     "the changes of one kind: volume")
   static let ofScript = OptionSpec(
-    "script", .text, valueName: "NAME", sources: [.names(.scripts)], "the script that is meant")
+    "script", .text, valueName: "NAME", sources: [.names(.scripts)], "the name of the script")
   static let follow = OptionSpec("follow", short: "f", .flag, "continues with new lines, until interrupted")
 }

@@ -20,17 +20,17 @@ extension CommandSpec {
     ],
     notes: [
       """
-      A headset takes a file when it is for its model, not older than what it has, and signed with the key that the \
-      headset trusts. VERSION is one to four numbers joined by dots, compared by number: 1.10 is newer than 1.9.
+      A headset accepts a file that is for its model, not older than its firmware, and signed with the key that it \
+      trusts. VERSION is one to four numbers joined by dots, compared by number: 1.10 is newer than 1.9.
       """,
       """
       Keys are of Ed25519, in PEM: 'openssl genpkey -algorithm ed25519 -out key.pem' makes one, and 'openssl pkey -in \
       key.pem -pubout -out public.pem' its public half. A private key must be readable by its owner alone. Without \
-      --key the development key signs and is held against: everybody has it, and only emulated boards trust it.
+      --key the development key signs and checks: everybody has it, and only emulated boards trust it.
       """,
       """
-      Files are there whole or not at all. What is there is replaced with --force only. Exit status: 1 when a file \
-      can't be read or written, or when hash or signature of an inspected one do not hold.
+      Files are written whole or not at all. An existing file is replaced with --force only. Exit status: 1 when a file \
+      can't be read or written, or when the hash or the signature of an inspected one is wrong.
       """,
     ],
     examples: [
@@ -38,7 +38,7 @@ extension CommandSpec {
         "roomtone firmware pack app.bin -o app.rtfw --model RT-1 --version 1.10.2",
         "for an emulated headset"),
       ExampleSpec("roomtone firmware sign app.rtfw --key key.pem", "signs with it"),
-      ExampleSpec("roomtone firmware inspect app.rtfw --key public.pem", "whether it is by that key"),
+      ExampleSpec("roomtone firmware inspect app.rtfw --key public.pem", "shows whether that key signed it"),
     ])
 }
 
@@ -52,13 +52,13 @@ extension OptionSpec {
   // Of `firmware`.
   static let firmwareOutput = OptionSpec(
     "output", short: "o", .file, sources: [.files(["rtfw"])], "the file to make")
-  static let model = OptionSpec("model", .text, valueName: "NAME", "the model that the image is for")
+  static let model = OptionSpec("model", .text, valueName: "NAME", "the model of the headset")
   static let firmwareVersion = OptionSpec(
-    "version", .text, valueName: "VERSION", "the version that the image is")
+    "version", .text, valueName: "VERSION", "the version of the image")
   static let lowest = OptionSpec(
     "lowest", .text, valueName: "VERSION", "the lowest version that can be updated from (default: any)")
   static let key = OptionSpec(
     "key", .file, sources: [.files(["pem"])],
-    "private key to sign with, public key to hold a signature against (default: the development key)")
-  static let force = OptionSpec("force", short: "f", .flag, "replaces a file that is there")
+    "private key to sign with, public key to check a signature (default: the development key)")
+  static let force = OptionSpec("force", short: "f", .flag, "replaces an existing file")
 }

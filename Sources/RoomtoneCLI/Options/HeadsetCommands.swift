@@ -6,7 +6,7 @@ internal import HeadsetLink
 extension CommandSpec {
   static let headset = CommandSpec(
     name: "headset",
-    summary: "shows and sets what a headset does, updates its firmware",
+    summary: "shows and changes the settings of a headset, updates its firmware",
     operands: [],
     options: [.transport, .keyFile, .firmwareKey, .jsonList, .config],
     actions: [
@@ -23,23 +23,22 @@ extension CommandSpec {
         name: "eq", summary: "selects a preset of the equalizer, or shows the selected one",
         operands: [.preset], options: connection),
       ActionSpec(
-        name: "update", summary: "brings new firmware onto it, and waits until that runs",
+        name: "update", summary: "installs new firmware, and waits until it runs",
         operands: [.newFirmware], options: connection + [.firmwareKey]),
       ActionSpec(name: "reboot", summary: "starts it again", options: connection),
     ],
     notes: [
       """
-      The headset is the one of the configuration, unless --transport says where another is: \
-      \(LinkAddress.forms). Its key is read from a file that only its owner may read; without any the development key of \
+      The headset is the one of the configuration, unless --transport is the address of another: \
+      \(LinkAddress.forms). Its key is read from a file that only its owner may read; without one, the development key of \
       the emulated board is used, which protects nothing.
       """,
       """
-      An update may take minutes, and continues when a lost link is restored. On a terminal a line \
-      shows how far it is.
+      An update may take minutes, and continues when a lost link is restored. On a terminal a line shows its progress.
       """,
     ],
     examples: [
-      ExampleSpec("roomtone headset", "how the headset of the configuration is set"),
+      ExampleSpec("roomtone headset", "the settings of the configured headset"),
       ExampleSpec("roomtone headset anc on", "for the train"),
       ExampleSpec("roomtone headset ambient 5 -", "the left side; the right one stays"),
       ExampleSpec(
@@ -74,5 +73,5 @@ extension OptionSpec {
   static let keyFile = OptionSpec(
     "key-file", .file, "the key of the link: 64 hexadecimal digits, readable by its owner only")
   static let firmwareKey = OptionSpec(
-    "firmware-key", .file, sources: [.files(["pem"])], "the public key that the firmware must be signed for")
+    "firmware-key", .file, sources: [.files(["pem"])], "the public key of the firmware's signer")
 }

@@ -14,7 +14,7 @@ struct HelpText {
   init(_ program: ProgramSpec) {
     add(paragraph: program.summary)
     lines += ["", "Usage: \(program.name) COMMAND [OPTIONS] [OPERANDS]"]
-    let help = ("help", "shows this help, or what is known of a command, a module or a function")
+    let help = ("help", "shows this help, or that of a command, a module or a function")
     add("Commands", table: program.commands.map { ($0.name, $0.summary) } + [help])
     add("Options", table: program.options.map { ($0.synopsis, $0.summary) })
     add(program.examples)
@@ -22,7 +22,7 @@ struct HelpText {
       notes: program.notes + [
         """
         '\(program.name) COMMAND --help' describes a command, '\(program.name) help speaker.play' a function of scripts, \
-        '\(program.name) help volume' lists what has to do with a word.
+        '\(program.name) help volume' lists the entries about a word.
         """
       ])
   }

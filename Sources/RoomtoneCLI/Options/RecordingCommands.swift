@@ -10,20 +10,20 @@ extension CommandSpec {
     options: [.jobName, .jsonList],
     actions: [
       ActionSpec(
-        name: "list", summary: "lists the jobs, when they run next, and what came of their last runs",
+        name: "list", summary: "lists the jobs with their next runs and their last results",
         options: [.jsonList]),
       ActionSpec(
         name: "add", summary: "adds a job",
         operands: [.cronTime, .cronScript, .cronArguments], options: [.jobName], innerCommand: 1,
         notes: [
           """
-          In place of SCRIPT and its arguments there may be a command of roomtone: run, play or record with all that \
-          belongs to it. A recording needs --for or --until, and gets -q and --job NAME.
+          In place of SCRIPT and its arguments there may be a command of roomtone: run, play or record with its options \
+          and operands. A recording needs --for or --until, and gets -q and --job NAME.
           """,
           """
           EXPR has five fields: minute, hour, day of the month, month, day of the week, as crontab(5) describes them; or \
-          is @daily, @weekly, @monthly, @hourly or @reboot. cron has the time of the machine. What a job prints and what \
-          goes wrong is mailed by cron; a job that needs no mail says nothing.
+          is @daily, @weekly, @monthly, @hourly or @reboot. cron has the time of the machine. cron mails the output and the \
+          errors of a job; a job that needs no mail prints nothing.
           """,
         ]),
       ActionSpec(
@@ -45,8 +45,8 @@ extension CommandSpec {
       ExampleSpec(
         "roomtone cron add '30 20 * * 6' record morning --for 2h --wait-for-audio",
         "records a show each week"),
-      ExampleSpec("roomtone cron", "the jobs, when they run next, and their last results"),
-      ExampleSpec("roomtone cron run show", "does it work with what cron gives it?"),
+      ExampleSpec("roomtone cron", "the jobs with their next runs and their last results"),
+      ExampleSpec("roomtone cron run show", "a test in the environment of cron"),
       ExampleSpec("roomtone cron remove show", "removes it"),
     ])
 }
@@ -62,27 +62,27 @@ extension CommandSpec {
     notes: [
       """
       The frames of the station are written as they come, never coded again, and are safe from a kill a second later. \
-      A connection that is lost is made anew, and what the station still has of what was missed is joined without a \
+      A lost connection is opened again, and the missed part, as far as the station still has it, is joined without a \
       seam. Without --for or --until it records until Ctrl-C, which closes the file.
       """,
       """
       Fields of a TEMPLATE: {station}, {title}, {artist}, {track} (the number of the file in its recording), {start} or \
-      {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the working directory, or with ~/ in the home folder. A file that \
-      is there is never overwritten: {n} counts up from 1 until the name is free; without {n} a number is added. Without \
+      {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the working directory, or with ~/ in the home folder. An \
+      existing file is never overwritten: {n} counts up from 1 until the name is free; without {n} a number is added. Without \
       -o the folder and the template of the configuration are used.
       """,
       """
       A file of a server is recorded as it is; with --for its frames up to there, of MP3, AAC and Ogg, while other kinds \
-      are refused. The files of a playlist are recorded in turn, each in a file of its own; --for and --until bound all \
-      of them. One that does not work here is named and left out, and makes the exit status 1.
+      are refused. The files of a playlist are recorded in turn, each in a file of its own; --for and --until limit all \
+      of them together. A file that can't be recorded is named and left out, and makes the exit status 1.
       """,
       """
       With --split the first and the last file, whose titles are cut off, end with '(incomplete)'.
       """,
       """
       On a terminal a line shows time, size, level, lost connections and title. At the end one line names the file; \
-      with -q none does, save on standard error when more than 60 s or 5 % is missing, or the end is. The same job can't \
-      run twice at a time. Exit status: 0 when it was recorded, with or without gaps, 1 when not, 2 for wrong usage, 129, \
+      with -q a line is printed only on standard error, when more than 60 s or 5 %, or the end, is missing. The same job \
+      can't run twice at a time. Exit status: 0 when it was recorded, with or without gaps, 1 when not, 2 for wrong usage, 129, \
       130 or 143 when SIGHUP, SIGINT or SIGTERM ended it.
       """,
     ],
@@ -97,7 +97,7 @@ extension CommandSpec {
 
   static let recordings = CommandSpec(
     name: "recordings",
-    summary: "lists what was recorded, checks files, mends them",
+    summary: "lists, checks and repairs recordings",
     operands: [],
     options: [
       .ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList, .config,
@@ -107,7 +107,7 @@ extension CommandSpec {
         name: "list", summary: "lists recordings, the latest first",
         options: [.ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList]),
       ActionSpec(
-        name: "verify", summary: "walks all frames of files, and compares them with the catalogue",
+        name: "verify", summary: "reads all frames of files, and compares them with the catalogue",
         operands: [.recordedFiles()], options: [.jsonList]),
       ActionSpec(
         name: "repair",
@@ -119,13 +119,12 @@ extension CommandSpec {
     ],
     notes: [
       """
-      A recording whose process was killed is 'interrupted': what is on disk becomes a file with the next recording, \
-      or with 'repair', and is 'recovered' then; where the disk is not mounted, when it is. What is being recorded is \
-      left alone.
+      A recording whose process was killed is 'interrupted': the next recording, or 'repair', makes a file of the part on \
+      disk, which is 'recovered' then; if its disk is not mounted, once it is. Recordings in progress are left alone.
       """,
       """
-      Exit status: 1 when a file that is verified is not good, or when something could not be repaired or is not there \
-      to be forgotten.
+      Exit status: 1 when a verified file is not good, a file could not be repaired, or a recording to forget is not in \
+      the catalogue.
       """,
     ],
     examples: [
@@ -133,7 +132,7 @@ extension CommandSpec {
       ExampleSpec(
         "roomtone recordings list --station morning --since 2026-01-01T00:00 --json",
         "some of them, for programs"),
-      ExampleSpec("roomtone recordings verify", "checks every file, whether it is all sound"),
+      ExampleSpec("roomtone recordings verify", "checks that every file is sound from beginning to end"),
       ExampleSpec("roomtone recordings repair", "after a power cut, without waiting for the next recording"),
     ])
 }
@@ -146,7 +145,7 @@ extension OperandSpec {
   }
   static let recordingFolder = OperandSpec(
     name: "DIR",
-    summary: "is searched for parts that the catalogue does not know (default: the configured folder)",
+    summary: "the folder to search for parts without an entry in the catalogue (default: the configured one)",
     isOptional: true, sources: [.folders()])
 }
 
@@ -162,7 +161,7 @@ extension OptionSpec {
   static let into = OptionSpec(
     "output", short: "o", .file, valueName: "TEMPLATE", "the file, with fields ({station} {start}.{ext})")
   static let recordFor = OptionSpec(
-    "for", .duration, excludes: ["until"], "how much to record (1h30m), from the first sound on")
+    "for", .duration, excludes: ["until"], "the time to record (1h30m), from the first sound on")
   static let recordUntil = OptionSpec(
     "until", .moment, excludes: ["for"],
     "when to end: a time of day (22:30), or a day and a time (2026-03-28T22:30)")
@@ -171,16 +170,16 @@ extension OptionSpec {
   static let shortestTrack = OptionSpec(
     "min-track", .duration, "files with less sound are removed when they end (default: 20s); with --split")
   static let append = OptionSpec(
-    "append", .flag, excludes: ["split"], "appends to a file that is there, of the same kind of sound")
+    "append", .flag, excludes: ["split"], "appends to an existing file with the same format")
   static let waitForAudio = OptionSpec(
     "wait-for-audio", .flag,
-    "tries again until the station can be heard; ends when it would have ended without that")
+    "tries again until the station can be heard; ends at the same time as without this option")
   static let job = OptionSpec(
     "job", .text, valueName: "NAME", sources: [.names(.jobs)],
     "the job that it belongs to (default: that of the same URL and template)"
   )
   static let quiet = OptionSpec(
-    "quiet", short: "q", .flag, "prints nothing unless it fails, or much is missing")
+    "quiet", short: "q", .flag, "prints nothing unless it fails, or much sound is missing")
 
   // Of `recordings`.
   static let ofStation = OptionSpec(
@@ -194,7 +193,7 @@ extension OptionSpec {
     "those in this state: \(RecordingEntry.State.allCases.map(\.rawValue).joined(separator: ", "))")
   static let ofJob = OptionSpec(
     "job", .text, valueName: "NAME", sources: [.names(.jobs)], "those of this job")
-  static let limit = OptionSpec("limit", .number(1...1_000_000), "at most so many")
+  static let limit = OptionSpec("limit", .number(1...1_000_000), "the maximum number of recordings")
 }
 
 extension OperandSpec {
@@ -203,7 +202,7 @@ extension OperandSpec {
     name: "SCRIPT", summary: "a Lua file, or a command: run, play or record",
     sources: [.words(["run", "play", "record"]), .luaFiles])
   static let cronArguments = OperandSpec(
-    name: "ARGS", summary: "what the script finds in 'arg', or what belongs to the command", isOptional: true,
+    name: "ARGS", summary: "the arguments of the script or the command", isOptional: true,
     isRepeated: true, sources: [.files()])
   static let cronJob = OperandSpec(
     name: "NAME", summary: "the name of the job, as the list shows it",
