@@ -78,7 +78,7 @@ extension HTTPErrorKind {
     case .protocolViolation: "\(host) doesn't speak proper HTTP"
     case .headersTooLarge: "\(host) sends too much header"
     case .encoding: "\(host) sends a body in a coding that wasn't asked for, or is broken"
-    case .tooLarge: "\(host) sends more than is taken"
+    case .tooLarge: "\(host) sends more than is accepted"
     case .cancelled: "the transfer from \(host) was cancelled"
     case .system: "the transfer from \(host) couldn't be done"
     }

@@ -88,7 +88,7 @@ extension BoardProfile {
     standard,
     changed("no-bands", model: "RT-1N", "its equalizer has no bands") { $0.millihertz = [] },
     changed("one-band", model: "RT-1B", "its equalizer has one band") { $0.millihertz = [1_000_000] },
-    changed("eleven-bands", model: "RT-11", "its equalizer has more bands than hosts take") {
+    changed("eleven-bands", model: "RT-11", "its equalizer has more bands than hosts accept") {
       $0.millihertz = (0..<11).map { UInt32(20_000) << UInt32($0) }
     },
     changed("no-ambient", model: "RT-1C", "lets no surroundings in") {

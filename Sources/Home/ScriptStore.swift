@@ -144,7 +144,7 @@ public final class ScriptStore {
 
   /// The error for a text at `key` that is no JSON.
   public func damaged(_ key: String) -> DatabaseError {
-    DatabaseError(.damaged, path: path, "what it holds as \"\(key)\" is not JSON")
+    DatabaseError(.damaged, path: path, "its value of \"\(key)\" is not JSON")
   }
 
   /// Runs `work` with the database, and once more with a new one when the file turns out to be damaged.

@@ -133,7 +133,7 @@ public struct Configuration: Sendable {
     }
     if let run = try options.duration("run") {
       guard run >= .milliseconds(100) else {
-        throw options.problem("run", "0.1 s or more expected: a script is to be heard of, too")
+        throw options.problem("run", "0.1 s or more expected: a script needs some time to run")
       }
       configuration.limits.run = run
     }

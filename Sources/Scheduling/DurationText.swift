@@ -32,7 +32,7 @@ public enum DurationText {
         throw ScheduleError(
           .syntax, "\(quoted(text)) is not a duration: unknown unit \(quoted(name)); use d, h, m, s, ms: 5m")
       }
-      if hasBlank { throw wrong("the unit stands right behind the number: \(whole)\(name)") }
+      if hasBlank { throw wrong("the unit follows the number directly: \(whole)\(name)") }
       guard unit >= nextUnit else { throw wrong("units go from large to small, each once") }
       nextUnit = unit + 1
       guard let part = nanoseconds(whole, fraction, units[unit].nanoseconds) else {

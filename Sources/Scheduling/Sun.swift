@@ -144,7 +144,7 @@ public struct SunTime: Sendable, Hashable, CustomStringConvertible {
     let isLater = reader.skip("+")
     guard isLater || reader.skip("-") else {
       throw ScheduleError(
-        .syntax, "\(quoted(text)) is not a time of day: + or - expected behind \(name)",
+        .syntax, "\(quoted(text)) is not a time of day: + or - expected after \(name)",
         hint: "write \(name)-20m or \(name)+1h")
     }
     let distance = try DurationText.parse(reader.run { _ in true })

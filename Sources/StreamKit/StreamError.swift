@@ -48,7 +48,7 @@ extension StreamError {
   static func isFileHere(_ path: String) -> StreamError {
     StreamError(
       .unsupported, "\(path) is a file of this machine, which is copied, not recorded",
-      hint: "copy it with task.exec { \"cp\", FROM, TO }; files behind a URL are recorded",
+      hint: "copy it with task.exec { \"cp\", FROM, TO }; files at a URL are recorded",
       facts: [.init("url", .string(path))])
   }
 
@@ -95,7 +95,7 @@ extension StreamError {
       .network,
       "\(url) can't be received beyond byte \(byte): its server ends each connection by there, and sends no parts of "
         + "files (Range)",
-      hint: "take it from another server, or download it and use it by its path",
+      hint: "use another server, or download it and use it by its path",
       facts: [.init("url", .string(url)), .init("byte", .int(byte))])
   }
 

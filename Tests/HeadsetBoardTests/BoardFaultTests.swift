@@ -47,7 +47,7 @@ import Testing
       (
         "max-payload=1025",
         "\"max-payload=1025\" is not a fault of the board: max-payload=N expected",
-        "N is the most bytes of a request, 0 to 1024"
+        "N is the largest size of a request in bytes, 0 to 1024"
       ),
       ("garble-answer=1", "\"garble-answer=1\" is not a fault of the board: garble-answer expected", nil),
       ("die=0", "\"die=0\" is not a fault of the board: die=STEP expected", nil),

@@ -132,7 +132,7 @@ extension EventLoop {
     for name in ["file", "link"] {
       let outcome = try home.run("board", "--listen", "unix:" + home.path(name), "-q")
       #expect(outcome.status == 1)
-      #expect(outcome.errors.contains("is there, and no socket"))
+      #expect(outcome.errors.contains("exists and is not a socket"))
     }
     #expect(try readBytes(home.path("file")) == [1, 2, 3])
     #expect(mode(home.path("link"))?.kind == S_IFLNK)

@@ -114,7 +114,7 @@ struct CronTests {
       "chmod +x crontab; PATH=$PWD:$PATH \"$ROOMTONE\" cron add @daily -- record http://127.0.0.1/ -o a.mp3 --for 1h"
     )
     #expect(
-      outcome.status == 1 && outcome.failures.first?.contains("is not what was written") == true, "\(outcome)"
+      outcome.status == 1 && outcome.failures.first?.contains("differs from the text") == true, "\(outcome)"
     )
   }
 

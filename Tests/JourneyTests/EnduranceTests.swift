@@ -286,14 +286,14 @@ import Testing
     for round in 0..<count {
       let process = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
       // Every other one in the middle of the recording, however long the start takes.
-      if round % 2 == 1 { try process.expectError("show.mp3 is continued behind a gap of ") }
+      if round % 2 == 1 { try process.expectError("show.mp3 is continued after a gap of ") }
       usleep(UInt32.random(in: 10_000...600_000, using: &random))
       if round % 3 == 0 { process.send(SIGHUP) }
       process.send(SIGKILL)
       lost += Self.lost(try process.finish())
     }
     let last = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
-    try last.expectError("show.mp3 is continued behind a gap of ")
+    try last.expectError("show.mp3 is continued after a gap of ")
     try last.expect("wake: rings")
     usleep(1_500_000)
     let runs = JSON(parsing: try home.run("ctl", "history", "--kind", "run", "--json").output.utf8)

@@ -178,7 +178,10 @@ import Testing
         ["pack", "app.bin", "-o", "a", "--model", "RT-1", "--version", "2", "--lowest", "2.1"],
         "--lowest: 2.1 is newer"
       ),
-      (["pack", "app.bin", "-o", "a", "--model", "\u{7}", "--version", "2"], "--model: '?' is not a model"),
+      (
+        ["pack", "app.bin", "-o", "a", "--model", "\u{7}", "--version", "2"],
+        "--model: '?' is not a valid model name"
+      ),
       (["sign", "app.bin"], "firmware sign needs --key"), (["inspect"], "FILE"), ([], "FILE"),
     ]
     for (arguments, message) in cases {

@@ -135,7 +135,7 @@ struct RecordTests {
       ("record URL --until 2020-01-01T00:00", 2, "has passed"), ("record URL --until soon", 2, "\"soon\""),
       ("record URL --split --append", 2, "do not go together"),
       ("record URL -o /dev/null/a.mp3", 1, "(record.write)"),
-      ("record URL -o config", 1, "/config is a folder (record.exists); write a name behind it"),
+      ("record URL -o config", 1, "/config is a folder (record.exists); write a name after it"),
     ])
   func refused(_ line: String, _ status: Int32, _ reason: String) throws {
     let (station, home) = (try Self.station(), try Home())
@@ -320,7 +320,7 @@ struct RecordTests {
     )
     #expect(
       try home.run("recordings", "repair").lines == [
-        "\(home.path("a.mp3")): 7 bytes behind the last frame cut off"
+        "\(home.path("a.mp3")): 7 bytes after the last frame cut off"
       ])
     #expect(try home.run("recordings", "repair").lines == ["nothing to repair"])
     #expect(try home.run("recordings", "verify").status == 0)

@@ -252,7 +252,7 @@ import Testing
     usleep(3_000_000)
     let next = try home.start(["serve", "--output", "null", "scripts"], deadline: .seconds(60))
     try next.expect("show: continued \(burst > 0 ? "exactly" : "behind a gap")")
-    if burst == 0 { try next.expectError("show.mp3 is continued behind a gap of ") }
+    if burst == 0 { try next.expectError("show.mp3 is continued after a gap of ") }
     usleep(1_000_000)
     next.send(SIGTERM)
     _ = try next.finish()

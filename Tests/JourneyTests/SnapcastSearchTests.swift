@@ -112,7 +112,7 @@ import Testing
       ("no bus", "the network can't be searched for one (Avahi: "),
       ("no avahi", "the network can't be searched for one (Avahi: daemon not running)"),
       (
-        "no server", "no snapserver answers: none is announced on the network, and no connection to 127.0.0.1"
+        "no server", "no snapserver answers: the network announces none, and no connection to 127.0.0.1"
       ),
       ("a server", "answers at 127.0.0.1 port 1805: 0 clients, 0 connected; streams for 2 sessions"),
       ("a server", "devices: 0"), ("a server that moves", "moves: 0"),

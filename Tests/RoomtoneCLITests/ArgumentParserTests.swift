@@ -104,7 +104,7 @@ import Testing
       }
       let error = #expect(throws: UsageError.self) { try parse(command, "a.lua", "-5") }
       #expect(
-        error?.message == "\(command) has no option '-5'; what is meant for the script goes behind '--'")
+        error?.message == "\(command) has no option '-5'; options of the script go after '--'")
     }
   }
 

@@ -48,17 +48,17 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake("''", "command", "no command is called ''"),
       Mistake("dance", "command", "no command is called 'dance'"),
       Mistake("-", "command", "no command is called '-'"),
-      Mistake("help run now", "operand", "nothing is expected behind 'help run', but there is 'now'"),
-      Mistake("--version run", "operand", "nothing is expected behind '--version', but there is 'run'"),
+      Mistake("help run now", "operand", "nothing is expected after 'help run', but there is 'now'"),
+      Mistake("--version run", "operand", "nothing is expected after '--version', but there is 'run'"),
       Mistake(
         "--versoin", "option", "there is no option '--versoin' before the command; did you mean '--version'?"),
       Mistake("-x", "option", "there is no option '-x' before the command"),
       Mistake("--", "option", "there is no option '--' before the command"),
-      Mistake("-v run a.lua", "option", "'-v' goes behind the command that it belongs to: run, serve"),
+      Mistake("-v run a.lua", "option", "'-v' goes after the command that it belongs to: run, serve"),
       Mistake("devcies", "command", "no command is called 'devcies'; did you mean 'devices'?"),
-      Mistake("--on=bath play a.mp3", "option", "'--on' goes behind the command that it belongs to: play"),
+      Mistake("--on=bath play a.mp3", "option", "'--on' goes after the command that it belongs to: play"),
       Mistake(
-        "--for=1h run", "option", "'--for' goes behind the command that it belongs to: run, simulate, record"),
+        "--for=1h run", "option", "'--for' goes after the command that it belongs to: run, simulate, record"),
     ])
   func command(mistake: Mistake) { expect(mistake) }
 
@@ -77,7 +77,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       .simulate("a.lua -v", "option", "simulate has no option '-v'; it is an option of run, serve"),
       .simulate("a.lua --rendre o", "option", "simulate has no option '--rendre'; did you mean '--render'?"),
       .simulate(
-        "a.lua -7", "option", "simulate has no option '-7'; what is meant for the script goes behind '--'"),
+        "a.lua -7", "option", "simulate has no option '-7'; options of the script go after '--'"),
     ] as [Mistake])
   func unknownOption(mistake: Mistake) { expect(mistake) }
 

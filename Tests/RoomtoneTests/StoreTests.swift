@@ -341,7 +341,7 @@ struct StoreTests {
     #expect(outcome.lines == ["nil", "nil", "3"] && outcome.failures.isEmpty, "\(outcome)")
     #expect(
       outcome.log.map(\.message) == [
-        "what scripts had stored was damaged and is now \(folder)/store.db.damaged; a new store begins"
+        "the store of the scripts was damaged and is now \(folder)/store.db.damaged; a new store begins"
       ])
     #expect(try printed(harness, "print(store.get 'a')") == ["3"])
   }

@@ -120,7 +120,7 @@ import Testing
       ("", "it is empty"), ("90", "a unit is missing after 90"),
       ("5x", "unknown unit \"x\"; use d, h, m, s, ms: 5m"),
       ("m", "a number is missing"), ("30m1h", "units go from large to small"), ("1h1h", "each once"),
-      ("-5s", "a number is missing"), ("5 m", "the unit stands right behind the number: 5m"),
+      ("-5s", "a number is missing"), ("5 m", "the unit follows the number directly: 5m"),
       ("5 minutes", "unknown unit \"minutes\"; use d, h, m, s, ms: 5m"), ("1.h", "digits are missing"),
       ("99999999999999999999s", "longer than 292 years"), ("300000d", "longer than 292 years"),
       ("100000d9000000000s", "longer than 292 years"),

@@ -96,7 +96,7 @@ private struct FAADHandle: ~Copyable {
     }
     guard total % channels == 0, total / channels <= 2048, info.samplerate > 0, info.bytesconsumed <= count
     else {
-      throw AACFailure(words: "a result that can't be")
+      throw AACFailure(words: "an impossible result")
     }
     let source = UnsafeBufferPointer(start: output.assumingMemoryBound(to: Float.self), count: total)
     Self.append(source, order, to: &samples)

@@ -74,7 +74,7 @@ extension FileDescriptor {
       let header = short == 1 ? 16 : 8
       let length = short == 1 ? head.number(8, 8) : short == 0 ? size - offset : short
       guard let length, length >= header else {
-        return .failure(MP4Obstacle(found: "an MP4 box of a size that can't be", byte: offset))
+        return .failure(MP4Obstacle(found: "an MP4 box of an impossible size", byte: offset))
       }
       if found == type {
         guard length <= size - offset else {

@@ -90,7 +90,7 @@ struct MP4Demuxer {
   /// Reads the sample description of a track.
   static func description(_ stbl: MP4Bytes) throws(MP4Obstacle) -> Description {
     guard let stsd = stbl.box("stsd"), let entry = stsd.dropping(8)?.boxes(most: 1).first else {
-      throw MP4Obstacle(found: "a track that does not tell its kind of sound", byte: stbl.offset)
+      throw MP4Obstacle(found: "a track that does not state its kind of sound", byte: stbl.offset)
     }
     guard entry.type == "mp4a" else {
       let isName = entry.type.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) }

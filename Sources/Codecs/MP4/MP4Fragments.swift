@@ -128,7 +128,7 @@ public struct MP4Fragments: Sendable {
     guard kept.count == headerSize else { return }
     let whole = short == 1 ? head.number(8, 8) : short == 0 ? Int.max : short
     guard let whole, whole >= headerSize else {
-      throw MP4Obstacle(found: "an MP4 box of a size that can't be", byte: start)
+      throw MP4Obstacle(found: "an MP4 box of an impossible size", byte: start)
     }
     kept = []
     let rest = whole - headerSize
@@ -235,7 +235,7 @@ public struct MP4Fragments: Sendable {
     while let next = frames.first {
       let wanted = next.lowerBound + frame.count
       guard wanted >= position else {
-        throw MP4Obstacle(found: "a fragment whose sound is in front of it", byte: position)
+        throw MP4Obstacle(found: "a fragment whose sound is before it", byte: position)
       }
       let end = min(next.upperBound, position + bytes.count)
       guard wanted <= position + bytes.count else { return }

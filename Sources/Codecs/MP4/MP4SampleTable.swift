@@ -115,7 +115,7 @@ struct MP4SampleTable {
   private static func chunkTable(_ stbl: MP4Bytes) throws(MP4Obstacle) -> (MP4Bytes, width: Int) {
     if let table = stbl.box("stco"), table.count >= 8 { return (table, 4) }
     if let table = stbl.box("co64"), table.count >= 8 { return (table, 8) }
-    throw MP4Obstacle(found: "a track without places of its frames", byte: stbl.offset)
+    throw MP4Obstacle(found: "a track without the positions of its frames", byte: stbl.offset)
   }
 
   private static func runs(_ stbl: MP4Bytes, chunks: Int) throws(MP4Obstacle) -> [Run] {

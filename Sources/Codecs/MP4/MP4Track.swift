@@ -39,7 +39,7 @@ public struct MP4Track: Sendable {
     let rate = demuxer.timescale
     let all =
       Double(demuxer.table.count) * Double(samplesPerFrame) * Double(rate) / Double(configuration.sampleRate)
-    guard all < 1e15 else { throw MP4Obstacle(found: "a track of a length that can't be", byte: offset) }
+    guard all < 1e15 else { throw MP4Obstacle(found: "a track of an impossible length", byte: offset) }
     let frames = demuxer.heard(of: Int(all), rate: rate)
     heard = Double(frames.lowerBound) / Double(rate)..<Double(frames.upperBound) / Double(rate)
   }

@@ -34,7 +34,7 @@ final class SoundFileHandle {
     guard let raw = sndfile.sf_open_fd(file.duplicate(), CInt(SFM_READ), &info, CInt(SF_TRUE)) else {
       let words = Self.words(sndfile.sf_strerror(nil))
       // libsndfile's words for a file with a header, and no samples.
-      let found = words == "Unspecified internal error" ? "no samples behind its header" : "damage (\(words))"
+      let found = words == "Unspecified internal error" ? "no samples after its header" : "damage (\(words))"
       throw AudioError.unreadable(path, found: found, atByte: min(file.position, file.size))
     }
     self.init(raw, file, sndfile)

@@ -69,7 +69,7 @@ final class ListeningSocket {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else {
-      throw BoardError(.listen, "\(path.onOneLine) is there, and no socket", hint: "name another path")
+      throw BoardError(.listen, "\(path.onOneLine) exists and is not a socket", hint: "name another path")
     }
     let address = SocketAddress(.unix(path: path))
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

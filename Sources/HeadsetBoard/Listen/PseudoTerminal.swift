@@ -59,7 +59,7 @@ final class PseudoTerminal {
     var status = stat()
     if lstat(link, &status) == 0 {
       guard status.st_mode & S_IFMT == S_IFLNK else {
-        throw BoardError(.listen, "\(link.onOneLine) is there, and no link", hint: "name another path")
+        throw BoardError(.listen, "\(link.onOneLine) exists and is not a link", hint: "name another path")
       }
       unlink(link)
     }

@@ -38,7 +38,7 @@ extension UpdateMachine {
     if most - offset > Self.mostLost {
       renewals += 1
       headway.fellBack(to: offset)
-      if renewals >= Self.mostTries { return fail(.write, "the headset loses what was written to it") }
+      if renewals >= Self.mostTries { return fail(.write, "the headset loses the bytes written to it") }
     }
     most = offset
     return .write(plan, from: offset)

@@ -112,7 +112,7 @@ extension FirmwareFault {
     case .manifest: "name a firmware file, as `roomtone firmware pack` makes them"
     case .size, .hash: "get the file again"
     case .signature:
-      "get the file from who makes the firmware, or sign it with the key that the headset trusts"
+      "get the file from the maker of the firmware, or sign it with the key that the headset trusts"
     case .model: "get the firmware for this model"
     case .downgrade: nil
     case .tooOld(_, let lowest): "update to \(lowest) first"

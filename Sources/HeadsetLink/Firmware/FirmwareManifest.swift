@@ -43,7 +43,7 @@ public struct FirmwareManifest: Equatable, Sendable {
   package init(parsing bytes: [UInt8]) throws(FirmwareFault) {
     var reader = PayloadReader(bytes)
     try self.init(from: &reader)
-    guard reader.rest.isEmpty else { throw .manifest("has \(reader.rest.count) bytes behind its end") }
+    guard reader.rest.isEmpty else { throw .manifest("has \(reader.rest.count) bytes after its end") }
   }
 
   /// Reads a manifest from the front of bytes.
@@ -80,7 +80,7 @@ public struct FirmwareManifest: Equatable, Sendable {
 
   private func check() throws(FirmwareFault) {
     guard Self.isModel(model) else {
-      throw .manifest("says a model that is none: 1 to 255 bytes without control characters are")
+      throw .manifest("has an invalid model name (1 to 255 bytes, no control characters)")
     }
     guard lowestVersion <= version else {
       throw .manifest("is for updates from \(lowestVersion), which is newer than its version \(version)")

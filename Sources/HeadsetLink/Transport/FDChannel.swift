@@ -36,7 +36,7 @@ package final class FDChannel: LinkChannel {
   package func send(_ bytes: [UInt8]) {
     guard isOpen else { return }
     guard queue.count + bytes.count <= Self.longestQueue else {
-      return end(.failed("the other side does not take what is sent"))
+      return end(.failed("the other side does not accept the bytes that are sent"))
     }
     queue += bytes
     if writing == nil { write() }

@@ -88,7 +88,7 @@ extension LuaOptions {
     default:
       guard let seconds = try number(name, in: 0...9e9) else { return nil }
       let moment = WallTime(inSeconds: seconds)
-      guard moment > now else { throw problem(name, "a moment that is still to come expected") }
+      guard moment > now else { throw problem(name, "a time in the future expected") }
       return moment
     }
   }

@@ -181,7 +181,7 @@ public final class Script {
     return LuaError(
       code: "script.flooded", message: "\(count) calls wait to run, \(most.count) of them: \(most.name)",
       hint:
-        "what calls itself, as a listener that causes its own event does, needs a condition that ends that",
+        "a function that causes its own call, such as a listener that causes its event, needs a condition that ends this",
       location: most.location)
   }
 

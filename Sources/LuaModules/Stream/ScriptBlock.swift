@@ -25,7 +25,7 @@ final class ScriptBlock {
     guard let block else {
       throw LuaError(
         code: "argument", message: "a block is there only while the tap's function runs",
-        hint: "copy what is needed of it inside the function")
+        hint: "copy the samples that you need inside the function")
     }
     return block
   }

@@ -93,7 +93,7 @@ final class ControlSocket {
       // With the lock in hand, a socket here is of a process that has ended.
       guard status.st_mode & S_IFMT == S_IFSOCK else {
         close(fd)
-        throw DaemonError(.socket, "\(path.onOneLine) is there, and no socket", hint: "move it away")
+        throw DaemonError(.socket, "\(path.onOneLine) exists and is not a socket", hint: "move it away")
       }
       unlink(path)
     }

@@ -23,7 +23,7 @@ final class HouseSocket {
         path: path, name: engine.options.processName, loop: engine.loop, keepsAlive: false
       ) { [unowned self] in perform($0) }
     } catch {
-      return engine.onLog(.debug, "nobody can ask this process about the house: \(error.message)", [])
+      return engine.onLog(.debug, "other processes can't ask this one about the house: \(error.message)", [])
     }
     _ = engine.house.whenClosed { [weak self] in self?.close() }
   }

@@ -71,7 +71,7 @@ public struct SpecFile {
     guard isLoaded else {
       throw LuaError(
         code: "spec.incomplete", message: "the file did not run to its end, and may have more tests",
-        hint: "call os.exit and what waits for long inside of tests only")
+        hint: "call os.exit and long waits only inside tests")
     }
     return tests
   }

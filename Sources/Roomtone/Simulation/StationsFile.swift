@@ -117,7 +117,7 @@ public enum StationsFile {
     } else if failure == nil {
       throw given.problem(
         "file", "it is missing: the sound that the station sends",
-        hint: "only a station that always fails needs none: status, refuses, silent or html = true")
+        hint: "only a station that always fails needs no file: status, refuses, silent or html = true")
     }
     (station.name, station.genre) = (try given.string("name"), try given.string("genre"))
     (station.page, station.burst) = (try given.string("page"), try given.duration("burst"))
@@ -143,10 +143,10 @@ public enum StationsFile {
       .init(at: at, outage: try entry.duration("outage") ?? .zero, answer: try answer(entry) ?? .refusal)
     }
     if isFile, let name = ["burst", "titles", "drops"].first(where: { given[$0] != nil }) {
-      throw given.problem(name, "a file has none; is_file says that it is one")
+      throw given.problem(name, "only for a station, and is_file = true makes the URL a file")
     }
     for (drop, next) in zip(station.drops, station.drops.dropFirst()) where next.at < drop.at + drop.outage {
-      throw given.problem("drops", "one begins before the outage of the one before has ended")
+      throw given.problem("drops", "a drop begins before the outage of the previous one has ended")
     }
     return station
   }
@@ -179,7 +179,7 @@ public enum StationsFile {
     var last = Duration.zero
     return try list.enumerated().map { index, value in
       let entry = try given.nested("\(name)[\(index + 1)]", value, fields)
-      guard let at = try entry.duration("at") else { throw entry.problem("at", "it is missing: when") }
+      guard let at = try entry.duration("at") else { throw entry.problem("at", "it is missing: the time") }
       guard at >= last else { throw entry.problem("at", "it is earlier than the one listed before it") }
       last = at
       return try read(entry, at)

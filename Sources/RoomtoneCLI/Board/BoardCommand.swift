@@ -59,7 +59,7 @@ enum BoardCommand {
     if let text = arguments.text(.boardVersion) {
       guard let version = FirmwareVersion(text) else {
         throw UsageError(
-          .value, "--version: \(quoted(text)) is not a version: one to four numbers joined by dots are",
+          .value, "--version: \(quoted(text)) is not a version (one to four numbers joined by dots)",
           help: "roomtone board")
       }
       options.version = version

@@ -50,7 +50,7 @@ enum CronCommand {
       guard Crontab.length(of: line) <= Crontab.longestCommand else {
         throw CommandFailure(
           .cronLine,
-          "the line has \(Crontab.length(of: line)) bytes, of which cron would cut what is beyond \(Crontab.longestCommand)",
+          "the line has \(Crontab.length(of: line)) bytes, and cron would cut it after \(Crontab.longestCommand)",
           hint: "put it into a script, and have cron run that")
       }
       crontab.add(line)
@@ -117,7 +117,7 @@ enum CronCommand {
     let names = crontab.jobs.map(\.name)
     let hint =
       probable(name, among: names).map { "did you mean '\($0)'?" }
-      ?? (names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))")
+      ?? (names.isEmpty ? "there are no jobs" : "there are: \(names.joined(separator: ", "))")
     throw CommandFailure(.unknownJob, "no job is called \(quoted(name))", hint: hint)
   }
 

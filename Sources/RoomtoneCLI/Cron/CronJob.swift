@@ -51,7 +51,7 @@ struct CronJob {
     }
     let rest = Array(arguments.operands.dropFirst())
     if arguments.command == .run {
-      guard first != "-" else { throw wrong("cron gives a script no standard input to come from") }
+      guard first != "-" else { throw wrong("cron has no standard input from which a script could be read") }
       // A script that can't run should be known of now.
       let text = try ScriptText(path: first)
       try text.compile()

@@ -24,7 +24,7 @@ enum UserCrontab {
     guard result.status == 0 else { throw refused("change", result) }
     guard try crontab.isAll(of: read()) else {
       throw CommandFailure(
-        .cron, "the crontab is not what was written into it",
+        .cron, "the crontab differs from the text that was written to it",
         hint: "look at it with crontab -l")
     }
   }

@@ -188,12 +188,12 @@ final class ControlClient {
         let line = input[..<end]
         input.removeFirst(end + 1)
         guard let message = JSON(parsing: line) else {
-          throw CommandFailure(.socket, "the daemon answers what is not JSON")
+          throw CommandFailure(.socket, "the daemon's answer is not JSON")
         }
         return message
       }
       guard input.count <= Self.longestLine else {
-        throw CommandFailure(.socket, "the daemon answers a line without an end")
+        throw CommandFailure(.socket, "the daemon's answer is a line without an end")
       }
       if let end { try awaitInput(before: end) }
       var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -151,7 +151,7 @@ enum FolderChecks {
     .fail(
       check, "\(path) is damaged" + (flaw.map { ": \($0)" } ?? ""),
       hint:
-        "it is set aside, and a new one begun, by the next command that writes; copy it first to save what it has"
+        "the next command that writes sets it aside and begins a new one; copy it first to save its contents"
     )
   }
 }

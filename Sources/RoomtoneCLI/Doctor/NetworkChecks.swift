@@ -103,7 +103,7 @@ enum NetworkChecks {
 
   /// Returns the finding for the headset of the configuration, to which a link is opened. Blocks the calling thread.
   static func headset(_ settings: HeadsetSettings, within timeout: Duration = timeout) -> Finding {
-    guard let address = settings.address else { return .ok("headset", "none is configured") }
+    guard let address = settings.address else { return .ok("headset", "not configured") }
     let loop = EventLoop(name: "headset")
     defer { loop.close() }
     let headsets = Headsets(loop: loop, settings: settings)

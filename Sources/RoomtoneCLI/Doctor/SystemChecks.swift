@@ -79,7 +79,7 @@ enum SystemChecks {
   static func openFiles(limit: UInt) -> Finding {
     let detail = limit > 1 << 40 ? "no limit" : "\(limit) at most"
     guard limit < 1024 else { return .ok("open files", detail) }
-    return .warn("open files", detail, hint: "raise it with ulimit -n; a recorded station takes two")
+    return .warn("open files", detail, hint: "raise it with ulimit -n; a recorded station needs two")
   }
 
   // MARK: Sound

@@ -19,7 +19,8 @@ enum FirmwareCommand {
     let output = try needed(.firmwareOutput, arguments)
     let model = try needed(.model, arguments)
     guard FirmwareManifest.isModel(model) else {
-      throw usage(.model, "\(quoted(model)) is not a model: 1 to 255 bytes without control characters are")
+      throw usage(
+        .model, "\(quoted(model)) is not a valid model name (1 to 255 bytes, no control characters)")
     }
     _ = try needed(.firmwareVersion, arguments)
     guard let version = try version(.firmwareVersion, arguments) else { return UsageError.exitStatus }
@@ -96,7 +97,7 @@ enum FirmwareCommand {
     guard let text = arguments.text(option) else { return nil }
     guard let version = FirmwareVersion(text) else {
       throw usage(
-        option, "\(quoted(text)) is not a version: one to four numbers joined by dots are, as in 1.10.2")
+        option, "\(quoted(text)) is not a version (one to four numbers joined by dots, as in 1.10.2)")
     }
     return version
   }

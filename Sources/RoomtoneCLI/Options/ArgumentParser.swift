@@ -68,7 +68,7 @@ struct ArgumentParser: Sendable {
   private func expectEnd(of words: ArraySlice<String>, after before: String) throws(UsageError) {
     guard let word = words.first else { return }
     throw UsageError(
-      .operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
+      .operand, "nothing is expected after '\(before)', but there is \(quoted(word))", help: program.name)
   }
 
   /// Returns the command that a word was probably meant to be; nil for none.
@@ -91,7 +91,7 @@ struct ArgumentParser: Sendable {
     if !owners.isEmpty {
       let names = owners.joined(separator: ", ")
       return UsageError(
-        .option, "\(quoted(name)) goes behind the command that it belongs to: \(names)", help: program.name)
+        .option, "\(quoted(name)) goes after the command that it belongs to: \(names)", help: program.name)
     }
     var message = "there is no option \(quoted(name)) before the command"
     if let meant = program.options.meant(by: name) { message += "; did you mean '\(meant)'?" }
@@ -275,7 +275,7 @@ private struct CommandReading {
     } else if let meant = command.allOptions.meant(by: written) {
       message += "; did you mean '\(meant)'?"
     } else if command.operands.contains(.scriptArguments), !operands.isEmpty || isScriptReplaced {
-      message += "; what is meant for the script goes behind '--'"
+      message += "; options of the script go after '--'"
     }
     return error(.option, message)
   }

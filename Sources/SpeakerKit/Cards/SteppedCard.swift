@@ -211,8 +211,8 @@ final class SteppedCard: CardSink {
     let limit = max(0, delay - frames) * 1_000 / format.sampleRate
     return AudioError(
       .unsupported,
-      "the sound card \"\(name)\" can't be in step: it plays \(own) ms after it was given sound, "
-        + "and the house's first card leaves it \(limit) ms",
+      "the sound card \"\(name)\" can't be in step: it plays sound \(own) ms after it has received it, "
+        + "and the house's first card allows \(limit) ms",
       hint:
         "name a speaker of \"\(name)\" first in `speakers` of config.lua: the others wait for the first card",
       facts: [.init("delay", .int(own)), .init("limit", .int(limit))])

@@ -49,7 +49,7 @@ public struct HubSettings: DriverKind, Equatable {
     }
     let port = parts.count == 2 ? Int(parts[1]) : 0
     guard let port, (parts.count == 2 ? 1 : 0)...65_535 ~= port else {
-      throw Self.wrong("serve", "a port of 1 to 65535 expected behind the colon")
+      throw Self.wrong("serve", "a port of 1 to 65535 expected after the colon")
     }
     (self.serve, servePort) = (host, port)
   }

@@ -160,7 +160,7 @@ final class ManagedSnapserver {
         signal != 0
         ? "signal \(signal)"
         : status >> 8 & 0xFF == 127
-          ? "there is none; apt-get install snapserver" : "status \(status >> 8 & 0xFF)"
+          ? "it is not installed; apt-get install snapserver" : "status \(status >> 8 & 0xFF)"
       let failure = SpeakerError(.lost, "the snapserver of the host has ended: \(reason)")
       self.failure = failure
       onEnd(failure)

@@ -40,7 +40,7 @@ extension SnapcastDriver {
     case .unavailable(let reason):
       return (fallback, "the network can't be searched for one (Avahi: \(reason.cleaned)), and ")
     case .found(let servers):
-      guard let first = servers.first else { return (fallback, "none is announced on the network, and ") }
+      guard let first = servers.first else { return (fallback, "the network announces none, and ") }
       if servers.count > 1 {
         let names = servers.map { "\(quoted($0.name)) at \($0.address)" }.joined(separator: ", ")
         context.log(

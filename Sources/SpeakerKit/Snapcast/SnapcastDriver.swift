@@ -157,7 +157,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Returns the error for what answers at an address and is no snapserver.
   func noServer(at address: SnapserverAddress) -> SpeakerError {
     SpeakerError(
-      .lost, "what answers at \(address.text) is not a snapserver: its state has another form",
+      .lost, "the server at \(address.text) is not a snapserver: its state has another form",
       hint: "the port of the control is 1705, unless snapserver.conf says otherwise")
   }
 

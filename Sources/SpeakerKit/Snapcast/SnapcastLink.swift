@@ -318,7 +318,7 @@ final class SnapcastLink {
   private func receive(_ line: [UInt8]) {
     if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { return }
     guard line.count <= Self.longestLine, let message = JSON(parsing: line), case .object = message else {
-      return lose(lost("what it answers is not JSON-RPC"))
+      return lose(lost("its answer is not JSON-RPC"))
     }
     if let method = message["method"]?.text { return onNotification(method, message["params"]) }
     guard case .open(var connection) = phase, let number = message["id"]?.int,

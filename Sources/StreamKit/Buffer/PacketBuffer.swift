@@ -109,7 +109,7 @@ public struct PacketBuffer: Sendable {
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, duration: StreamTime? = nil,
     discontinuity: Discontinuity? = nil, keeping kept: Cursor? = nil, reserve: Int = 0
   ) -> Bool {
-    precondition(bytes.count == frame.length, "the bytes of a frame are as many as it says")
+    precondition(bytes.count == frame.length, "a frame has the number of bytes that it states")
     let needed = blocksNeeded(for: bytes.count)
     guard needed <= size else { return false }
     if let kept, reserve > 0, needed > 0, blocks(behind: kept) + needed > size - reserve { return false }

@@ -49,7 +49,7 @@ public struct AudioVaultFeed: Sendable {
     let name = FeedText.name(elements.event)
     let events = document.elements(named: name)
     guard !events.isEmpty else {
-      throw .missing(name, in: document, hint: "name what the feed has: elements = { event = \"…\" }")
+      throw .missing(name, in: document, hint: "name the elements of the feed: elements = { event = \"…\" }")
     }
     let found = events.prefix(FeedContent.entryLimit).map { event in
       Event(

@@ -47,7 +47,7 @@ struct MP4File: FileParser {
       guard isReady else {
         guard hasEnded else { return nil }
         if case .frames = state { return .end }
-        return .unusable(found: "an MP4 file that ends before it says what it holds", isUnsupported: false)
+        return .unusable(found: "an MP4 file that ends before its description", isUnsupported: false)
       }
     }
     return found.removeFirst()
@@ -85,7 +85,7 @@ struct MP4File: FileParser {
     let declared = short == 1 ? number(8, 8) : short
     guard let length = short == 0 ? end - position : Int(exactly: declared), length >= header,
       length <= end - position
-    else { return refuse("an MP4 box of a size that can't be") }
+    else { return refuse("an MP4 box of an impossible size") }
     boxCount += 1
     guard boxCount < 4096 else { return refuse("an MP4 file of more than 4096 boxes") }
     if kind.elementsEqual("moov".utf8) {

@@ -121,7 +121,7 @@ struct WAVFile: FileParser {
     guard bytes.count >= 8 else { return nil }
     let (kind, length) = (Array(bytes[..<4]), little(4, 4))
     if kind.elementsEqual("data".utf8) {
-      guard let samples else { return [unusable("a WAV file with sound in front of its format")] }
+      guard let samples else { return [unusable("a WAV file with sound before its format")] }
       drop(8)
       // A writer of a live file does not know the length. A file that states its own length but none for its
       // sound has no sound: other chunks follow.

@@ -242,7 +242,7 @@ public struct StreamFramer: Sendable {
       default: return pass(codec)
       }
     }
-    return refuse(isTagged ? "a tag without frames behind it" : ContentSniffer.describe(head[...]))
+    return refuse(isTagged ? "a tag without frames after it" : ContentSniffer.describe(head[...]))
   }
 
   private mutating func refuse(_ found: String) -> Item {

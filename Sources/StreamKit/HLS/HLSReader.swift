@@ -105,7 +105,7 @@ struct HLSReader {
       var vector: [UInt8]?
       if let text = attributes["IV"] {
         guard let bytes = Self.hexadecimal(text), bytes.count == 16 else {
-          throw damage("the IV of EXT-X-KEY has not 16 bytes")
+          throw damage("the IV of EXT-X-KEY does not have 16 bytes")
         }
         vector = bytes
       }

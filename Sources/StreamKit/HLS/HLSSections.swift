@@ -18,7 +18,7 @@ struct HLSSections {
     /// The error of a section that is longer than `limit`.
     var tooLong: StreamError {
       StreamError(
-        .content, "\(address) has more than \(limit) bytes, which \(name) of a segment has not",
+        .content, "\(address) has more than \(limit) bytes, too many for \(name) of a segment",
         hint: "report it to the station", facts: [.init("url", .string(address.description))])
     }
 
@@ -112,7 +112,7 @@ struct HLSSections {
         facts: [.init("url", .string(base.description)), .init("scheme", .string(scheme))])
     default:
       throw StreamError(
-        .content, "the playlist \(base) lists what is not an address", hint: "report it to the station",
+        .content, "the playlist \(base) lists an entry that is no address", hint: "report it to the station",
         facts: [.init("url", .string(base.description))])
     }
   }

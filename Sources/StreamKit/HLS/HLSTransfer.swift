@@ -112,7 +112,7 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
     }
     if let range, position < range.upperBound {
       let error = StreamError(
-        .content, "\(address) ends in front of byte \(range.upperBound)", hint: "report it to the station",
+        .content, "\(address) ends before byte \(range.upperBound)", hint: "report it to the station",
         facts: [.init("url", .string(address.description))])
       return end(.failed(error, .answer(retryAfter: .zero)))
     }

@@ -39,7 +39,7 @@ extension Stream {
       throw StreamError(
         .noSeek,
         "\(shownURL) can't seek to \(Self.shown(target.seconds)) s: the server sends the whole file only",
-        hint: "stay within what the buffer holds")
+        hint: "stay within the buffered sound")
     }
     halt()
     clock.rest(at: target)

@@ -144,7 +144,7 @@ public struct Stitcher: Sendable {
   public mutating func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double = 0, pending: Int = 0
   ) -> Action {
-    precondition(releaseFrom == nil, "release what is held before the next frame")
+    precondition(releaseFrom == nil, "release the held frames before the next frame")
     guard frame.codec.hasFrames, join == nil || history.count > 0 else { return pass(frame, bytes, at: time) }
     guard var join else {
       if frame.codec.isOgg, let seconds = missing(before: frame, bytes) {

@@ -67,7 +67,7 @@ import Testing
       for _ in 0..<1_000 { channel.send(pattern(10_000)) }
       #expect(heard.ends.isEmpty, "not told in the middle of sending")
       try await loop.wait { !heard.ends.isEmpty }
-      #expect(heard.ends == ["the other side does not take what is sent"])
+      #expect(heard.ends == ["the other side does not accept the bytes that are sent"])
       close(ends.other)
     }
   }

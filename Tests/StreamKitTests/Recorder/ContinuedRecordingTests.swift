@@ -130,7 +130,7 @@ struct ContinuedRecordingTests {
     #expect(entry.gaps.count == 1)
     #expect((told.at - Double(numbers.firstIndex(of: first) ?? 0) * 1152 / 44_100).magnitude < 0.01)
     #expect(lives.reported.contains("continued behind \(Int((told.seconds * 10).rounded())) tenths"))
-    #expect(lives.log.withLock { $0.contains { $0.contains("show.mp3 is continued behind a gap of ") } })
+    #expect(lives.log.withLock { $0.contains { $0.contains("show.mp3 is continued after a gap of ") } })
   }
 
   @Test("an outage of an hour is a gap at once, measured to the end of the file")

@@ -125,7 +125,7 @@ import Testing
       ("{start:%", "has a { without a }", "write {{ for a brace"),
       ("{start:}", "has no usable time format", "write it as in {start:%Y-%m-%d %H.%M}"),
       ("", "is empty", "write it as in \"{station} {start}.{ext}\""),
-      ("{station}/", "ends with a folder", "write a name behind it, as in \"{start}.{ext}\""),
+      ("{station}/", "ends with a folder", "write a name after it, as in \"{start}.{ext}\""),
     ])
   func mistakes(template: String, what: String, hint: String) {
     #expect { try RecordingTemplate(template) } throws: {

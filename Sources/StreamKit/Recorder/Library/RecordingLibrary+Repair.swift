@@ -32,10 +32,10 @@ extension RecordingLibrary {
       let path = path.onOneLine
       switch outcome {
       case .recovered(.named), .adopted: return "\(path): made whole from its part"
-      case .recovered(.joined): return "\(path): its new end was put behind it"
+      case .recovered(.joined): return "\(path): its new end was appended"
       case .recovered(.gone): return "\(path): nothing had reached the disk; forgotten"
-      case .cut(let bytes): return "\(path): \(bytes) bytes behind the last frame cut off"
-      case .corrected: return "\(path): the catalogue now says what the file holds"
+      case .cut(let bytes): return "\(path): \(bytes) bytes after the last frame cut off"
+      case .corrected: return "\(path): the catalogue now matches the file"
       case .missing: return "\(path): the file is gone; forgotten"
       case .lost:
         return "\(path): its part is gone; mount its disk, or let it go with 'roomtone recordings forget'"

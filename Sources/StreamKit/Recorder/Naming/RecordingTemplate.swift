@@ -91,7 +91,7 @@ public struct RecordingTemplate: Sendable, Equatable {
       if !isOccupied(next) { return next }
     }
     throw RecordError(
-      .exists, "\(first.onOneLine) and \(RecordingName.highest) numbers behind it are taken",
+      .exists, "\(first.onOneLine) and \(RecordingName.highest) numbers after it are taken",
       hint: "give the template a {start} or a {title}", facts: [.init("path", .string(first))])
   }
 

@@ -35,7 +35,7 @@ struct TemplateReader {
     if !plain.isEmpty { parts.append(.text(plain)) }
     guard !parts.isEmpty else { throw error("is empty", hint: "write it as in \"{station} {start}.{ext}\"") }
     if case .text(let end) = parts.last, end.hasSuffix("/") {
-      throw error("ends with a folder", hint: "write a name behind it, as in \"{start}.{ext}\"")
+      throw error("ends with a folder", hint: "write a name after it, as in \"{start}.{ext}\"")
     }
     return parts
   }

@@ -122,7 +122,7 @@ final class RecordingFiles {
   func logGap(behind path: String, _ gap: Double) {
     let tenths = Int((min(gap, 1e9) * 10).rounded())
     guard tenths > 0 else { return }
-    core.log("\(path.onOneLine) is continued behind a gap of \(tenths / 10).\(tenths % 10) s")
+    core.log("\(path.onOneLine) is continued after a gap of \(tenths / 10).\(tenths % 10) s")
   }
 
   private func values(
@@ -147,7 +147,7 @@ final class RecordingFiles {
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
     throw RecordError(
       .exists, "\(path.onOneLine) is a folder",
-      hint: "write a name behind it: \(path.onOneLine)/{start}.{ext}",
+      hint: "write a name after it: \(path.onOneLine)/{start}.{ext}",
       facts: [.init("path", .string(path))])
   }
 
@@ -203,7 +203,7 @@ final class RecordingFiles {
     let walk = try core.walkedFiles.walk(path)
     guard walk.isOpen else {
       throw RecordError(
-        .exists, "\(path.onOneLine) holds more than frames, which nothing can be put behind",
+        .exists, "\(path.onOneLine) holds more than frames, and nothing can be appended to it",
         hint: "record to another file, or without append", facts: [.init("path", .string(path))])
     }
     earlier = (walk.samples, walk.audioBytes)
