@@ -77,4 +77,15 @@ struct SessionMachineTests {
     #expect(machine.repositioned(Cue(id: 6, duration: nil), for: SourceRequest(path: "a"), from: 1) == nil)
     #expect(machine.state == .paused)
   }
+
+  @Test("a newer seek takes the place of one that is opening, whose cue is unused then")
+  func seeks() {
+    var seeking = SeekState()
+    let first = seeking.begin(toFrame: 100, in: nil)
+    #expect(seeking.opens(first) && seeking.target?.frame == 100)
+    let second = seeking.begin(toFrame: 200, in: nil)
+    #expect(!seeking.opens(first) && seeking.opens(second) && seeking.target?.frame == 200)
+    seeking.end()
+    #expect(!seeking.opens(second) && seeking.target == nil)
+  }
 }
