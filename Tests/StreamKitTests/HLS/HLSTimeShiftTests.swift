@@ -212,8 +212,9 @@ import Testing
     options.fileLead = StreamTime(seconds: 6)
     let receiver = try Receiver(url: station.url("/live"), options: options, blocks: 400)
     #expect(receiver.wait(for: "buffered"), "\(receiver.events)")
-    usleep(500_000)
     var requested: Double { Double(station.visits.count) * seconds }
+    for _ in 0..<6_000 where requested <= 6 { usleep(10_000) }
+    usleep(500_000)
     #expect(requested > 6 && requested < 8, "\(requested) s")
     var numbers: [Int] = []
     let programme = try HLSProgramme.of(.packedMP3)
