@@ -8,9 +8,7 @@ struct HeadsetFirmwareTests {
   /// A harness with firmware 2.0.0 for the usual headset, whole as `new.rtfw` and damaged as `bad.rtfw`.
   private func harness() throws -> EngineHarness {
     let harness = try EngineHarness()
-    let image = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 2) }
-    let version = try #require(FirmwareVersion("2.0.0"))
-    let file = try FirmwareFile(image: image, model: "RT-1", version: version, key: .development)
+    let file = try HeadsetHarness.firmware()
     _ = try harness.folder.write(file.bytes, to: "new.rtfw")
     var damaged = file.bytes
     damaged[damaged.count - 1] ^= 1

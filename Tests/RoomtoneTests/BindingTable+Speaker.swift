@@ -1,0 +1,197 @@
+extension BindingTable {
+  static let speaker = #"""
+    speaker.open
+      call speaker.open() -->
+      then speaker.is_open() --> true
+      speaker.unsupported speaker.close() speaker.open { driver = "hkwhub" }
+      speaker.closed speaker.close() task.spawn(speaker.close) speaker.open()
+    speaker.close
+      call speaker.close() -->
+      then speaker.is_open(), code(speaker.state) --> false, "speaker.closed"
+    speaker.is_open
+      call speaker.is_open() --> true
+    speaker.is_opening
+      call speaker.is_opening() --> false
+    speaker.capabilities
+      call speaker.capabilities() -->
+      then speaker.capabilities().seek --> true
+    speaker.devices
+      call speaker.devices() -->
+      then #speaker.devices(), speaker.devices()[6].name --> 6, "Bathroom"
+    speaker.device
+      call speaker.device "KITCH" --> speaker "Kitchen" (volume 22, active)
+      then speaker.device(kitchen.id), failure(speaker.device, "Kitchn").suggestion \#
+    --> speaker "Kitchen" (volume 22, active), "Kitchen"
+      then failure(speaker.device, "Left").candidates --> {"Living Room Left", "Bedroom Left"}
+      speaker.unknown speaker.device "Attic"
+    speaker.find
+      call speaker.find "kitchen" --> speaker "Kitchen" (volume 22, active)
+      then speaker.find "Attic" --> nil
+      speaker.unknown speaker.find "Left"
+    speaker.groups
+      call speaker.groups() -->
+      then #speaker.groups(), speaker.groups()[3] --> 4, group "Bedroom" (2 speakers)
+    speaker.group
+      call speaker.group "bedroom" --> group "Bedroom" (2 speakers)
+      speaker.unknown speaker.group "Attic"
+    speaker.active_devices
+      set kitchen:leave()
+      call speaker.active_devices() -->
+      then #speaker.active_devices() --> 5
+    speaker.active_groups
+      set kitchen:leave()
+      call speaker.active_groups() -->
+      then #speaker.active_groups() --> 3
+    speaker.sessions
+      set other = speaker.session { name = "other" }
+      call speaker.sessions() -->
+      then speaker.sessions()[1] == session, speaker.sessions()[2] == other --> true, true
+    speaker.default_session
+      call speaker.default_session() --> session "default" (stopped, 6 speakers)
+    speaker.set_volume
+      call speaker.set_volume(10) -->
+      then speaker.volume(), kitchen.volume --> 10, 10
+    speaker.volume
+      set kitchen:mute()
+      call speaker.volume() --> 18
+    speaker.mute
+      call speaker.mute() -->
+      then kitchen.muted, kitchen.volume, speaker.is_muted() --> true, 22, true
+    speaker.unmute
+      set speaker.mute()
+      call speaker.unmute() -->
+      then kitchen.muted, speaker.is_muted() --> false, false
+    speaker.is_muted
+      set speaker.mute()
+      call speaker.is_muted() --> true
+    speaker.play_stream
+      call speaker.play_stream "http://fm/" -->
+      then session --> session "default" (playing "FM", 6 speakers)
+      stream.in_use speaker.play_stream(radio) speaker.session { devices = bath }:play_stream(radio)
+      speaker.no_active_device leave() speaker.play_stream(radio)
+    speaker.play
+      call speaker.play "tone.wav" -->
+      then session --> session "default" (playing "tone.wav", 6 speakers)
+      audio.not_found speaker.play "nowhere.wav"
+      audio.unreadable speaker.play "text.wav"
+      audio.unsupported speaker.play "stations.m3u"
+      stream.url speaker.play "http://[bad/"
+      stream.unsupported speaker.play "rtsp://radio/"
+      speaker.range speaker.play("tone.wav", { start = 60 })
+      speaker.no_active_device leave() speaker.play "tone.wav"
+    speaker.next
+      set speaker.play { "tone.wav", "long.wav" }
+      call speaker.next() -->
+      then session.source.title, select(2, speaker.queue()) --> "long.wav", 2
+      speaker.no_queue speaker.stop() speaker.next()
+    speaker.previous
+      set speaker.play { "tone.wav", "long.wav" } speaker.next() task.sleep(1)
+      call speaker.previous() -->
+      then select(2, speaker.queue()) --> 1
+      speaker.no_queue speaker.stop() speaker.previous()
+    speaker.queue
+      set speaker.play { "tone.wav", "long.wav" }
+      call speaker.queue() -->
+      then #speaker.queue(), speaker.queue()[2].title, select(2, speaker.queue()) --> 2, "long.wav", 1
+    speaker.pause
+      set speaker.play "tone.wav"
+      call speaker.pause() -->
+      then speaker.state() --> "paused"
+    speaker.resume
+      set speaker.play "long.wav" speaker.pause()
+      call speaker.resume() -->
+      then speaker.state() --> "playing"
+      speaker.not_paused speaker.resume()
+    speaker.stop
+      set speaker.play "tone.wav"
+      call speaker.stop() -->
+      then speaker.state(), session.source --> "stopped", nil
+    speaker.state
+      call speaker.state() --> "stopped"
+    speaker.is_playing
+      set speaker.play "tone.wav"
+      call speaker.is_playing() --> true
+    speaker.position
+      set speaker.play "long.wav" speaker.seek(4) speaker.pause()
+      call speaker.position() --> 4.0
+    speaker.duration
+      set speaker.play "tone.wav"
+      call speaker.duration() --> 3.0
+      then speaker.stop(), speaker.duration() --> nil, nil
+    speaker.seek
+      set speaker.play "long.wav" speaker.pause()
+      call speaker.seek "7s" -->
+      then speaker.position() --> 7.0
+      speaker.range speaker.seek(60)
+      stream.no_seek speaker.play_stream(stream.new "http://show/") speaker.seek(1000)
+      speaker.no_seek speaker.stop() speaker.seek(1)
+    speaker.set_gain
+      call speaker.set_gain(-6.5) -->
+    speaker.set_eq
+      call speaker.set_eq { [31] = 3 } -->
+      then speaker.eq()[31] --> 3.0
+    speaker.eq
+      set speaker.set_eq "rock"
+      call speaker.eq() -->
+      then select(2, speaker.eq()) --> "rock"
+    speaker.fade
+      set start = task.now()
+      call speaker.fade { volume = 10, over = 60 } -->
+      then kitchen.volume, task.now() - start >= 60 --> 10, true
+      speaker.range speaker.fade { gain = 0, over = "25h" }
+    speaker.refresh
+      call speaker.refresh() -->
+    speaker.watch
+      call speaker.watch(true) -->
+    speaker.session
+      call speaker.session { name = "bath", devices = "Bathroom" } --> session "bath" (stopped, 1 speaker)
+      then bath.session.name, #session.devices --> "bath", 5
+      speaker.unknown speaker.session { devices = "Attic" }
+      speaker.outranked speaker.session { devices = bath, priority = 500 } speaker.session { devices = bath }
+      speaker.no_stream for _ = 1, 100 do kept = { speaker.session(), kept } end
+    speaker.interrupt
+      set speaker.play "long.wav"
+      call speaker.interrupt { play = "tone.wav", devices = kitchen } -->
+      then kitchen.session == session --> true
+      audio.not_found speaker.interrupt { play = "nowhere.wav" }
+      audio.unreadable speaker.interrupt { play = "text.wav" }
+      audio.unsupported speaker.interrupt { play = "stations.m3u" }
+      stream.url speaker.interrupt { play = "http://[bad/" }
+      stream.unsupported speaker.interrupt { play = "rtsp://radio/" }
+      speaker.unknown speaker.interrupt { play = "tone.wav", devices = "Attic" }
+      speaker.outranked speaker.session { devices = bath, priority = 500 } \#
+    speaker.interrupt { play = "tone.wav", devices = bath }
+      speaker.no_active_device leave() speaker.interrupt { play = "tone.wav" }
+      speaker.no_stream repeat until not task.try(speaker.session) bath:join() \#
+    speaker.interrupt { play = "tone.wav" }
+    speaker.snapshot
+      call speaker.snapshot { devices = "Bedroom" } --> snapshot of 2 speakers
+      speaker.unknown speaker.snapshot { devices = "Attic" }
+    speaker.house
+      call speaker.house() --> house (its controls)
+    speaker.finish
+      set speaker.play "tone.wav"
+      call speaker.finish() --> "finished"
+      then speaker.finish() -->
+      then speaker.play("tone.wav"), speaker.finish(1) --> nil, nil, "timeout"
+    speaker.on
+      set heard = {}
+      call speaker.on("volume", function(e) table.insert(heard, e.device.name) end) -->
+      then speaker.device "Bathroom":set_volume(1), task.sleep(1), heard --> nil, nil, {"Bathroom"}
+    speaker.once
+      set heard = 0
+      call speaker.once("volume", function() heard = heard + 1 end) --> subscription to "volume" (active)
+      then speaker.set_volume(1), task.sleep(1), heard --> nil, nil, 1
+    speaker.wait
+      set speaker.play "tone.wav"
+      call speaker.wait "time" \#
+    --> {elapsed = 1, session = session "default" (playing "tone.wav", 6 speakers)}
+      then speaker.wait("volume", 1) --> nil, "timeout"
+      then during(speaker.close, speaker.wait, "volume") --> nil, "closed"
+    speaker.history
+      set kitchen:set_volume(7) task.sleep(1)
+      call speaker.history { device = kitchen, kind = "volume" } -->
+      then speaker.history { device = kitchen, kind = "volume" }[1].to --> 7
+      speaker.unknown speaker.history { device = "Attic" }
+    """#
+}
