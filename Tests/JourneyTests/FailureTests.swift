@@ -116,34 +116,6 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(try unfinishedWAVs(in: home.path("out")) == [])
   }
 
-  @Test(
-    "a callback that fails is reported each time, keeps getting events, and makes the exit status 1 at the end"
-  )
-  func callback() throws {
-    let home = try Home()
-    let script = try home.script(
-      """
-      local speaker, task = require "speaker", require "task"
-      local kitchen = speaker.device "Kitchen"
-      local subscription = kitchen:on("volume", function(event)
-        print("volume " .. event.volume)
-        error("no " .. event.volume)
-      end)
-      speaker.on("volume", function(event) print("also " .. event.volume) end)
-      for volume = 10, 12 do
-        kitchen:set_volume(volume)
-        kitchen:wait "volume"
-      end
-      print("end", subscription.failures)
-      """)
-    let outcome = try home.run("run", "--output", "null", script)
-    #expect(outcome.status == 1)
-    #expect(
-      outcome.lines == ["volume 10", "also 10", "volume 11", "also 11", "volume 12", "also 12", "end\t3"])
-    #expect(
-      outcome.failures == [10, 11, 12].map { "roomtone: on \"volume\": routine.lua:5: no \($0)" })
-  }
-
   @Test("a routine or a job that fails is reported, and the script continues to its end")
   func beside() throws {
     let home = try Home()

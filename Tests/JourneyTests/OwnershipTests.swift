@@ -41,69 +41,6 @@ import Testing
       #expect(lines.filter { $0 == line }.count == count, "\(line): \(outcome)")
     }
   }
-
-  @Test("ends when its handle is cancelled, and not before")
-  func cancelled() throws {
-    let home = try Home()
-    let script = try home.script(
-      """
-      local speaker, task = require "speaker", require "task"
-      local kitchen = speaker.device "Kitchen"
-      local subscription = kitchen:on("volume", function(event) print(event.volume) end)
-      for volume = 1, 3 do
-        kitchen:set_volume(volume)
-        kitchen:wait "volume"
-        if volume == 2 then subscription:cancel() end
-      end
-      """)
-    #expect(
-      try home.run("run", "--output", "null", script) == Outcome(status: 0, output: "1\n2\n", errors: ""))
-  }
-
-  @Test("a cancelled routine unwinds through pcall, and its <close> variables may suspend")
-  func unwinds() throws {
-    let home = try Home()
-    let script = try home.script(
-      """
-      local task = require "task"
-      local t = task.spawn(function()
-        local guard <close> = setmetatable({}, { __close = function(_, err)
-          print("closing", err and err.code)
-          task.sleep(0.1)
-          print "closed"
-        end })
-        while true do pcall(task.sleep, "1h") end
-      end)
-      task.sleep(0.05)
-      t:cancel()
-      print "cancelled"
-      local nothing, err = task.try(t.await, t)
-      print(nothing, err.code, t.done)
-      """)
-    let outcome = try home.run("run", script)
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(
-      Set(outcome.lines.prefix(2)) == ["closing\ttask.cancelled", "cancelled"]
-        && outcome.lines.dropFirst(2) == ["closed", "nil\ttask.cancelled\ttrue"], "\(outcome)")
-    #expect(outcome.errors == "")
-  }
-
-  @Test("a timeout cancels what it waits for")
-  func timesOut() throws {
-    let home = try Home()
-    let outcome = try home.run(
-      "run", "-e",
-      """
-      local task = require "task"
-      local nothing, err = task.try(task.timeout, 0.05, function()
-        local guard <close> = setmetatable({}, { __close = function() print "closed" end })
-        task.sleep("1h")
-      end)
-      print(nothing, err.code)
-      """)
-    #expect(outcome.status == 0)
-    #expect(outcome.lines.sorted() == ["closed", "nil\ttask.timeout"], "\(outcome)")
-  }
 }
 
 @Suite("Jobs where the clocks change", .waiting) struct ClockChangeTests {
@@ -132,29 +69,6 @@ import Testing
     #expect(
       try runs(Self.daily, from: "2026-03-28T00:00") == [
         "2026-03-28 02:30:00 +0100", "2026-03-29 03:00:00 +0200", "2026-03-30 02:30:00 +0200",
-      ])
-  }
-
-  @Test("a time that comes twice in October runs once")
-  func october() throws {
-    #expect(
-      try runs(Self.daily, from: "2026-10-24T00:00") == [
-        "2026-10-24 02:30:00 +0200", "2026-10-25 02:30:00 +0200", "2026-10-26 02:30:00 +0100",
-      ])
-  }
-
-  @Test("an aligned job keeps its distance through both changes")
-  func aligned() throws {
-    let code = #"schedule.every("30m", { align = true }, function() print(os.date("%F %T %z")) end)"#
-    #expect(
-      try runs(code, from: "2026-03-29T01:15", span: "2h") == [
-        "2026-03-29 01:30:00 +0100", "2026-03-29 03:00:00 +0200", "2026-03-29 03:30:00 +0200",
-        "2026-03-29 04:00:00 +0200",
-      ])
-    #expect(
-      try runs(code, from: "2026-10-25T02:15", span: "2h") == [
-        "2026-10-25 02:30:00 +0200", "2026-10-25 02:00:00 +0100", "2026-10-25 02:30:00 +0100",
-        "2026-10-25 03:00:00 +0100",
       ])
   }
 }

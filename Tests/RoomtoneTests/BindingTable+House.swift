@@ -6,7 +6,7 @@ extension BindingTable {
       speaker.unavailable house:remove(kitchen) kitchen:set_volume(3)
     speaker.Device:mute
       call kitchen:mute() -->
-      then kitchen.muted, kitchen.volume --> true, 22
+      then kitchen, kitchen.muted --> speaker "Kitchen" (volume 22, muted, active), true
       speaker.unavailable house:remove(kitchen) kitchen:mute()
     speaker.Device:unmute
       set kitchen:mute()
@@ -16,6 +16,7 @@ extension BindingTable {
     speaker.Device:join
       set other = speaker.session()
       call kitchen:join(other) -->
+      then message(kitchen.join, kitchen, 7) --> "bad argument #2 to 'join' (session expected, got number)"
       then kitchen.session == other, other.devices --> true, {speaker "Kitchen" (volume 22, active)}
       speaker.outranked speaker.session { devices = kitchen, priority = 101 } kitchen:join()
       speaker.unavailable house:remove(kitchen) kitchen:join()
@@ -45,10 +46,14 @@ extension BindingTable {
     speaker.Device:set_role
       call kitchen:set_role "left" -->
       then kitchen.role, kitchen.channel_type --> "left", 1
+      then kitchen:set_role "stereo", task.sleep(0.1), kitchen.channel_type --> nil, nil, 1
+      then kitchen:set_role "mono", task.sleep(0.1), kitchen.channel_type --> nil, nil, 0
       speaker.unavailable house:remove(kitchen) kitchen:set_role "left"
     speaker.Device:set_balance
       call kitchen:set_balance(-6) -->
       then kitchen.balance --> -6
+      then message(kitchen.set_balance, kitchen, 7) \#
+    --> "bad argument #2 to 'set_balance' (-6 to 6 expected, got 7)"
       speaker.unavailable house:remove(kitchen) kitchen:set_balance(0)
     speaker.Device:fade
       call kitchen:fade { to = 0, over = "1m" } -->
@@ -65,7 +70,8 @@ extension BindingTable {
       then kitchen:mute(), kitchen:unmute(), task.sleep(1), heard --> nil, nil, nil, 1
     speaker.Device:wait
       set task.spawn(function() task.sleep(1) bath:mute() kitchen:mute() end)
-      call kitchen:wait "volume" -->
+      call kitchen:wait "volume" \#
+    --> {average = 14, device = speaker "Kitchen" (volume 22, muted, active), muted = true, volume = 22}
       then kitchen.muted, kitchen:wait("volume", 1) --> true, nil, "timeout"
       then during(speaker.close, kitchen.wait, kitchen, "volume") --> nil, "closed"
     speaker.Group:join
@@ -220,7 +226,9 @@ extension BindingTable {
       speaker.outranked speaker.session { devices = kitchen, priority = 500 } snapshot:restore()
     speaker.House:unplug
       call house:unplug(bath) -->
-      then bath.available --> false
+      then bath, bath.active, bath.wifi_strength --> speaker "Bathroom" (volume 20, unavailable), true, "none"
+      then code(bath.set_role, bath, "left"), code(bath.set_name, bath, "X"), code(bath.refresh_wifi, bath) \#
+    --> "speaker.unavailable", "speaker.unavailable", "speaker.unavailable"
       speaker.unavailable house:remove(bath) house:unplug(bath)
     speaker.House:plug
       set house:unplug(bath)

@@ -17,7 +17,8 @@ extension BindingTable {
       then speaker.capabilities().seek --> true
     speaker.devices
       call speaker.devices() -->
-      then #speaker.devices(), speaker.devices()[6].name --> 6, "Bathroom"
+      then names(speaker.devices()) \#
+    --> "Living Room Left, Living Room Right, Kitchen, Bedroom Left, Bedroom Right, Bathroom"
     speaker.device
       call speaker.device "KITCH" --> speaker "Kitchen" (volume 22, active)
       then speaker.device(kitchen.id), failure(speaker.device, "Kitchn").suggestion \#
@@ -26,13 +27,16 @@ extension BindingTable {
       speaker.unknown speaker.device "Attic"
     speaker.find
       call speaker.find "kitchen" --> speaker "Kitchen" (volume 22, active)
-      then speaker.find "Attic" --> nil
+      then speaker.find "bedroom l", speaker.find "Attic" --> speaker "Bedroom Left" (volume 18, active), nil
       speaker.unknown speaker.find "Left"
     speaker.groups
       call speaker.groups() -->
       then #speaker.groups(), speaker.groups()[3] --> 4, group "Bedroom" (2 speakers)
     speaker.group
-      call speaker.group "bedroom" --> group "Bedroom" (2 speakers)
+      call speaker.group "bedr" --> group "Bedroom" (2 speakers)
+      then names(group.devices), group.active, speaker.group(group.id) == group \#
+    --> "Bedroom Left, Bedroom Right", true, true
+      then failure(speaker.group, "Bedrom").suggestion --> "Bedroom"
       speaker.unknown speaker.group "Attic"
     speaker.active_devices
       set kitchen:leave()
@@ -72,6 +76,13 @@ extension BindingTable {
     speaker.play
       call speaker.play "tone.wav" -->
       then session --> session "default" (playing "tone.wav", 6 speakers)
+      then failure(speaker.play, "nowhere.wav").path, failure(speaker.play, "tone.wav", { start = 4 }).start \#
+    --> "nowhere.wav", 4.0
+      then code(speaker.play, "tone.wav", { start = -1 }), code(speaker.play, "a", { priority = "x" }) \#
+    --> "argument", "argument"
+      then speaker.play("long.wav", { start = 7.5, priority = 200 }), speaker.position(), session.priority \#
+    --> nil, 7.5, 200
+      then speaker.play("tone.wav", { loop = true }), task.sleep(7.5), speaker.position() --> nil, nil, 1.5
       audio.not_found speaker.play "nowhere.wav"
       audio.unreadable speaker.play "text.wav"
       audio.unsupported speaker.play "stations.m3u"
@@ -121,7 +132,8 @@ extension BindingTable {
     speaker.seek
       set speaker.play "long.wav" speaker.pause()
       call speaker.seek "7s" -->
-      then speaker.position() --> 7.0
+      then speaker.position(), failure(speaker.seek, 60).seconds, code(speaker.seek, 0 / 0) \#
+    --> 7.0, 60.0, "argument"
       speaker.range speaker.seek(60)
       stream.no_seek speaker.play_stream(stream.new "http://show/") speaker.seek(1000)
       speaker.no_seek speaker.stop() speaker.seek(1)
@@ -172,7 +184,7 @@ extension BindingTable {
     speaker.finish
       set speaker.play "tone.wav"
       call speaker.finish() --> "finished"
-      then speaker.finish() -->
+      then select("#", speaker.finish()) --> 0
       then speaker.play("tone.wav"), speaker.finish(1) --> nil, nil, "timeout"
     speaker.on
       set heard = {}

@@ -16,6 +16,7 @@ extension BindingTable {
       call stream.new("http://me:secret@fm/", { buffer_blocks = 20, auth = { "me", "pw" } }) \#
     --> stream (http://fm/, stopped)
       then stream.new "morning" --> stream (http://fm/, stopped)
+      then code(stream.new, "http://fm/", { auth = "me" }) --> "argument"
       stream.url stream.new "evening"
       stream.unsupported stream.new "rtsp://radio/"
       stream.auth stream.new "locked"

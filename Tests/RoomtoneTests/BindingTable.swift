@@ -55,8 +55,8 @@ enum BindingTable {
     "schedule.Job": "job = schedule.every('1h', { name = 'hourly' }, function() end)",
   ]
 
-  /// Codes that calls in this harness can't raise, of all functions or of one, each with the tests that raise it, or
-  /// the reason.
+  /// Codes that calls in this harness can't raise, of all functions or of one, each with the tests that raise it,
+  /// or the reason.
   static let elsewhere = [
     "audio.no_output": "RowTests", "speaker.busy": "KeptHouseTests", "speaker.lost": "KeptHouseTests",
     "speaker.superseded": "CapabilityTests", "speaker.unsupported": "CapabilityTests",

@@ -26,17 +26,6 @@ struct EqualizerTests {
       lines == ["0.0\t0.0\tflat", "7.0\t6.0\t0.0\tbass_boost", "0.0\t-3.5\t12.0\tnil", "10", "-3.5\ttrue"])
   }
 
-  @Test("each session has its own")
-  func perSession() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local session = speaker.session { devices = { "Kitchen" } }
-      session:set_eq "voice"
-      print(select(2, session:eq()), select(2, speaker.eq()))
-      """)
-    #expect(lines == ["voice\tflat"])
-  }
-
   @Test(
     "presets, bands and gains that there are not are named",
     arguments: [

@@ -4,48 +4,6 @@ import Testing
 
 @Suite("speaker: groups", .waiting)
 struct GroupTests {
-  @Test("speakers and groups are there by index, as the seed has them")
-  func indexes() throws {
-    let lines = try EngineHarness.printed(
-      """
-      print(#speaker.devices(), speaker.devices()[1].name, speaker.devices()[6].name, speaker.devices()[7])
-      print(#speaker.groups(), speaker.groups()[3].name, speaker.groups()[3].id == speaker.device "Bedroom Left".id)
-      print(#speaker.groups()[3].devices, speaker.groups()[3].devices[2] == speaker.device "Bedroom Right")
-      print(speaker.groups()[5], speaker.groups()[3].devices[3], speaker.group "Bedroom" == speaker.groups()[3])
-      print(#speaker.active_devices(), speaker.active_devices()[3].name, #speaker.active_groups())
-      """)
-    #expect(
-      lines == [
-        "6\tLiving Room Left\tBathroom\tnil", "4\tBedroom\ttrue", "2\ttrue", "nil\tnil\ttrue",
-        "6\tKitchen\t4",
-      ])
-  }
-
-  @Test(
-    "a founder that founds another group leaves its id to the longest member, and all changes are published")
-  func founder() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open { add_all = false }
-      local left, right, kitchen = speaker.device "Bedroom Left", speaker.device "Bedroom Right", speaker.device "Kitchen"
-      kitchen:set_group "Bedroom"
-      local bedroom = speaker.group "Bedroom"
-      print(bedroom.id == left.id, names(bedroom.devices), left.is_master, right.is_master)
-      speaker.on("device", function(e) print(e.device.name, e.reason) end)
-      left:set_group "Attic"
-      task.sleep(0.1)
-      print(bedroom.id == right.id, right.is_master, kitchen.group_id == right.id, names(bedroom.devices))
-      print(left.is_master, left.group.id == left.id, left.group.name, names(speaker.groups()))
-      """)
-    #expect(lines[0] == "true\tBedroom Left, Bedroom Right, Kitchen\ttrue\tfalse")
-    #expect(
-      lines[1...3].sorted() == ["Bedroom Left\tregrouped", "Bedroom Right\tregrouped", "Kitchen\tregrouped"])
-    #expect(
-      lines.dropFirst(4) == [
-        "true\ttrue\ttrue\tBedroom Right, Kitchen",
-        "true\ttrue\tAttic\tLiving Room, Attic, Bedroom, Bathroom",
-      ])
-  }
 
   @Test("a group without members does not exist; the same group again changes and publishes nothing")
   func empty() throws {

@@ -134,28 +134,6 @@ struct HouseTests {
     #expect(lines[3] == "false")
   }
 
-  @Test("devices come in stable order, and a speaker is the same object every time")
-  func devices() throws {
-    let lines = try EngineHarness.printed(
-      """
-      print(names(speaker.devices()))
-      print(speaker.devices()[3] == speaker.device "Kitchen", speaker.device "Kitchen")
-      """)
-    #expect(lines[0] == "Living Room Left, Living Room Right, Kitchen, Bedroom Left, Bedroom Right, Bathroom")
-    #expect(lines[1] == "true\tspeaker \"Kitchen\" (volume 22, active)")
-  }
-
-  @Test("a speaker is found by id, name, any case, and a part that only one has")
-  func finds() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen = speaker.device "Kitchen"
-      print(speaker.device(kitchen.id) == kitchen, speaker.device "KITCHEN" == kitchen, speaker.device "kit" == kitchen)
-      print(speaker.find "bathr".name, speaker.find "bedroom l".name, speaker.find "garage")
-      """)
-    #expect(lines == ["true\ttrue\ttrue", "Bathroom\tBedroom Left\tnil"])
-  }
-
   @Test(
     "an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find"
   )
@@ -177,25 +155,6 @@ struct HouseTests {
       lines[2]
         == "bad argument #1 to 'device' (string expected, got number)\t|\tbad argument #1 to 'find' (string expected, got no value)"
     )
-  }
-
-  @Test("groups have id, name, devices and whether all of them are active")
-  func groups() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open { add_all = false }
-      print(names(speaker.groups()))
-      local bedroom = speaker.group "bedr"
-      print(bedroom.name, names(bedroom.devices), bedroom.id == bedroom.devices[1].id, bedroom.active, bedroom)
-      bedroom.devices[1]:join()
-      print(bedroom.active, #speaker.active_groups())
-      bedroom.devices[2]:join()
-      print(bedroom.active, names(speaker.active_groups()), speaker.group(bedroom.id) == bedroom)
-      print(code(speaker.group, "Bedrom"), failure(speaker.group, "Bedrom").suggestion)
-      """)
-    #expect(lines[0] == "Living Room, Kitchen, Bedroom, Bathroom")
-    #expect(lines[1] == "Bedroom\tBedroom Left, Bedroom Right\ttrue\tfalse\tgroup \"Bedroom\" (2 speakers)")
-    #expect(lines.dropFirst(2) == ["false\t0", "true\tBedroom\ttrue", "speaker.unknown\tBedroom"])
   }
 
   @Test("a device has the 17 attributes of the contract, of the right kinds and ranges")
@@ -269,35 +228,5 @@ struct HouseTests {
     #expect(
       lines[0] == "test.lua:2: no field or method of a speaker is called 'volum'; did you mean 'volume'?")
     #expect(lines[1] == "test.lua:3: a speaker can't be given a field 'colour'")
-  }
-
-  @Test("join and leave change the members, the active speakers and the groups, and are published")
-  func members() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open { add_all = false }
-      local kitchen = speaker.device "Kitchen"
-      speaker.on("device", function(event) print(event.device.name, event.reason) end)
-      kitchen:join()
-      kitchen:join(speaker.default_session())
-      print(kitchen.active, names(speaker.active_devices()), names(speaker.default_session().devices))
-      kitchen:leave()
-      kitchen:leave()
-      print(kitchen.active, #speaker.active_devices())
-      print(message(kitchen.join, kitchen, 7))
-      """)
-    #expect(lines.filter { $0.hasPrefix("Kitchen") } == ["Kitchen\tjoined", "Kitchen\tleft"])
-    #expect(
-      lines.filter { !$0.hasPrefix("Kitchen") } == [
-        "true\tKitchen\tKitchen", "false\t0", "bad argument #2 to 'join' (session expected, got number)",
-      ])
-  }
-
-  @Test("capabilities are a set of names")
-  func capabilities() throws {
-    #expect(
-      try EngineHarness.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == [
-        "true\ttrue\tnil"
-      ])
   }
 }

@@ -81,27 +81,6 @@ struct QueueTests {
       } == ["0.0\ttrack\tOne\t1/2", "1.0\ttrack\t2 two.wav\t2/2", "2.0\tended\t2 two.wav\tfinished"])
   }
 
-  @Test("next, previous and seek go through the queue, on sessions too")
-  func commands() throws {
-    #expect(
-      try printed(
-        """
-        local s = speaker.default_session()
-        s:play({ "tone.wav", "long.wav", "tone.wav" })
-        task.sleep("1s") s:next()
-        task.sleep("1s") s:previous()
-        task.sleep("1s") speaker.next()
-        task.sleep("4s") speaker.previous()
-        task.sleep("1s") speaker.seek("9500ms")
-        task.sleep("1s") print(#s:queue(), select(2, s:queue()), s:position() > 0.4)
-        speaker.next()
-        """) == [
-          "0.0\ttrack\ttone.wav\t1/3", "1.0\ttrack\tlong.wav\t2/3", "2.0\ttrack\ttone.wav\t1/3",
-          "3.0\ttrack\tlong.wav\t2/3", "7.0\ttrack\tlong.wav\t2/3", "8.5\ttrack\ttone.wav\t3/3", "3\t3\ttrue",
-          "9.0\tended\ttone.wav\tstopped",
-        ])
-  }
-
   @Test("loop begins again behind the last, for a list of one too, and next wraps")
   func loop() throws {
     #expect(

@@ -3,29 +3,6 @@ import Testing
 
 @Suite("Several sessions, from Lua", .waiting)
 struct SessionTests {
-  @Test(
-    "a session plays beside the default one, gets its speakers from there, and releases them when it closes")
-  func sessions() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
-      speaker.play "long.wav"
-      local bath = speaker.session { name = "bath", devices = { bathroom }, priority = 120 }
-      bath:play("tone.wav", { title = "shower" })
-      print(bath, #speaker.default_session().devices)
-      print(code(bathroom.join, bathroom), speaker.state(), bath:state())
-      print(code(speaker.session, { devices = { "bathroom" } }), code(speaker.session, { devices = { "nowhere" } }))
-      bath:close()
-      print(bathroom.active, code(bath.play, bath, "tone.wav"), speaker.state())
-      print(message(speaker.default_session().close, speaker.default_session()))
-      kitchen:join()
-      """)
-    #expect(lines[0] == #"session "bath" (playing "shower", 1 speaker)"# + "\t5")
-    #expect(lines[1] == "speaker.outranked\tplaying\tplaying")
-    #expect(lines[2] == "speaker.outranked\tspeaker.unknown")
-    #expect(lines[3] == "false\tspeaker.closed\tplaying")
-    #expect(lines[4].contains("the default session can't be closed"))
-  }
 
   @Test("the sessions of the house are listed, with their sources, and each speaker has its own")
   func lookUps() throws {
@@ -147,26 +124,6 @@ struct SessionTests {
     #expect(lines[5].contains("option 'play': a file, a list of files or a function expected"))
   }
 
-  @Test("a snapshot restores volumes, sessions and what played from where it was")
-  func snapshot() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen = speaker.device "Kitchen"
-      speaker.play "long.wav"
-      task.sleep(3)
-      local shot = speaker.snapshot()
-      speaker.set_volume(3)
-      speaker.stop()
-      kitchen:leave()
-      task.sleep(1)
-      shot:restore()
-      task.sleep(0.1)
-      print(shot, speaker.state(), kitchen.volume, kitchen.active, speaker.position() >= 3, speaker.position() < 3.2)
-      print(#speaker.snapshot { devices = { "kitchen", kitchen } }.devices)
-      """)
-    #expect(lines == ["snapshot of 6 speakers\tplaying\t22\ttrue\ttrue\ttrue", "1"])
-  }
-
   @Test("a fade of the volume has arrived when it returns, from the level that was asked for last")
   func arrives() throws {
     let lines = try EngineHarness.printed(
@@ -217,84 +174,4 @@ struct SessionTests {
 
 @Suite("Editing the house, from Lua", .waiting)
 struct EditingTests {
-  @Test("speakers are renamed, regrouped and aimed; events have the reason")
-  func editing() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open { add_all = false }
-      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
-      speaker.on("device", function(e) print("event", e.device.name, e.reason) end)
-      kitchen:set_name "Cuisine"
-      kitchen:set_group "Downstairs"
-      bathroom:set_group "Downstairs"
-      kitchen:leave_group()
-      bathroom:set_role "left"
-      bathroom:set_balance(-3)
-      task.sleep(0.1)
-      print(speaker.find "kitchen", kitchen.name, kitchen.group, kitchen.group_name == speaker.UNGROUPED)
-      print(bathroom.role, bathroom.balance, bathroom.group, bathroom.group.id == bathroom.id)
-      print(code(kitchen.set_name, kitchen, "Bathroom"), code(kitchen.set_name, kitchen, ""))
-      print(message(bathroom.set_role, bathroom, "lfet"))
-      print(message(bathroom.set_balance, bathroom, 7))
-      """)
-    #expect(lines.contains("event\tCuisine\trenamed"))
-    #expect(lines.contains("event\tBathroom\tregrouped"))
-    #expect(lines.contains("event\tBathroom\trole") && lines.contains("event\tBathroom\tbalance"))
-    #expect(lines.contains("nil\tCuisine\tnil\ttrue"))
-    #expect(lines.contains("left\t-3\tgroup \"Downstairs\" (1 speaker)\ttrue"))
-    #expect(lines.suffix(2)[lines.count - 2].contains("did you mean 'left'?"))
-    #expect(lines.last?.contains("-6 to 6 expected, got 7") == true)
-  }
-
-  @Test("renaming or regrouping a playing speaker stops playback with an error event")
-  func whilePlaying() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.on("error", function(e) print(e.code, e.device.name) end)
-      speaker.on("ended", function(e) print(e.reason) end)
-      speaker.play "long.wav"
-      speaker.device "Kitchen":set_name "Cuisine"
-      task.sleep(0.1)
-      print(speaker.state())
-      """)
-    #expect(Set(lines) == ["speaker.renamed_while_playing\tKitchen", "failed", "stopped"])
-  }
-
-  @Test("the house's own controls unplug, plug, add and remove; refresh and watch learn the signal")
-  func controls() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen = speaker.device "Kitchen"
-      local house = speaker.house()
-      print(house, house == speaker.house())
-      house:set_wifi(kitchen, -85)
-      print(kitchen.wifi_signal, kitchen:refresh_wifi(), kitchen.wifi_strength)
-      house:set_wifi(kitchen, -40)
-      speaker.refresh()
-      print(kitchen.wifi_signal, kitchen.wifi_strength)
-      house:set_wifi(kitchen, -70)
-      speaker.watch(true)
-      task.sleep(2.5)
-      speaker.watch(false)
-      print(kitchen.wifi_signal)
-      house:unplug(kitchen)
-      task.sleep(0.1)
-      print(kitchen.available, kitchen.active)
-      house:plug(kitchen)
-      task.sleep(0.1)
-      print(kitchen.available)
-      local attic = house:add { name = "Attic", role = "mono", volume = 7 }
-      print(attic, #speaker.devices(), code(house.add, house, { name = "Attic" }))
-      house:remove(attic)
-      print(#speaker.devices(), speaker.find "Attic", code(attic.set_volume, attic, 3))
-      """)
-    #expect(lines[0] == "house (its controls)\ttrue")
-    #expect(lines[1].hasPrefix("-58\t-85\t"))
-    #expect(lines[2] == "-40\texcellent")
-    #expect(lines[3] == "-70")
-    #expect(lines[4] == "false\ttrue")
-    #expect(lines[5] == "true")
-    #expect(lines[6] == "speaker \"Attic\" (volume 7, idle)\t7\tspeaker.range")
-    #expect(lines[7] == "6\tnil\tspeaker.unavailable")
-  }
 }

@@ -71,22 +71,6 @@ struct StreamJourneyTests {
     #expect(lines == ["nil", "\(rate)"])
   }
 
-  @Test("titles are read at any position, and in pieces of any size", arguments: [1, 16, 1_000])
-  func titles(_ metaint: Int) throws {
-    var live = try LiveStationHarness.live(titles: [.init("Ä - Süß", at: 0)])
-    live.metaint = metaint
-    station.answer("/live", with: .live(live).inPieces(1, 7, 300))
-    let lines = try harness.printed(
-      """
-      local radio = stream.new(url, quick)
-      radio:start()
-      if not radio.title then radio:wait("metadata", 60) end
-      print(radio.artist, radio.title_without_artist, radio.title)
-      radio:stop()
-      """)
-    #expect(lines == ["Ä\tSüß\tÄ - Süß"])
-  }
-
   @Test("a certificate that the system does not trust: stream.network, with what to do")
   func certificate() throws {
     let folder = try TemporaryFolder()
@@ -122,46 +106,5 @@ struct StreamJourneyTests {
             + "or ca_file of the station in the configuration",
         ])
     }
-  }
-
-  @Test("when the buffer runs dry that is reported, then buffering, then started")
-  func dry() throws {
-    let live = try LiveStationHarness.live()
-    station.answer("/live", with: .live(live).stalling(at: 40_000, for: .seconds(6)))
-    let lines = try harness.printed(
-      """
-      local radio = stream.new(url, quick)
-      radio:start()
-      for _, name in ipairs { "queue_exhausted", "buffering", "started", "paused", "reconnected" } do
-        radio:on(name, function() print(name, radio.status) end)
-      end
-      radio:wait("started", 60)
-      radio:stop()
-      """)
-    #expect(lines.prefix(2) == ["queue_exhausted\tbuffering", "buffering\tbuffering"])
-    // A second connection may be faster than the one that stalls.
-    #expect(lines.last == "started\tplaying", "\(lines)")
-  }
-
-  @Test("received again while it is paused, it is paused")
-  func joinedPaused() throws {
-    let live = try LiveStationHarness.live()
-    station.answer("/live", with: .live(live).dropping(at: 120_000, by: .reset), .live(live))
-    let lines = try harness.printed(
-      """
-      local radio = stream.new(url, quick)
-      radio:start()
-      radio:pause()
-      task.sleep(0)
-      for _, name in ipairs { "started", "paused", "reconnected" } do
-        radio:on(name, function() print(name, radio.status) end)
-      end
-      radio:wait("reconnected", 60)
-      task.sleep(0.1)
-      radio:stop()
-      """)
-    #expect(
-      lines == ["reconnected\tpaused", "paused\tpaused"]
-        || lines == ["paused\tpaused", "reconnected\tpaused", "paused\tpaused"])
   }
 }

@@ -18,10 +18,8 @@ struct StreamTests {
     return live
   }
 
-  private func printed(_ code: String, output: String? = nil) throws -> [String] {
-    var harness = try EngineHarness(wall: true)
-    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
-    return try harness.printed(
+  private func printed(_ code: String) throws -> [String] {
+    try EngineHarness(wall: true).printed(
       "local stream = require 'stream' local url = '\(station.url("/live"))' " + code)
   }
 
@@ -72,96 +70,6 @@ struct StreamTests {
     #expect(lines.contains("true\t1200\ttrue\tfalse\ttrue"))
     #expect(lines.contains("true\ttrue\tpaused"))
     #expect(lines.last == "stream")
-  }
-
-  @Test("a first connection that fails raises its code, after the event of its condition")
-  func fails() throws {
-    station.answer("/live", with: .status("404 Not Found"))
-    let lines = try printed(
-      """
-      local radio = stream.new(url)
-      radio:on("missing_content", function(event) print("missing_content", event.code, event.status) end)
-      radio:on("http_error", function(event) print("http_error", event.status) end)
-      local err = failure(radio.start, radio)
-      print(err.code, err.status, err.url == url, radio.status)
-      task.sleep(0.1)
-      """)
-    #expect(
-      lines == [
-        "stream.not_found\t404\ttrue\tstopped", "missing_content\tstream.not_found\t404", "http_error\t404",
-      ]
-        || lines == [
-          "missing_content\tstream.not_found\t404", "http_error\t404", "stream.not_found\t404\ttrue\tstopped",
-        ])
-  }
-
-  @Test("over a drop the sound continues, and the join is reported")
-  func drops() throws {
-    let live = try live()
-    station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
-    let lines = try printed(
-      """
-      local radio = stream.new(url, { buffer_wait = 0.5 })
-      local joined = task.spawn(radio.wait, radio, "reconnected", 60)
-      radio:start()
-      local event = joined:await()
-      print(event.stitched, event.gap_seconds, event.frames_overlapped > 0, radio.is_playing)
-      radio:stop()
-      """)
-    #expect(lines == ["true\t0.0\ttrue\ttrue"])
-  }
-
-  @Test("on a session it is heard; session and stream pause as one; one session at a time has it")
-  func onSession() throws {
-    station.answer("/live", with: .live(try live()))
-    let folder = try TemporaryFolder()
-    let lines = try printed(
-      """
-      local radio = stream.new(url, { buffer_wait = 0.5 })
-      speaker.set_volume(50)
-      speaker.play_stream(radio, { title = "Morning" })
-      print(speaker.state(), radio.status, tostring(speaker.default_session()):match "Morning")
-      local other = speaker.session { devices = { "Kitchen" } }
-      print(code(other.play_stream, other, radio))
-      task.sleep(2)
-      speaker.pause()
-      task.sleep(0.1)
-      print(speaker.state(), radio.status)
-      radio:start()
-      task.sleep(0.1)
-      print(speaker.state(), radio.status)
-      radio:pause()
-      task.sleep(0.1)
-      print(speaker.state(), radio.status)
-      speaker.resume()
-      task.sleep(0.5)
-      print(speaker.state(), radio.status)
-      speaker.stop()
-      task.sleep(0.1)
-      print(speaker.state(), radio.is_playing)
-      radio:stop()
-      speaker.play_stream(url, { title = "Own" })
-      speaker.stop()
-      """, output: folder.file("out"))
-    #expect(
-      lines == [
-        "playing\tplaying\tMorning", "stream.in_use", "paused\tpaused", "playing\tplaying", "paused\tpaused",
-        "playing\tplaying", "stopped\ttrue",
-      ])
-    let sound = try Sound(file: folder.file("out/Bathroom.wav"))
-    #expect(sound.peak > 0.1)
-    #expect(sound.frameCount > 48_000)
-  }
-
-  @Test(
-    "addresses that don't work, and options that there are not, are named",
-    arguments: [
-      ("''", "stream.url"), ("'morning fm'", "stream.url"), ("'rtsp://radio/x'", "stream.unsupported"),
-      ("url, { data_timeout = 0.1 }", "argument"), ("url, { type = 'mp4' }", "argument"),
-      ("url, { auth = 'me' }", "argument"), ("url, { metadata_encoding = 'klingon' }", "argument"),
-    ])
-  func misuse(arguments: String, code: String) throws {
-    #expect(try printed("print(code(stream.new, \(arguments)))") == [code])
   }
 
   @Test("a stream that was not stopped ends with its script")

@@ -15,18 +15,6 @@ struct StreamURLTests {
     station.answer("/other", with: .live(other))
   }
 
-  @Test("a stopped stream is started, with its options")
-  func stopped() throws {
-    let lines = try harness.printed(
-      """
-      local radio = stream.new(url)
-      radio:set_url(root .. "/other", { buffer_wait = "1s", user_agent = "B" })
-      print(radio.status, radio.url == root .. "/other", radio.name, radio.buffer_wait, radio.user_agent)
-      radio:stop()
-      """)
-    #expect(lines == ["playing\ttrue\tOther\t1.0\tB"])
-  }
-
   @Test("one that plays goes over at once, without a stop; nothing of the old one is left")
   func playing() throws {
     let lines = try harness.printed(
