@@ -165,26 +165,6 @@ struct StreamFileTests {
         && lines.filter { $0 == "finished" || $0 == "stopped" }.count == 3, "\(lines)")
   }
 
-  @Test("at its end it emits file_complete, then stopped, and never queue_exhausted; then it plays again")
-  func completes() throws {
-    station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))
-    let lines = try printed(
-      """
-      local file = stream.new(url, { buffer_wait_file = 0.3 })
-      for _, name in ipairs { "file_complete", "stopped", "queue_exhausted" } do
-        file:on(name, function() print(name) end)
-      end
-      file:start()
-      file:seek(2.4)
-      file:wait("stopped", 30)
-      file:start()
-      print(file.file_time < 1, file.status)
-      file:stop()
-      task.sleep(0.05)
-      """)
-    #expect(lines == ["file_complete", "stopped", "true\tplaying", "stopped"])
-  }
-
   @Test("on a session it is heard, gone on from where it was sought, and the session ends with it")
   func onSession() throws {
     station.answer("/file", with: try answer("aac-lc-44k.m4a"))

@@ -17,15 +17,9 @@ struct StreamSoundHarness {
   private static let prelude =
     "local stream = require 'stream' local radio = stream.new(url, { buffer_wait = 0.5 }) "
 
-  func run(_ code: String, output: String? = nil) throws -> EngineHarness.Outcome {
+  func printed(_ code: String, output: String? = nil) throws -> [String] {
     var harness = try EngineHarness(wall: true)
     if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
-    return try harness.run("local url = '\(station.url("/live"))' " + Self.prelude + code)
-  }
-
-  func printed(_ code: String, output: String? = nil) throws -> [String] {
-    let outcome = try run(code, output: output)
-    if let failure = outcome.failures.first { throw failure }
-    return outcome.lines
+    return try harness.printed("local url = '\(station.url("/live"))' " + Self.prelude + code)
   }
 }

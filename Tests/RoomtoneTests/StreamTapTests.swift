@@ -119,20 +119,26 @@ struct StreamTapTests {
       ])
   }
 
-  @Test("a tap that fails is logged with its traceback, and again once a minute with a count")
+  @Test(
+    "a tap that fails is logged with its traceback, then once a minute with a count, and the sound continues")
   func failing() throws {
     let harness = try EngineHarness()
     let outcome = try harness.run(
       """
       local stream = require "stream"
       local radio = stream.new "http://127.0.0.1:1/live.mp3"
-      local tap = radio:tap(function() error "no good" end)
+      local tap = radio:tap(function(block) block:set(1, 1, 0) error "no good" end)
+      radio:meter(true)
       radio:start()
-      task.sleep "150s"
-      print(tap.failures > 1000, tap.active)
+      local loudest = -math.huge
+      for _ = 1, 150 do
+        task.sleep(1)
+        loudest = math.max(loudest, radio:levels().left)
+      end
+      print(tap.failures > 1000, tap.active, loudest > -40)
       radio:stop()
       """)
-    #expect(outcome.lines == ["true\ttrue"])
+    #expect(outcome.lines == ["true\ttrue\ttrue"])
     #expect(outcome.failures.count == 3, "\(outcome.failures.count)")
     #expect(outcome.failures.first?.context == "a tap")
     #expect(outcome.failures.first?.traceback?.contains("test.lua:3") == true)
@@ -220,26 +226,6 @@ struct StreamTapTests {
       print(weak.removed, weak.left, left.active, removed.active, kept.status)
       """)
     #expect(lines == ["nil\tnil\tfalse\tfalse\tstopped"])
-  }
-
-  @Test("a function that fails is reported with its traceback and counted, and the sound continues")
-  func fails() throws {
-    radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
-    let outcome = try radio.run(
-      """
-      radio:meter(true)
-      local tap = radio:tap(function(block) block:set(1, 1, 0) error "no idea" end)
-      radio:start()
-      for _ = 1, 600 do
-        if tap.failures > 2 and radio:levels().left > -60 then break end
-        task.sleep(0.05)
-      end
-      print(tap.failures > 2, radio:levels().left > -60, tap.active)
-      radio:stop()
-      """)
-    #expect(outcome.lines == ["true\ttrue\ttrue"])
-    let failure = try #require(outcome.failures.first)
-    #expect(failure.message.contains("no idea") && failure.traceback?.contains("test.lua") == true)
   }
 
   @Test(
