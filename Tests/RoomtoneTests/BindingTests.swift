@@ -1,4 +1,5 @@
 import HeadsetLink
+import LuaModules
 import Reference
 import TestSupport
 import TestTraits
@@ -8,13 +9,8 @@ import Testing
 @Suite("the functions of the host, as stdlib/meta describes them", .waiting)
 struct BindingTests {
   private static let reference = ReferenceCheck.reference
-  private static let modules: Set = [
-    "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "trigger", "http",
-    "json", "Subscription",
-  ]
-
   private static let described = reference.functions.filter { function in
-    modules.contains(String(function.owner.prefix { $0 != "." }))
+    (Script.moduleNames + ["Subscription"]).contains(String(function.owner.prefix { $0 != "." }))
   }
 
   private func harness() throws -> EngineHarness {
