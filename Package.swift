@@ -42,7 +42,8 @@ func library(
 
 func tests(of name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
   .testTarget(
-    name: name + "Tests", dependencies: dependencies, resources: resources, swiftSettings: strict)
+    name: name + "Tests", dependencies: dependencies + ["TestTraits"], resources: resources,
+    swiftSettings: strict)
 }
 
 /// The test targets that are built: `ROOMTONE_TESTS=Journey,StreamKit` builds those two alone; all by
@@ -159,7 +160,7 @@ let package = Package(
     tests(of: "EventLoop", ["EventLoop"]),
     tests(of: "JSONText", ["JSONText"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
-    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
+    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(
       of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
@@ -172,11 +173,10 @@ let package = Package(
       of: "SpeakerKit",
       [
         "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "HTTP", "JSONText", "TestSupport",
-        "TestTraits",
       ]),
     tests(
       of: "StreamKit",
-      ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
+      ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetLink", ["HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetBoard", ["HeadsetBoard", "HeadsetKit", "HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop", "TestSupport"]),
@@ -185,14 +185,14 @@ let package = Package(
       of: "Home",
       [
         "Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
-        "EventLoop", "JSONText", "Scheduling", "TestSupport", "TestTraits",
+        "EventLoop", "JSONText", "Scheduling", "TestSupport",
       ]),
     tests(
       of: "Roomtone",
       [
         "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
         "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit",
-        "TestSupport", "TestTraits",
+        "TestSupport",
       ]),
     tests(
       of: "RoomtoneCLI",
@@ -205,7 +205,7 @@ let package = Package(
       [
         "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI",
         "Reference",
-        "TestSupport", "TestTraits",
+        "TestSupport",
       ]),
   ].filter { target in target.type != .test || wantedTests?.contains(target.name) ?? true },
   swiftLanguageModes: [.v6],

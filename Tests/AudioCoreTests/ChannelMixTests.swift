@@ -1,8 +1,9 @@
 import AudioCore
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Channel role and balance") struct ChannelMixTests {
+@Suite("Channel role and balance", .tags(.groups, .rendering)) struct ChannelMixTests {
   /// Returns the output of a speaker with `mix` for a block.
   private func play(_ source: PCMBlock, _ mix: ChannelMix) -> [Float] {
     var ramp = ChannelMixRamp(mix, length: 960)

@@ -1,9 +1,10 @@
 import AudioCore
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Equalizer") struct EqualizerTests {
+@Suite("Equalizer", .tags(.equalizer)) struct EqualizerTests {
   /// Returns the output for `sound` in blocks of 20 ms; `change` is called before each.
   private func process(
     _ sound: Sound, _ equalizer: inout Equalizer, change: (inout Equalizer, Int) -> Void = { _, _ in }

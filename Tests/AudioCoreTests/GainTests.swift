@@ -1,8 +1,9 @@
 import AudioCore
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Volume law") struct VolumeLawTests {
+@Suite("Volume law", .tags(.volume)) struct VolumeLawTests {
   @Test("0 is silence and 50 is unity, exactly") func ends() {
     #expect(VolumeLaw.gain(at: 0) == 0)
     #expect(VolumeLaw.gain(at: 50) == 1)
@@ -17,7 +18,7 @@ import Testing
   }
 }
 
-@Suite("Gain ramp") struct GainRampTests {
+@Suite("Gain ramp", .tags(.fades, .rendering)) struct GainRampTests {
   /// Returns the output of `ramp` for `input` in blocks of `size` frames.
   private func apply(_ ramp: inout GainRamp, to input: [Float], blocks size: Int) -> [Float] {
     var samples = input

@@ -1,8 +1,9 @@
 import AudioCore
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Limiter") struct LimiterTests {
+@Suite("Limiter", .tags(.rendering)) struct LimiterTests {
   /// Returns the output of `limiter` for `sound` in blocks of 20 ms.
   private func process(_ sound: Sound, _ limiter: inout Limiter) -> Sound {
     let block = block(sound.interleaved, channels: sound.channels.count)

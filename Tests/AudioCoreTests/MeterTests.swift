@@ -1,8 +1,9 @@
 import AudioCore
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Meter") struct MeterTests {
+@Suite("Meter", .tags(.taps)) struct MeterTests {
   @Test("a full sine has -3.01 dBFS rms and 0 dBFS peak; each side is measured for itself")
   func sine() {
     var meter = Meter()

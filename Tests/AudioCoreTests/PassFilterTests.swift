@@ -1,9 +1,10 @@
 import AudioCore
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Pass filters") struct PassFilterTests {
+@Suite("Pass filters", .tags(.rendering)) struct PassFilterTests {
   /// Returns the gain in dB of a sine after the filter has settled.
   private func response(_ kind: PassFilter.Kind, at corner: Double, of frequency: Double, rate: Int = 48_000)
     -> Double
@@ -62,7 +63,7 @@ import Testing
   }
 }
 
-@Suite("Levels of bands") struct BandLevelsTests {
+@Suite("Levels of bands", .tags(.taps)) struct BandLevelsTests {
   private func levels(_ sound: [Float], bands: Int) -> [Double] {
     let block = block(sound, channels: 1)
     return BandLevels(bands: bands).levels(of: block.view)

@@ -1,6 +1,7 @@
 import AudioCore
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// A command in the form that the audio thread receives.
@@ -18,7 +19,7 @@ private struct Command: BitwiseCopyable {
   ring.push(Command(number: number, gain: 1))
 }
 
-@Suite("Rings") struct RingTests {
+@Suite("Rings", .tags(.rendering)) struct RingTests {
   @Test("elements come out in order, and a full ring refuses") func order() {
     let ring = RingBuffer<Int>(minimumCapacity: 5)
     #expect(ring.capacity == 8)

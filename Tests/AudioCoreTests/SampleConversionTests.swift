@@ -1,7 +1,8 @@
 import AudioCore
+import TestTraits
 import Testing
 
-@Suite("Sample conversion") struct SampleConversionTests {
+@Suite("Sample conversion", .tags(.rendering)) struct SampleConversionTests {
   @Test("all 65,536 numbers of 16 bits come back unchanged") func sixteenBits() {
     for sample in Int16.min...Int16.max {
       #expect(SampleConversion.int16(SampleConversion.float(sample)) == sample)

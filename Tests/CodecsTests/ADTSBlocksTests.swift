@@ -1,13 +1,14 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 /// Forms of an ADTS frame that no available encoder writes, built from the frames of one.
 ///
 /// Source: ISO/IEC 13818-7 §6.2: with a checksum and several blocks, the header holds the start of each block
 /// but the first, in 16 bits each, and a checksum of 16 bits follows it and every block.
-@Suite("ADTS frames with checksums and several blocks") struct ADTSBlocksTests {
+@Suite("ADTS frames with checksums and several blocks", .tags(.codecs)) struct ADTSBlocksTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

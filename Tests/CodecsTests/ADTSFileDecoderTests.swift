@@ -2,11 +2,12 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aac"]
 
-@Suite("ADTS file decoder") struct ADTSFileDecoderTests {
+@Suite("ADTS file decoder", .tags(.codecs, .files)) struct ADTSFileDecoderTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -1,11 +1,12 @@
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aac"]
 
-@Suite("ADTS framing") struct ADTSFramingTests {
+@Suite("ADTS framing", .tags(.codecs)) struct ADTSFramingTests {
   private func bytes(_ name: String = "aac-lc-44k.aac") throws -> [UInt8] {
     try readBytes(Fixtures.path(name))
   }

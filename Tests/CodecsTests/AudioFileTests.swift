@@ -2,9 +2,10 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Opening audio files") struct AudioFileTests {
+@Suite("Opening audio files", .tags(.codecs, .files)) struct AudioFileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -1,8 +1,9 @@
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Framing of any codec") struct AudioFramingTests {
+@Suite("Framing of any codec", .tags(.codecs)) struct AudioFramingTests {
   /// Returns the frames of a stream that is fed in pieces of `size` bytes, and the number of bytes outside of
   /// them.
   private func scan(_ bytes: [UInt8], pieces size: Int = .max) -> (frames: [AudioFraming.Frame], skipped: Int)

@@ -2,6 +2,7 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 /// Fixtures, one for every format.
@@ -12,7 +13,7 @@ private let names = [
   "aac-lc-noise-moov-at-end.m4a",
 ]
 
-@Suite("Bad input of every format") struct BadInputTests {
+@Suite("Bad input of every format", .tags(.codecs, .hostile)) struct BadInputTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import Codecs
 
-@Suite("The table of codecs") struct CodecTests {
+@Suite("The table of codecs", .tags(.codecs)) struct CodecTests {
   @Test("every codec has its own row") func rows() {
     for codec in Codec.allCases { #expect(codec.row.codec == codec) }
   }

@@ -1,9 +1,10 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Conformed decoder") struct ConformedDecoderTests {
+@Suite("Conformed decoder", .tags(.rendering)) struct ConformedDecoderTests {
   private func noise(_ seed: UInt64, channels: Int, rate: Int, frames: Int) -> Sound {
     Sound(
       sampleRate: rate,

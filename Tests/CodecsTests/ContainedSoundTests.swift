@@ -1,9 +1,10 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The sound of a file in a container")
+@Suite("The sound of a file in a container", .tags(.codecs, .files))
 struct ContainedSoundTests {
   private let folder: TemporaryFolder
 

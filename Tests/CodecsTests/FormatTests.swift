@@ -2,6 +2,7 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 /// A fixture of every supported format, and the bound of its error against ffmpeg's decoding, in dB.
@@ -16,7 +17,7 @@ private let formats: [(name: String, bound: Double)] = [
   ("base-24bit.wav", -140),
 ]
 
-@Suite("Every format") struct FormatTests {
+@Suite("Every format", .tags(.codecs, .files)) struct FormatTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

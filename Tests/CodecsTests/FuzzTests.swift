@@ -2,12 +2,13 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 /// Mutated fixtures as input of all parsers of bytes from the network or from foreign files.
 ///
 /// A few hundred or thousand cases each, always the same; `scripts/dev/test --fuzz` runs more.
-@Suite("Mutated files and streams") struct FuzzTests {
+@Suite("Mutated files and streams", .tags(.codecs, .hostile)) struct FuzzTests {
   /// Runs `body` with mutations of the first `length` bytes of the fixtures.
   private func run(
     _ names: [String], cases: Int, length: Int, _ body: ([UInt8], inout SeededRandom) throws -> Void

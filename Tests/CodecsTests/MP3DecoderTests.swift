@@ -2,13 +2,14 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 private let fixtures = [
   "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-mpeg2-64-22k.mp3", "mp3-mpeg25-32-11k-mono.mp3",
 ]
 
-@Suite("MP3 decoder") struct MP3DecoderTests {
+@Suite("MP3 decoder", .tags(.codecs)) struct MP3DecoderTests {
   @Test("decodes what ffmpeg decodes, frame for frame", arguments: fixtures)
   func agreesWithFFmpeg(name: String) throws {
     let decoder = try AudioFile.open(Fixtures.path(name))

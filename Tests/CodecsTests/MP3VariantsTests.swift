@@ -2,9 +2,10 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("MP3 files of rarer forms") struct MP3VariantsTests {
+@Suite("MP3 files of rarer forms", .tags(.codecs)) struct MP3VariantsTests {
   private let folder: TemporaryFolder
   private let original = Sound.sweep(sampleRate: 44_100, frames: 44_100)
 

@@ -2,9 +2,10 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("MP4 file decoder") struct MP4FileDecoderTests {
+@Suite("MP4 file decoder", .tags(.codecs, .files)) struct MP4FileDecoderTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

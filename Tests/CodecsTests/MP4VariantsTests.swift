@@ -1,9 +1,10 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("MP4 files of rarer forms") struct MP4VariantsTests {
+@Suite("MP4 files of rarer forms", .tags(.codecs, .files)) struct MP4VariantsTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

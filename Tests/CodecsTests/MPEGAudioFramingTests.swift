@@ -1,5 +1,6 @@
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 private let fixtures = [
@@ -7,7 +8,7 @@ private let fixtures = [
   "mp3-without-tag.mp3",
 ]
 
-@Suite("MPEG audio framing") struct MPEGAudioFramingTests {
+@Suite("MPEG audio framing", .tags(.codecs)) struct MPEGAudioFramingTests {
   private func bytes(_ name: String) throws -> [UInt8] { try readBytes(Fixtures.path(name)) }
 
   private func all(_ bytes: [UInt8]) -> [MPEGAudioFraming.Frame] {

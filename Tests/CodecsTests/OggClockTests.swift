@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import Codecs
 
-@Suite("The sound of packets in Ogg, from their first bytes") struct OggClockTests {
+@Suite("The sound of packets in Ogg, from their first bytes", .tags(.codecs, .ogg)) struct OggClockTests {
   @Test("each configuration of Opus has the length of its frames")
   func configurations() {
     // In tenths of a millisecond, at 48 kHz. Source: RFC 6716 §3.1, table 2.

@@ -2,9 +2,10 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Ogg files") struct OggTests {
+@Suite("Ogg files", .tags(.codecs, .ogg, .files)) struct OggTests {
   private let folder: TemporaryFolder
   private let music = Fixtures.path("music-44k.flac")
 

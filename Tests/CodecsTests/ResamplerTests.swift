@@ -1,9 +1,10 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Resampler") struct ResamplerTests {
+@Suite("Resampler", .tags(.rendering)) struct ResamplerTests {
   /// Returns the output of `resampler` for `samples`, `inputPiece` frames in and `outputPiece` out at a time.
   private func run(
     _ resampler: Resampler, _ samples: [Float], inputPiece: Int = 1024, outputPiece: Int = 960

@@ -1,6 +1,7 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 /// The rates of sound files, in Hz.
@@ -13,7 +14,7 @@ private let some = [8000, 44_100, 96_000]
 
 /// Files from 8 to 96 kHz, mono and stereo: the reported rate is right, the sound is ffmpeg's, and a seek is
 /// exact.
-@Suite("Every sample rate") struct SampleRateTests {
+@Suite("Every sample rate", .tags(.rendering)) struct SampleRateTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

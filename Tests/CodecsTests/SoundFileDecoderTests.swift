@@ -3,9 +3,10 @@ import Codecs
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Sound file decoder") struct SoundFileDecoderTests {
+@Suite("Sound file decoder", .tags(.codecs, .files)) struct SoundFileDecoderTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

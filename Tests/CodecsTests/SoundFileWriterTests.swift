@@ -3,9 +3,10 @@ import Codecs
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("WAV writer") struct SoundFileWriterTests {
+@Suite("WAV writer", .tags(.recording, .outputs)) struct SoundFileWriterTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

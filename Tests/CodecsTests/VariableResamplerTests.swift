@@ -1,9 +1,10 @@
 import Codecs
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Resampler of a variable rate") struct VariableResamplerTests {
+@Suite("Resampler of a variable rate", .tags(.cards)) struct VariableResamplerTests {
   /// Returns the output for `samples`, a block of 960 frames at a time, with a ratio for each block.
   private func run(
     _ resampler: VariableResampler, _ samples: [Float], ratio: (_ block: Int) -> Double

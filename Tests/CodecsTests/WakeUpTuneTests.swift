@@ -1,9 +1,10 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The tune of the wake-up routine") struct WakeUpTuneTests {
+@Suite("The tune of the wake-up routine", .tags(.files)) struct WakeUpTuneTests {
   @Test("sounds at once and without holes until its last second, so that a fade can be measured in it")
   func sounds() throws {
     let path = Fixtures.repository("scripts/wake_up.mp3")

@@ -2,9 +2,10 @@ import Database
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Damaged databases") struct DamageTests {
+@Suite("Damaged databases", .tags(.database, .hostile)) struct DamageTests {
   private let folder: TemporaryFolder
   private let path: String
   private static let tables = ["CREATE TABLE song (name TEXT NOT NULL) STRICT"]

@@ -2,9 +2,10 @@ import Database
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Databases") struct DatabaseTests {
+@Suite("Databases", .tags(.database)) struct DatabaseTests {
   private let folder: TemporaryFolder
   private let path: String
   private static let tables = [

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import EventLoop
 
-@Suite("Durations and numbers") struct DurationTests {
+@Suite("Durations and numbers", .tags(.time)) struct DurationTests {
   @Test("seconds go there and back, cut to nanoseconds") func seconds() {
     #expect(Duration(inSeconds: 1.5) == .milliseconds(1_500))
     #expect(Duration(inSeconds: -0.25) == .milliseconds(-250))

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestTraits
 import Testing
 
 private enum OvenErrorKind: String, FailureKind {
@@ -12,7 +13,7 @@ private enum OvenErrorKind: String, FailureKind {
 
 private typealias OvenError = Failure<OvenErrorKind>
 
-@Suite("Failures") struct FailureTests {
+@Suite("Failures", .tags(.error)) struct FailureTests {
   private func bake(_ error: OvenError) throws(OvenError) { throw error }
 
   @Test("have the code of their kind, and its hint unless they have one") func hint() {

@@ -1,9 +1,10 @@
 import Glibc
+import TestTraits
 import Testing
 
 @testable import EventLoop
 
-@Suite("calls of file systems that may never answer")
+@Suite("calls of file systems that may never answer", .tags(.files))
 struct FileCallTests {
   /// Ends of a pipe, of which the reading one blocks: the stand-in for a file system.
   private final class Blocked: Sendable {

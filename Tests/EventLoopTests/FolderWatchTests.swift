@@ -1,8 +1,9 @@
 import EventLoop
 import Glibc
+import TestTraits
 import Testing
 
-@Suite struct FolderWatchTests {
+@Suite(.tags(.daemon)) struct FolderWatchTests {
   /// A folder with its watch, and the changes that were reported.
   private final class Watched {
     let loop = EventLoop()
@@ -79,7 +80,7 @@ import Testing
   }
 }
 
-@Suite struct UnixAddressTests {
+@Suite(.tags(.control)) struct UnixAddressTests {
   @Test("an address is a path of at most 107 bytes, or an abstract name")
   func length() throws {
     #expect(UnixAddress("") == nil && UnixAddress("@") == nil && UnixAddress("a\0b") == nil)

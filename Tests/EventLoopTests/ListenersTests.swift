@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import EventLoop
 
-@Suite("Listeners") struct ListenersTests {
+@Suite("Listeners", .tags(.events)) struct ListenersTests {
   @Test("are kept in the order of their subscription, and removed by number") func order() {
     var listeners = Listeners<String>()
     let numbers = ["a", "b", "c", "d"].map { listeners.add($0) }

@@ -1,7 +1,8 @@
 import EventLoop
+import TestTraits
 import Testing
 
-@Suite struct MailboxTests {
+@Suite(.tags(.loop)) struct MailboxTests {
   @Test("many sends arrive in one call, in order")
   func drainsOnce() {
     let loop = virtualLoop()

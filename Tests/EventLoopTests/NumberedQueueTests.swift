@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import EventLoop
 
-@Suite("A queue with numbers") struct NumberedQueueTests {
+@Suite("A queue with numbers", .tags(.loop)) struct NumberedQueueTests {
   @Test("returns the oldest element that was not removed") func order() {
     var queue = NumberedQueue<String>()
     let numbers = ["a", "b", "c", "d"].map { queue.append($0) }

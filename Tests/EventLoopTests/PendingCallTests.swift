@@ -1,7 +1,8 @@
 import EventLoop
+import TestTraits
 import Testing
 
-@Suite struct PendingCallTests {
+@Suite(.tags(.loop)) struct PendingCallTests {
   private struct Lost: Error {}
 
   /// Waits in `calls` in a task of its own, and writes the outcome to `words`.

@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import Synchronization
+import TestTraits
 import Testing
 
-@Suite struct RunTests {
+@Suite(.tags(.loop)) struct RunTests {
   @Test("posts and next closures come in the order in which they were made")
   func order() {
     let loop = virtualLoop()

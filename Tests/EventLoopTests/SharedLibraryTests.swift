@@ -1,7 +1,8 @@
 import EventLoop
+import TestTraits
 import Testing
 
-@Suite("Shared libraries") struct SharedLibraryTests {
+@Suite("Shared libraries", .tags(.loop)) struct SharedLibraryTests {
   private typealias Length = @convention(c) (UnsafePointer<CChar>?) -> Int
 
   @Test("are loaded with the functions that are asked for") func loaded() throws {

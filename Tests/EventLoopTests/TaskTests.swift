@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestTraits
 import Testing
 
 private func threadOfNonisolatedAsync() async -> pthread_t {
@@ -23,7 +24,7 @@ private actor Engine {
   }
 }
 
-@Suite struct TaskTests {
+@Suite(.tags(.loop)) struct TaskTests {
   @Test("everything that a task does stays on the loop's thread")
   func threads() {
     let loop = virtualLoop()

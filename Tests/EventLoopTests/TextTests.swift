@@ -1,7 +1,8 @@
 import EventLoop
+import TestTraits
 import Testing
 
-@Suite("Text from outside") struct TextTests {
+@Suite("Text from outside", .tags(.error, .hostile)) struct TextTests {
   @Test(
     "is kept without escape sequences, control characters, turned writing and blanks at its ends",
     arguments: [

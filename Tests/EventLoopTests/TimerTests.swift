@@ -1,8 +1,9 @@
 import EventLoop
 import Glibc
+import TestTraits
 import Testing
 
-@Suite struct TimerTests {
+@Suite(.tags(.loop, .time)) struct TimerTests {
   @Test("timers come by time, and in order of creation where the time is the same")
   func order() {
     let loop = virtualLoop()

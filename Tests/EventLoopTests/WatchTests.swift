@@ -1,8 +1,9 @@
 import EventLoop
 import Glibc
+import TestTraits
 import Testing
 
-@Suite struct WatchTests {
+@Suite(.tags(.loop)) struct WatchTests {
   @Test("a watch of a pipe is notified of data to read and of its end")
   func pipeEnds() throws {
     let loop = EventLoop()
@@ -140,7 +141,7 @@ import Testing
   }
 }
 
-@Suite struct SignalTests {
+@Suite(.tags(.loop)) struct SignalTests {
   @Test("signals come to the loop, and have their usual action again after cancel")
   func signals() {
     let isShown = Counter()

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Faults of servers", .waiting)
+@Suite("Faults of servers", .waiting, .tags(.http))
 struct FaultTests {
   private let station: Station
   private let network: NetworkThread

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Fetching what is small", .waiting)
+@Suite("Fetching what is small", .waiting, .tags(.http))
 struct FetchTests {
   private let station: Station
   private let network: NetworkThread

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite("Heads of answers", .waiting)
+@Suite("Heads of answers", .waiting, .tags(.http))
 struct HeaderCollectorTests {
   private func collect(_ lines: [String], into collector: inout HeaderCollector) throws -> [HeaderCollector
     .Head]

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("A real Icecast", .waiting)
+@Suite("A real Icecast", .waiting, .tags(.http, .reconnection))
 struct IcecastTests {
   @Test("a new listener gets the burst from a 1,400-byte border on, as the station of the tests has it")
   func burst() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite("The network thread", .waiting)
+@Suite("The network thread", .waiting, .tags(.http))
 struct NetworkThreadTests {
   private let station: Station
 

@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Proxies", .waiting)
+@Suite("Proxies", .waiting, .tags(.http))
 struct ProxyTests {
   // The environment is one per process, so these tests have processes of their own.
 

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Requests", .waiting)
+@Suite("Requests", .waiting, .tags(.http))
 struct RequestTests {
   @Test("credentials leave the URL at once")
   func credentials() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite("Retry-After", .waiting)
+@Suite("Retry-After", .waiting, .tags(.http))
 struct RetryAfterTests {
   /// The moment 6 November 1994, 08:49:37.
   private let now = WallTime(seconds: 784_111_777)

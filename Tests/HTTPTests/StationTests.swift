@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The station of the tests", .waiting)
+@Suite("The station of the tests", .waiting, .tags(.http, .titles))
 struct StationTests {
   private let station: Station
   private let network: NetworkThread

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("TLS", .waiting)
+@Suite("TLS", .waiting, .tags(.http, .error))
 struct TLSTests {
   @Test("a certificate is trusted that the file names, for the name that it names, and no other")
   func trust() throws {

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Transfers", .waiting)
+@Suite("Transfers", .waiting, .tags(.http))
 struct TransferTests {
   private let station: Station
   private let network: NetworkThread

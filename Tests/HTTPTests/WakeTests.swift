@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Waking the network thread", .waiting)
+@Suite("Waking the network thread", .waiting, .tags(.http))
 struct WakeTests {
   private let station: Station
   private let network: NetworkThread

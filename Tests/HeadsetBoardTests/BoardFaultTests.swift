@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The faults of a board") struct BoardFaultTests {
+@Suite("The faults of a board", .tags(.headset, .board)) struct BoardFaultTests {
   private func faults(_ text: String) throws -> BoardFaults {
     var faults = BoardFaults()
     try faults.add(text)

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A board and several hosts") struct BoardHostsTests {
+@Suite("A board and several hosts", .tags(.headset, .board)) struct BoardHostsTests {
   @Test("a silent host keeps no other one out, and is dropped after 10 s") func silent() throws {
     try withBoard { board async throws in
       let silent = BoardHost(board)

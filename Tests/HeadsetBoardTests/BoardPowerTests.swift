@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A loss of power") struct BoardPowerTests {
+@Suite("A loss of power", .tags(.headset, .board, .firmware)) struct BoardPowerTests {
   /// Options in which the power is lost before this step.
   private func dying(_ step: Int?) -> BoardOptions { .with { $0.faults.death.step = step } }
 

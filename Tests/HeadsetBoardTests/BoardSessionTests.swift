@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A board and its host") struct BoardSessionTests {
+@Suite("A board and its host", .tags(.headset, .board)) struct BoardSessionTests {
   private func status(_ payload: [UInt8]) throws -> LinkStatus? {
     var reader = PayloadReader(payload)
     return LinkStatus(rawValue: try reader.u16())

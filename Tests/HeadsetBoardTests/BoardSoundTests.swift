@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The sound of a board") struct BoardSoundTests {
+@Suite("The sound of a board", .tags(.headset, .board, .equalizer)) struct BoardSoundTests {
   private static func options(_ profile: String) throws -> BoardOptions {
     try .with { $0.profile = try BoardProfile(named: profile) }
   }

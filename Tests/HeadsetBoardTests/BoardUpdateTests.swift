@@ -1,5 +1,6 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
@@ -53,7 +54,7 @@ extension BoardHost {
   }
 }
 
-@Suite("Updating a board") struct BoardUpdateTests {
+@Suite("Updating a board", .tags(.headset, .board, .firmware)) struct BoardUpdateTests {
   @Test("ends with the new version, once it is confirmed") func whole() throws {
     try withBoard { board async throws in
       let file = try firmware()
@@ -288,7 +289,7 @@ extension BoardHost {
   }
 }
 
-@Suite("New firmware on trial") struct BoardTrialTests {
+@Suite("New firmware on trial", .tags(.headset, .board, .firmware)) struct BoardTrialTests {
   @Test("falls back to the old image after a minute without CONFIRM") func minute() throws {
     try withBoard { board async throws in
       try await BoardHost.inBootloader(board).update(firmware())

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A board and what it is not meant to get") struct HostileHostTests {
+@Suite("A board and what it is not meant to get", .tags(.headset, .board, .hostile)) struct HostileHostTests {
   @Test("answers any request whatever its payload, and keeps an image", arguments: 0..<6)
   func requests(seed: UInt64) throws {
     var random = SeededRandom(seed: 900 + seed)

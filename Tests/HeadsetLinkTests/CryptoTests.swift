@@ -1,9 +1,10 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Hashes and keys") struct CryptoTests {
+@Suite("Hashes and keys", .tags(.headset, .link)) struct CryptoTests {
   // Source: the examples of FIPS 180-4 that NIST publishes.
   @Test(
     "hashes are those of FIPS 180-4, in one piece and in several",

@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Firmware files") struct FirmwareFileTests {
+@Suite("Firmware files", .tags(.headset, .link, .firmware, .hostile)) struct FirmwareFileTests {
   private func firmware(
     _ image: [UInt8] = Array("an image".utf8), model: String = "RT-1", version: String = "1.10.2",
     lowest: String? = "1.2", key: SigningKey = .development

@@ -1,9 +1,10 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Versions of firmware") struct FirmwareVersionTests {
+@Suite("Versions of firmware", .tags(.headset, .link, .firmware)) struct FirmwareVersionTests {
   private func version(_ text: String) throws -> FirmwareVersion { try #require(FirmwareVersion(text)) }
 
   @Test("versions are compared by number") func order() throws {

@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Keys of links") struct LinkKeyTests {
+@Suite("Keys of links", .tags(.headset, .link)) struct LinkKeyTests {
   private let digits = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1E1F"
 
   @Test("a key is 64 hexadecimal digits, with space around them") func text() throws {

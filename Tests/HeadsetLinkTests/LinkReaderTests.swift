@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Frames found in bytes") struct LinkReaderTests {
+@Suite("Frames found in bytes", .tags(.headset, .link, .hostile)) struct LinkReaderTests {
   @Test("frames are found however the bytes are cut") func cuts() throws {
     var random = SeededRandom(seed: 1)
     let frames = try (0..<200).map { _ in try random.frame() }

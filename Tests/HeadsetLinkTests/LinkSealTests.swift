@@ -1,10 +1,12 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Frames that no one in between can forge or repeat") struct LinkSealTests {
+@Suite("Frames that no one in between can forge or repeat", .tags(.headset, .link, .hostile))
+struct LinkSealTests {
   private let key = [UInt8](0..<32)
 
   /// The packet in one frame's bytes.

@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Messages of the link") struct MessageTests {
+@Suite("Messages of the link", .tags(.headset, .link)) struct MessageTests {
   @Test("every request and every event has its message, and no code two") func complete() {
     let requests = LinkMessages.requests.map { $0.operation }
     let events = LinkMessages.events.map { $0.operation }

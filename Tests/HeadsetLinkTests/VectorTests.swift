@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import HeadsetLink
 
-@Suite("Known answers of what the link is made of") struct VectorTests {
+@Suite("Known answers of what the link is made of", .tags(.headset, .link)) struct VectorTests {
   private static let ascending = (1...254).map { UInt8($0) }
 
   @Test(

@@ -2,7 +2,7 @@ import Home
 import TestTraits
 import Testing
 
-@Suite("amounts of bytes", .waiting)
+@Suite("amounts of bytes", .waiting, .tags(.recording))
 struct ByteSizeTests {
   @Test(
     "are read with their unit",

@@ -8,7 +8,7 @@ import Testing
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The headsets that scripts share", .waiting) struct HeadsetServiceTests {
+@Suite("The headsets that scripts share", .waiting, .tags(.headset, .connection)) struct HeadsetServiceTests {
   /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.
   private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))

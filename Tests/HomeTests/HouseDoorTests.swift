@@ -34,7 +34,7 @@ private final class SlowDriver: Driver {
   func position(of session: SessionID) -> Int { 0 }
 }
 
-@Suite("The door to the house", .waiting) struct HouseDoorTests {
+@Suite("The door to the house", .waiting, .tags(.daemon, .drivers)) struct HouseDoorTests {
   /// A door, and what happened at it.
   private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

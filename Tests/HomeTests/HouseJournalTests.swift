@@ -50,7 +50,8 @@ private final class RemoteDriver: Driver {
   func position(of session: SessionID) -> Int { 0 }
 }
 
-@Suite("the changes of a house that others control too", .waiting) struct HouseJournalTests {
+@Suite("the changes of a house that others control too", .waiting, .tags(.history, .events))
+struct HouseJournalTests {
   /// Runs `body` with an open house whose changes are kept, and returns the lines of the history.
   private func history(_ body: @escaping (House, EventLoop) async throws -> Void) throws -> [String] {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))

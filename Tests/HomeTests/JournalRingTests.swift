@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import Home
 
-@Suite("The ring of changes") struct JournalRingTests {
+@Suite("The ring of changes", .tags(.history)) struct JournalRingTests {
   private static let capacity = JournalRing.capacity
 
   private func change(_ number: Int, _ kind: JournalEntry.Kind = .trigger, _ name: String? = nil)

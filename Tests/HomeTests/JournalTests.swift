@@ -7,7 +7,7 @@ import Testing
 
 @testable import Home
 
-@Suite("the change log", .waiting) struct JournalTests {
+@Suite("the change log", .waiting, .tags(.history)) struct JournalTests {
   /// A log in virtual time, with a file unless that is nil.
   private final class Harness {
     let loop: EventLoop

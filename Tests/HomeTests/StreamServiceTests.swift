@@ -6,7 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Stations that a command plays", .waiting) struct StreamServiceTests {
+@Suite("Stations that a command plays", .waiting, .tags(.stream)) struct StreamServiceTests {
   private static func words(_ event: StationEvent) -> String {
     switch event {
     case .title(let text): "title \(text)"
@@ -99,7 +99,7 @@ import Testing
   }
 }
 
-@Suite("Stations that a command records", .waiting) struct StationRecordingTests {
+@Suite("Stations that a command records", .waiting, .tags(.recording)) struct StationRecordingTests {
   @Test("attempts are repeated until the station is heard, and the end stays where it was planned")
   func retries() throws {
     var station = try StationHarness.station()

@@ -1,7 +1,8 @@
 import JSONText
+import TestTraits
 import Testing
 
-@Suite struct JSONTests {
+@Suite(.tags(.json)) struct JSONTests {
   @Test(
     "a text is parsed and written again as it was",
     arguments: [

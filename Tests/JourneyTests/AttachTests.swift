@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Commands that reach the daemon by themselves.
-@Suite("commands while a daemon runs", .waiting) struct AttachTests {
+@Suite("commands while a daemon runs", .waiting, .tags(.daemon, .control)) struct AttachTests {
   @Test("run hands over a script with its arguments, shows what it prints, and has its status")
   func run() throws {
     let (home, process) = try ServeTests.serve([("a.lua", "print 'on'")])

@@ -54,7 +54,7 @@ extension EventLoop {
   }
 }
 
-@Suite("roomtone board", .waiting) struct BoardTests {
+@Suite("roomtone board", .waiting, .tags(.board, .headset)) struct BoardTests {
   private func mode(_ path: String) -> (kind: mode_t, rights: mode_t)? {
     var status = stat()
     return lstat(path, &status) == 0 ? (status.st_mode & S_IFMT, status.st_mode & 0o777) : nil

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("a house with several sound cards", .waiting)
+@Suite("a house with several sound cards", .waiting, .tags(.cards))
 struct CardTests {
   /// Cards that write what they play to files, as ALSA's file plug-in does; the last one is not there.
   private static let cards = """

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone check", .waiting) struct CheckTests {
+@Suite("roomtone check", .waiting, .tags(.check)) struct CheckTests {
   @Test("is silent about correct scripts, and reports each mistake in a line")
   func findings() throws {
     let home = try Home()

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Several scripts in one simulation", .waiting) struct CompanionTests {
+@Suite("Several scripts in one simulation", .waiting, .tags(.simulation)) struct CompanionTests {
   private let evening = """
     local schedule, speaker = require "schedule", require "speaker"
     speaker.open()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("completion in the real shells", .waiting)
+@Suite("completion in the real shells", .waiting, .tags(.completion))
 struct CompletionTests {
   /// Lines to complete, each with a word for each option, command or action of the table.
   private static var table: [(line: String, words: [String])] {

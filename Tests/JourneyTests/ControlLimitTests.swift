@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Other users, and a daemon without descriptors.
-@Suite("the control socket at its limits", .waiting) struct ControlLimitTests {
+@Suite("the control socket at its limits", .waiting, .tags(.control, .hostile)) struct ControlLimitTests {
   @Test(
     "a process of another user is refused, even where the files let it through",
     .enabled(if: getuid() == 0, "only root can become another user"))

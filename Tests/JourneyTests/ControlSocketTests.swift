@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// Clients of the control socket that do what they should not.
-@Suite("hostile clients of the daemon", .waiting) struct ControlSocketTests {
+@Suite("hostile clients of the daemon", .waiting, .tags(.control, .hostile)) struct ControlSocketTests {
   private static let status = #"{"jsonrpc":"2.0","id":1,"method":"status"}"# + "\n"
 
   private static func path(_ home: Home) -> String { home.path("runtime/roomtone/control.sock") }

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("jobs in the crontab", .waiting)
+@Suite("jobs in the crontab", .waiting, .tags(.cron, .schedule))
 struct CronTests {
   @Test("are added, listed and removed through the real crontab, and no other line changes")
   func manage() throws {

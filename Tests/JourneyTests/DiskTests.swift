@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("a recording, and a disk that fails", .waiting)
+@Suite("a recording, and a disk that fails", .waiting, .tags(.recording))
 struct DiskTests {
   /// Runs the script of a case on a small file system, then players on the recorded file.
   /// - Returns: the output of the script and the players; nil where namespaces are not permitted.

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone doctor", .waiting)
+@Suite("roomtone doctor", .waiting, .tags(.doctor))
 struct DoctorTests {
   /// Returns the line of a check, with blanks joined.
   private static func line(_ check: String, _ outcome: Outcome) -> String? {

@@ -7,7 +7,7 @@ import Testing
 
 /// A daemon that is reloaded and killed again and again: `ROOMTONE_RELOADS` and `ROOMTONE_DAEMON_KILLS` times; and its
 /// scripts in a simulation of `ROOMTONE_SIMULATED_DAYS` days.
-@Suite("a daemon for months", .waiting) struct EnduranceTests {
+@Suite("a daemon for months", .waiting, .tags(.daemon, .recording)) struct EnduranceTests {
   private static func count(_ variable: String, _ usual: Int) -> Int {
     getenv(variable).flatMap { Int(String(cString: $0)) } ?? usual
   }

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Examples in the documentation", .waiting) struct ExampleTests {
+@Suite("Examples in the documentation", .waiting, .tags(.help)) struct ExampleTests {
   /// A piece of code with its position, whose first line may name its file.
   struct Example: CustomTestStringConvertible, Sendable {
     let place: String

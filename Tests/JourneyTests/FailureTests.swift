@@ -55,7 +55,7 @@ struct FailingScript: CustomTestStringConvertible {
   }
 }
 
-@Suite("A script that fails", .waiting) struct FailureTests {
+@Suite("A script that fails", .waiting, .tags(.error)) struct FailureTests {
   @Test(
     "reports what and where in one message, and leaves the house in order", arguments: FailingScript.all)
   func fails(_ failing: FailingScript) throws {
@@ -234,7 +234,7 @@ struct FailingScript: CustomTestStringConvertible {
   }
 }
 
-@Suite("A command line that is wrong", .waiting) struct UsageTests {
+@Suite("A command line that is wrong", .waiting, .tags(.error, .command)) struct UsageTests {
   /// A wrong command line: words after `roomtone`, and the parts of the one line on standard error.
   struct Wrong: CustomTestStringConvertible {
     let words: [String]

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone firmware", .waiting) struct FirmwareTests {
+@Suite("roomtone firmware", .waiting, .tags(.firmware, .command)) struct FirmwareTests {
   private let home: Home
   private let image: [UInt8]
 

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("A day with a headset", .waiting) struct FocusTests {
+@Suite("A day with a headset", .waiting, .tags(.headset, .simulation)) struct FocusTests {
   @Test(
     "the time line of scripts/focus.lua shows the headset's settings, the same twice, and nothing is stored")
   func day() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone headset", .waiting)
+@Suite("roomtone headset", .waiting, .tags(.headset, .command))
 struct HeadsetCommandTests {
   @Test("shows a headset, for people and for programs, and sets what it does")
   func sets() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("headsets that fail", .waiting)
+@Suite("headsets that fail", .waiting, .tags(.headset, .error))
 struct HeadsetFailureTests {
   @Test("a headset that accepts the connection and stays silent is left as soon as no caller waits")
   func silent() throws {

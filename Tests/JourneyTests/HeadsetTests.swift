@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("headsets, from a script to a board", .waiting)
+@Suite("headsets, from a script to a board", .waiting, .tags(.headset, .board))
 struct HeadsetTests {
   /// Script that exercises every row of the table. Continues from one part to the next at a certain battery
   /// level.

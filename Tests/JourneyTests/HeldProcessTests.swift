@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Code that no hook can interrupt, until it ends the process.
-@Suite("code that ends the process", .waiting) struct HeldProcessTests {
+@Suite("code that ends the process", .waiting, .tags(.limits)) struct HeldProcessTests {
   /// A call of Lua's library that takes for ever.
   private static let endless = #"(("a"):rep(30000)):find((".-"):rep(20) .. "b")"#
 

@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// `roomtone volume` and the like where no daemon runs, or another house is meant than the daemon's.
-@Suite("the house from the shell", .waiting) struct HouseCommandTests {
+@Suite("the house from the shell", .waiting, .tags(.command, .control)) struct HouseCommandTests {
   /// Writes the user's own configuration.
   private func configure(_ home: Home, _ text: String) throws {
     mkdir(home.path("config/roomtone"), 0o700)

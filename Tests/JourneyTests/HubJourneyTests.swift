@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone and a hub", .waiting) struct HubJourneyTests {
+@Suite("roomtone and a hub", .waiting, .tags(.hub)) struct HubJourneyTests {
   private func home(_ hub: Hub) throws -> Home {
     let home = try Home()
     try home.script("house { driver = \"hkwhub\", url = \"\(hub.url)\" }", as: "config.lua")

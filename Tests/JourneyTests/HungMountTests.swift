@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("a mount whose server is gone", .waiting)
+@Suite("a mount whose server is gone", .waiting, .tags(.files, .limits))
 struct HungMountTests {
   /// Runs `roomtone` beside a file system that answers nothing: its requests go to `/dev/fuse`, where nobody reads.
   ///

@@ -7,7 +7,7 @@ import Testing
 
 /// Kills recording processes, `ROOMTONE_KILLS` times in all; with that variable set, the loss is held to the
 /// promised second.
-@Suite("recordings of a process that is killed", .waiting) struct KillTests {
+@Suite("recordings of a process that is killed", .waiting, .tags(.recording, .recovery)) struct KillTests {
   /// Number of kills in all kinds of recordings; nil when not set.
   private static let kills = getenv("ROOMTONE_KILLS").flatMap { Int(String(cString: $0)) }
 
@@ -116,7 +116,7 @@ import Testing
 }
 
 /// Kills daemons that have changed the house for a while.
-@Suite("a house whose process is killed", .waiting) struct KilledHouseTests {
+@Suite("a house whose process is killed", .waiting, .tags(.recovery, .daemon)) struct KilledHouseTests {
   /// Kills a daemon once its script has set the kitchen to 40, and returns the kitchen's volume and mute under the next
   /// one, after a line of the shell in between.
   private func volume(after code: String, between line: String = "true") throws -> JSON? {

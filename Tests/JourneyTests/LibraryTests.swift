@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("libraries that are loaded at their first use", .waiting) struct LibraryTests {
+@Suite("libraries that are loaded at their first use", .waiting, .tags(.doctor)) struct LibraryTests {
   /// A home with a folder in which each of these libraries is a file that is none.
   private static func home(
     _ others: [String] = ["libtag_c.so.0", "libcurl.so.4", "libsndfile.so.1", "libsoxr.so.0"]

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone devices, groups and status", .waiting) struct LookTests {
+@Suite("roomtone devices, groups and status", .waiting, .tags(.command, .discovery)) struct LookTests {
   private static let speakers = #"""
     house { output = "wav:out", speakers = {
       { name = "Küche \"alt\"", group = "Küche", role = "left", volume = 7, balance = -3 },

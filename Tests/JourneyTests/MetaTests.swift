@@ -9,7 +9,7 @@ private let languageServer = getenv("ROOMTONE_EMMYLUA_LS").map { String(cString:
 private let hasLanguageServer =
   (try? Command.run("sh", ["-c", "command -v \(languageServer)"]).status) == 0
 
-@Suite("roomtone meta", .waiting) struct MetaCommandTests {
+@Suite("roomtone meta", .waiting, .tags(.help, .command)) struct MetaCommandTests {
   @Test("writes the definitions and the settings of an editor, and replaces nothing that is not its own")
   func exports() throws {
     let home = try Home()

@@ -3,7 +3,7 @@ import TestTraits
 import Testing
 
 /// The first hour of a person who has read the README alone.
-@Suite("The prompt, for a newcomer", .waiting) struct NewcomerTests {
+@Suite("The prompt, for a newcomer", .waiting, .tags(.prompt)) struct NewcomerTests {
   @Test("help and Tab lead from nothing to a routine that plays a tune in the kitchen every morning")
   func routine() throws {
     let home = try Home()

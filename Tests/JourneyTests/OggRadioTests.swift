@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Ogg of a real Icecast, whose sources are ffmpeg's.
-@Suite("radio in Ogg", .waiting) struct OggRadioTests {
+@Suite("radio in Ogg", .waiting, .tags(.ogg, .stream, .recording)) struct OggRadioTests {
   /// A station of each codec, in real time.
   private struct Stations {
     static let mounts = ["/vorbis.ogg", "/opus.ogg", "/flac.ogg"]

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Ownership by scripts", .waiting) struct OwnershipTests {
+@Suite("Ownership by scripts", .waiting, .tags(.schedule, .daemon)) struct OwnershipTests {
   @Test("lives without a handle: timers, jobs and subscriptions survive the garbage collector")
   func rooted() throws {
     let home = try Home()
@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-@Suite("Jobs where the clocks change", .waiting) struct ClockChangeTests {
+@Suite("Jobs where the clocks change", .waiting, .tags(.schedule, .time)) struct ClockChangeTests {
   private func runs(_ code: String, from: String, span: String = "3d") throws -> [String] {
     let home = try Home()
     let script = try home.script("local schedule = require 'schedule'\n" + code)

@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone play, of several files and by keys", .waiting) struct PlayQueueTests {
+@Suite("roomtone play, of several files and by keys", .waiting, .tags(.queue, .command)) struct PlayQueueTests
+{
   private static let speakers = """
     house { speakers = {
       { name = "Kitchen", group = "Kitchen", volume = 50 }, { name = "Bath", group = "Bath", volume = 40 } } }

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone play", .waiting) struct PlayTests {
+@Suite("roomtone play", .waiting, .tags(.command, .playback)) struct PlayTests {
   /// Configuration of four stereo speakers in three rooms, at unity.
   private static let speakers = """
     house { speakers = {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("programs that scripts of the daemon start", .waiting) struct ProgramTests {
+@Suite("programs that scripts of the daemon start", .waiting, .tags(.task, .daemon)) struct ProgramTests {
   /// Starts two programs, and prints their numbers; the second does not end by SIGTERM.
   private static let script =
     """

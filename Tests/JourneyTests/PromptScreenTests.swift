@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The prompt, on a screen: pastes, names, the daemon", .waiting) struct PromptScreenTests {
+@Suite("The prompt, on a screen: pastes, names, the daemon", .waiting, .tags(.prompt))
+struct PromptScreenTests {
   private func prompt(_ home: Home, _ arguments: [String] = ["repl", "--output", "null"]) throws -> Screen {
     let screen = try Screen(arguments, of: home)
     try screen.expect("a prompt") { $0.last == ">" }

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The prompt, without a terminal", .waiting) struct PromptTests {
+@Suite("The prompt, without a terminal", .waiting, .tags(.prompt)) struct PromptTests {
   private func answers(_ text: String) throws -> Outcome {
     try Home().run("repl", "--output", "null", input: .text(text))
   }
@@ -155,7 +155,7 @@ import Testing
   }
 }
 
-@Suite("The prompt, on a terminal", .waiting) struct TerminalTests {
+@Suite("The prompt, on a terminal", .waiting, .tags(.prompt)) struct TerminalTests {
   /// Ctrl-C and Ctrl-D as a keyboard sends them.
   private static let (interrupt, end) = ("\u{3}", "\u{4}")
   /// Beginning of a line that must be running when the next key comes: its echo does not mean that it was

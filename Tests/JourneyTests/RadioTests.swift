@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("the radio", .waiting)
+@Suite("the radio", .waiting, .tags(.stream, .playback))
 struct RadioTests {
   @Test("where no network interface is up: no_network, and stream.network")
   func noNetwork() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("recording from the command line", .waiting)
+@Suite("recording from the command line", .waiting, .tags(.recording, .command))
 struct RecordTests {
   /// Returns a station's behaviour: eight seconds of sound at once, then `pace` times real time.
   static func live(

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone run", .waiting) struct RunTests {
+@Suite("roomtone run", .waiting, .tags(.command)) struct RunTests {
   @Test("an empty script does nothing, prints nothing and is no failure")
   func empty() throws {
     let home = try Home()

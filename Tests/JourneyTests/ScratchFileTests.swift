@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Files in a simulation", .waiting) struct ScratchFileTests {
+@Suite("Files in a simulation", .waiting, .tags(.simulation, .files)) struct ScratchFileTests {
   private static let script =
     """
     local function text(path)

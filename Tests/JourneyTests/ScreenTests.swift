@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The prompt, on a screen", .waiting) struct ScreenTests {
+@Suite("The prompt, on a screen", .waiting, .tags(.prompt)) struct ScreenTests {
   private func prompt(
     _ home: Home, columns: Int = 80, rows: Int = 24, variables: [String] = [], more: [String] = []
   ) throws -> Screen {

@@ -3,7 +3,8 @@ import TestTraits
 import Testing
 
 /// Texts from outside in the output of commands.
-@Suite("secrets and control characters in what is printed", .waiting) struct SecretTests {
+@Suite("secrets and control characters in what is printed", .waiting, .tags(.error, .hostile))
+struct SecretTests {
   @Test("no error about a station has the query of its URL, and neither has the text of a stream")
   func query() throws {
     let home = try Home()

@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Stations that ffmpeg's muxers make while the test runs, behind a plain HTTP server.
-@Suite("radio in segments", .waiting) struct SegmentedRadioTests {
+@Suite("radio in segments", .waiting, .tags(.hls)) struct SegmentedRadioTests {
   /// A packager, in real time: MPEG-TS, MP4 and encrypted segments of AAC, and packed MP3.
   private struct Packager {
     static let kinds = ["ts", "mp4", "encrypted", "packed"]
@@ -126,7 +126,8 @@ struct PlayingHome {
 }
 
 /// Lists of segments that do not change, and scripts that move in them.
-@Suite("radio in segments, moved by scripts", .waiting) struct SegmentedRadioScriptTests {
+@Suite("radio in segments, moved by scripts", .waiting, .tags(.hls, .timeShift))
+struct SegmentedRadioScriptTests {
   @Test("a complete list is a file to Lua, and a live one is rewound into its window") func moved() throws {
     let (home, folder, station) = (try Home(), try TemporaryFolder(), try Station())
     let noise = [

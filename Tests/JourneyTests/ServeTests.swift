@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// `roomtone serve` and those who talk to it, as processes.
-@Suite("the daemon", .waiting) struct ServeTests {
+@Suite("the daemon", .waiting, .tags(.daemon)) struct ServeTests {
   /// Returns a home with scripts, and its daemon, which serves.
   static func serve(_ scripts: [(String, String)], _ variables: String = "") throws -> (Home, RunningCommand)
   {

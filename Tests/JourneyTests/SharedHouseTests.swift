@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The house between runs and between processes", .waiting) struct SharedHouseTests {
+@Suite("The house between runs and between processes", .waiting, .tags(.daemon, .recovery))
+struct SharedHouseTests {
   /// Script that drives the house until it is ended.
   private static let alarm = """
     local speaker, task = require "speaker", require "task"

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("A signal", .waiting) struct SignalTests {
+@Suite("A signal", .waiting, .tags(.command, .limits)) struct SignalTests {
   private static let routine = """
     local speaker, task = require "speaker", require "task"
     local outer <close> = setmetatable({}, { __close = function() print "the main routine has unwound" end })

@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Radio, simulated", .waiting)
+@Suite("Radio, simulated", .waiting, .tags(.simulation, .stream))
 struct SimulatedRadioTests {
   private static let script =
     """

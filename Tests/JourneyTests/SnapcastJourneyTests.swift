@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone and a snapserver", .waiting) struct SnapcastJourneyTests {
+@Suite("roomtone and a snapserver", .waiting, .tags(.snapcast)) struct SnapcastJourneyTests {
   private func home(_ rig: SnapcastRig) throws -> Home {
     let home = try Home()
     try home.script("house { driver = \"snapcast\", port = \(rig.controlPort) }", as: "config.lua")

@@ -4,7 +4,8 @@ import TestTraits
 import Testing
 
 /// A network of their own, in which a bus, an Avahi and a snapserver run: nothing of it leaves the loopback interface.
-@Suite("roomtone and a snapserver on the network", .waiting) struct SnapcastSearchTests {
+@Suite("roomtone and a snapserver on the network", .waiting, .tags(.snapcast, .discovery))
+struct SnapcastSearchTests {
   /// Prints what `doctor` and `devices` find without a bus, with an Avahi that knows no server, and with one that does.
   private static let script = """
     set -e

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone and a snapserver, in time", .waiting) struct SnapcastTimingTests {
+@Suite("roomtone and a snapserver, in time", .waiting, .tags(.snapcast, .rendering))
+struct SnapcastTimingTests {
   private static let script = """
     local speaker, task = require "speaker", require "task"
     speaker.open()

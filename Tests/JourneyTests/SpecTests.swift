@@ -2,7 +2,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The library's modules and the example routines", .waiting) struct SpecTests {
+@Suite(
+  "The library's modules and the example routines", .waiting,
+  .tags(.specs, .alarm, .announce, .eq, .fade, .follow, .party, .recorder, .scene, .sleepTimer, .zone))
+struct SpecTests {
   @Test(
     "behave as their specs say, with the modules inside the program",
     arguments: ["stdlib/spec", "scripts/spec"])

@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// A daemon whose output nobody reads.
-@Suite("output that nobody reads", .waiting) struct StoppedReaderTests {
+@Suite("output that nobody reads", .waiting, .tags(.command)) struct StoppedReaderTests {
   private static let script = """
     local trigger = require "trigger"
     trigger.on("flood", function()

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The store of scripts", .waiting) struct StoreTests {
+@Suite("The store of scripts", .waiting, .tags(.store)) struct StoreTests {
   private static let counter =
     """
     local store = require "store"

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("roomtone test", .waiting) struct TestCommandTests {
+@Suite("roomtone test", .waiting, .tags(.specs)) struct TestCommandTests {
   private func spec(_ code: String, _ home: Home) throws -> String {
     try home.write(Array(code.utf8), to: "one_spec.lua")
     return "one_spec.lua"

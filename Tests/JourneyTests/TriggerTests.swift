@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Triggers of a simulation", .waiting) struct TriggerJourneyTests {
+@Suite("Triggers of a simulation", .waiting, .tags(.trigger, .simulation)) struct TriggerJourneyTests {
   @Test(
     "a script that only listens runs until the last trigger; its own job is no rival; twice the same"
   )

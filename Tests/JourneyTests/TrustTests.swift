@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Whose certificates are trusted", .waiting) struct TrustTests {
+@Suite("Whose certificates are trusted", .waiting, .tags(.error, .stream)) struct TrustTests {
   @Test("those of --ca-file and of SSL_CERT_FILE are, and no others")
   func certificates() throws {
     let (server, home) = (try SecureServer(), try Home())

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("scripts/update_headset.lua", .waiting) struct UpdateTests {
+@Suite("scripts/update_headset.lua", .waiting, .tags(.firmware)) struct UpdateTests {
   private let home: Home
   private var transport: String { "unix:" + home.path("board.sock") }
 

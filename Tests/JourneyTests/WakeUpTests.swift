@@ -49,7 +49,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("The first script, simulated and rendered", .waiting) struct WakeUpTests {
+@Suite("The first script, simulated and rendered", .waiting, .tags(.simulation, .alarm)) struct WakeUpTests {
   private static let block = 960
   /// Frames at which the Kitchen joins, 12 s into the fade, and the Bedroom leaves, 2 s later.
   private static let (join, leave) = (12 * 48_000, 14 * 48_000)
@@ -174,7 +174,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("Simulations", .waiting) struct SimulationTests {
+@Suite("Simulations", .waiting, .tags(.simulation)) struct SimulationTests {
   @Test(
     "two speakers that play the same have the same samples, whenever they join", arguments: [0, 0.3, 0.507])
   func inStep(delay: Double) throws {
@@ -362,7 +362,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("In real time", .waiting) struct RealTimeRunTests {
+@Suite("In real time", .waiting, .tags(.rendering, .playback)) struct RealTimeRunTests {
   @Test(
     "files have the whole sound, sample for sample what a simulation renders", arguments: [44_100, 48_000])
   func exact(sampleRate: Int) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("simulate --html", .waiting) struct WeekPageTests {
+@Suite("simulate --html", .waiting, .tags(.weekPage, .simulation)) struct WeekPageTests {
   private static let routine =
     """
     local speaker, schedule = require "speaker", require "schedule"

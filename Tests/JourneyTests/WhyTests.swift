@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Causes, as the commands print them.
-@Suite("why, as a command", .waiting) struct WhyTests {
+@Suite("why, as a command", .waiting, .tags(.history, .command)) struct WhyTests {
   private static let script = """
     local schedule, speaker, task = require "schedule", require "speaker", require "task"
     speaker.open { add_all = false }

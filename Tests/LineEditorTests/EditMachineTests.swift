@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import LineEditor
 
-@Suite("The state of a typed line") struct EditMachineTests {
+@Suite("The state of a typed line", .tags(.prompt)) struct EditMachineTests {
   private let history = [
     "speaker.devices()", "kitchen = speaker.device 'Kitchen'", "for i = 1, 2 do\n  print(i)\nend",
   ]
@@ -106,7 +107,7 @@ import Testing
   }
 }
 
-@Suite("Keys of a terminal") struct KeyDecoderTests {
+@Suite("Keys of a terminal", .tags(.prompt)) struct KeyDecoderTests {
   @Test("bytes become keys, however they are divided", arguments: [1, 2, 3, 100])
   func divided(size: Int) {
     let bytes = Array("aé中\u{1B}[A\u{1B}b\u{1B}OH\r\u{8}\u{1B}[1;5C\u{1B}[200~x\r\u{1B}y\tz\u{1B}[201~!".utf8)

@@ -1,10 +1,11 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import LineEditor
 
-@Suite("The history of a prompt") struct HistoryTests {
+@Suite("The history of a prompt", .tags(.prompt)) struct HistoryTests {
   @Test(
     "keeps entries and whole blocks, without repetitions and what begins with a space, for its owner alone")
   func keeps() throws {

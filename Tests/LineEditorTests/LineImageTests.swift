@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import LineEditor
 
-@Suite("Rows of a line on the screen") struct LineImageTests {
+@Suite("Rows of a line on the screen", .tags(.prompt)) struct LineImageTests {
   private func image(_ buffer: EditBuffer, columns: Int = 10, height: Int = 24) -> LineImage {
     LineImage(buffer, prompts: ("> ", ">> "), columns: columns, height: height)
   }

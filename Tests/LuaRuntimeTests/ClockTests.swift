@@ -1,8 +1,9 @@
 import EventLoop
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("os.time and os.date")
+@Suite("os.time and os.date", .tags(.time, .simulation))
 struct ClockTests {
   @Test("at the timer of a whole second both have reached it")
   func wholeSecond() throws {

@@ -1,8 +1,9 @@
 import EventLoop
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("Coroutines")
+@Suite("Coroutines", .tags(.scripts))
 struct CoroutineTests {
   @Test("coroutines that close one another without end raise an error, as nested calls do")
   func nestedClosing() throws {

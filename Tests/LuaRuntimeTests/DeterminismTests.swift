@@ -1,9 +1,10 @@
 import LuaRuntime
+import TestTraits
 import Testing
 
 /// The replacements in a state with a seed behave as Lua's own functions do, but for random numbers and
 /// addresses.
-@Suite("Determinism of Lua's own functions")
+@Suite("Determinism of Lua's own functions", .tags(.simulation))
 struct SeededLibraryTests {
   static func printed(_ code: String) throws -> [String] { try ScriptHarness(seed: 7).printed(code) }
 

@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("Errors between Swift and Lua")
+@Suite("Errors between Swift and Lua", .tags(.error, .scripts))
 struct ErrorTests {
   @Test("a thrown Swift error reaches pcall with code, message, hint and facts")
   func swiftErrorReachesPcall() throws {
@@ -114,7 +115,7 @@ struct ErrorTests {
   }
 }
 
-@Suite("Arguments and objects")
+@Suite("Arguments and objects", .tags(.scripts, .error))
 struct ArgumentTests {
   @Test(
     "misuse names the argument, the expected type and the actual one",

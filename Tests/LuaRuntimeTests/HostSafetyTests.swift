@@ -1,8 +1,9 @@
 import EventLoop
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("The host survives any script")
+@Suite("The host survives any script", .tags(.scripts, .hostile))
 struct HostSafetyTests {
   static func watched(run: Duration = .milliseconds(200)) throws -> ScriptHarness {
     var limits = LuaLimits()

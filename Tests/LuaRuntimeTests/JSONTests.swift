@@ -1,9 +1,10 @@
 import EventLoop
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Lua values as JSON")
+@Suite("Lua values as JSON", .tags(.json))
 struct JSONTests {
   /// Returns a harness with `write(value)`, which returns the text or the problem, and `read(text)`, which
   /// returns the value.

@@ -2,9 +2,10 @@ import EventLoop
 import Glibc
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Memory limit")
+@Suite("Memory limit", .tags(.limits))
 struct MemoryTests {
   static func harness(megabytes: Int = 32) throws -> ScriptHarness {
     var limits = LuaLimits()
@@ -71,7 +72,7 @@ private let endlessTable = """
   setmetatable({}, {__len = function() return math.maxinteger - 1 end, __index = type, __newindex = type})
   """
 
-@Suite("Time limit")
+@Suite("Time limit", .tags(.limits))
 struct TimeLimitTests {
   static func harness() throws -> ScriptHarness {
     var limits = LuaLimits()
@@ -246,7 +247,7 @@ struct TimeLimitTests {
   }
 }
 
-@Suite("Determinism")
+@Suite("Determinism", .tags(.simulation))
 struct DeterminismTests {
   static let script = """
     local t = {}
@@ -288,7 +289,7 @@ struct DeterminismTests {
   }
 }
 
-@Suite("Measured time")
+@Suite("Measured time", .tags(.limits))
 struct MeasuredTimeTests {
   @Test("code that waits for a processor takes none of its time, and is not reported")
   func waiting() throws {

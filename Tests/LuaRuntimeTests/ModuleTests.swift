@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("require")
+@Suite("require", .tags(.scripts))
 struct ModuleTests {
   /// Runs `body` with a folder of these files, which is removed afterwards.
   static func withModules(_ files: [String: String], _ body: (String) throws -> Void) throws {

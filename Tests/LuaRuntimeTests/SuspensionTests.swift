@@ -1,8 +1,9 @@
 import EventLoop
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("Suspending in a Swift function")
+@Suite("Suspending in a Swift function", .tags(.scripts))
 struct SuspensionTests {
   @Test(
     "a slow function suspends the routine, and only it, inside",

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import LuaSyntax
 
-@Suite("Lua that may be cut anywhere") struct LuaFragmentTests {
+@Suite("Lua that may be cut anywhere", .tags(.check, .prompt)) struct LuaFragmentTests {
   private func words(_ text: String) -> [String] {
     LuaFragment(text).tokens.map { $0.text.isEmpty ? $0.kind.rawValue : $0.text }
   }

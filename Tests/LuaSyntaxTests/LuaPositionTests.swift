@@ -1,7 +1,8 @@
 internal import LuaSyntax
+internal import TestTraits
 internal import Testing
 
-@Suite("Positions in Lua texts") struct LuaPositionTests {
+@Suite("Positions in Lua texts", .tags(.check)) struct LuaPositionTests {
   @Test("columns count characters, lines any line end")
   func positions() throws {
     let lines = LuaLines(Array("a\r\n\u{E4}\u{1F468}\u{200D}\u{1F469}x\rb\n\nc".utf8))

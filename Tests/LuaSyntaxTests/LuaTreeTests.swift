@@ -2,6 +2,7 @@ internal import EventLoop
 internal import LuaRuntime
 internal import LuaSyntax
 internal import TestSupport
+internal import TestTraits
 internal import Testing
 
 /// Lua's own compiler.
@@ -46,7 +47,7 @@ private func luaFiles() throws -> [String] {
   return found.text.split(separator: "\n").map(String.init).sorted()
 }
 
-@Suite("Lua's syntax") struct LuaTreeTests {
+@Suite("Lua's syntax", .tags(.check)) struct LuaTreeTests {
   @Test("all Lua files of the repository are accepted, as by luac")
   func repository() throws {
     let files = try luaFiles()

@@ -1,8 +1,9 @@
 import Reference
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The manual page of the Lua API") struct ManualTests {
+@Suite("The manual page of the Lua API", .tags(.help)) struct ManualTests {
   @Test("is formatted by man without a warning, and has every function, object, event and code")
   func page() throws {
     let reference = try MetaTests.reference()

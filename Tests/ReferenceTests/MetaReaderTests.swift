@@ -1,7 +1,8 @@
 import Reference
+import TestTraits
 import Testing
 
-@Suite("The reader of definitions") struct MetaReaderTests {
+@Suite("The reader of definitions", .tags(.help)) struct MetaReaderTests {
   private static let text = """
     ---@meta radio
 

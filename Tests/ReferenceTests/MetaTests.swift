@@ -1,9 +1,10 @@
 import EventLoop
 import Reference
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The definitions in stdlib/meta, as the reference reads them") struct MetaTests {
+@Suite("The definitions in stdlib/meta, as the reference reads them", .tags(.help)) struct MetaTests {
   private let reference: Reference
 
   init() throws { reference = try Self.reference() }

@@ -1,9 +1,10 @@
 import EventLoop
 import Reference
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Pages of the reference") struct PageTests {
+@Suite("Pages of the reference", .tags(.help)) struct PageTests {
   private let reference: Reference
 
   init() throws { reference = try MetaTests.reference() }

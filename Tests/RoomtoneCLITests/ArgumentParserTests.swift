@@ -1,11 +1,12 @@
 import EventLoop
 import Scheduling
 import SpeakerKit
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite struct ArgumentParserTests {
+@Suite(.tags(.command)) struct ArgumentParserTests {
   private func parse(_ words: String...) throws -> ParsedArguments { try parse(words) }
 
   private func parse(_ words: [String]) throws -> ParsedArguments {

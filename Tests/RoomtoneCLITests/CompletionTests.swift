@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite struct CompletionTests {
+@Suite(.tags(.completion)) struct CompletionTests {
   @Sendable private static func names(_ kind: NameKind, _ configuration: String?) -> [String] {
     switch kind {
     case .rooms: ["Living Room", "Kitchen", "Bad\nname"]

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("the text of a crontab")
+@Suite("the text of a crontab", .tags(.cron))
 struct CrontabTests {
   private func crontab(_ text: String) -> Crontab { Crontab(Array(text.utf8)) }
   private func text(_ crontab: Crontab) -> String { String(decoding: crontab.bytes, as: UTF8.self) }

@@ -6,11 +6,12 @@ import Roomtone
 import SpeakerKit
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite struct DoctorTests {
+@Suite(.tags(.doctor)) struct DoctorTests {
   // MARK: The run
 
   @Test("findings come in the order of the table, and a check that hangs is cut off, without the others")

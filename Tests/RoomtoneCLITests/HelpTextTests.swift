@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite struct HelpTextTests {
+@Suite(.tags(.help)) struct HelpTextTests {
   @Test(
     "no line is wider than 80 columns, ends with a space or has other characters than ASCII",
     arguments: ["help"] + ProgramSpec.roomtone.commands.map(\.name))

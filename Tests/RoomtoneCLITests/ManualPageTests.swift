@@ -1,10 +1,11 @@
 import Reference
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite struct ManualPageTests {
+@Suite(.tags(.help)) struct ManualPageTests {
   /// Returns a page as the real man formats it.
   private static func formatted(_ page: String, columns: Int) throws -> TestSupport.Command.Result {
     let folder = try TemporaryFolder()

@@ -1,10 +1,11 @@
 import EventLoop
 import StreamKit
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("the missing part of a recording")
+@Suite("the missing part of a recording", .tags(.recording, .command))
 struct MissingSoundTests {
   private func text(
     late: Duration = .zero, _ seconds: Double, _ gaps: (at: Double, seconds: Double)...

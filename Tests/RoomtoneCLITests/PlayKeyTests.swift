@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("Keys of a terminal") struct PlayKeyTests {
+@Suite("Keys of a terminal", .tags(.playback, .command)) struct PlayKeyTests {
   private func parse(_ text: String) -> [PlayKey] {
     var parser = PlayKeyParser()
     return parser.parse(text.utf8)

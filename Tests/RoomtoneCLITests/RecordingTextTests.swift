@@ -1,11 +1,12 @@
 import EventLoop
 import JSONText
 import StreamKit
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("recordings as text")
+@Suite("recordings as text", .tags(.recordings, .command))
 struct RecordingTextTests {
   private func line(
     title: String? = "Some Artist - Some Song", level: Double? = -20, reconnects: Int = 0,

@@ -1,9 +1,10 @@
 import JSONText
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("Tables and lines for people") struct TextTableTests {
+@Suite("Tables and lines for people", .tags(.command)) struct TextTableTests {
   @Test("columns are as wide as their widest cell, in letters, and lines have no blanks at their ends")
   func columns() {
     var table = TextTable(["A", "LONGER", "C"])
@@ -57,7 +58,7 @@ import Testing
   }
 }
 
-@Suite("JSON") struct JSONTests {
+@Suite("JSON", .tags(.json, .command)) struct JSONTests {
   @Test("strings are escaped, members keep their order, empty containers are closed at once")
   func line() {
     let value = JSON.object([

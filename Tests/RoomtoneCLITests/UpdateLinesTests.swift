@@ -1,9 +1,10 @@
 import HeadsetKit
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("Lines of an update off a terminal") struct UpdateLinesTests {
+@Suite("Lines of an update off a terminal", .tags(.firmware, .command)) struct UpdateLinesTests {
   @Test("the time is told at once where it is long, every ten seconds in the first minute, then every minute")
   func intervals() {
     let start = ContinuousClock.now

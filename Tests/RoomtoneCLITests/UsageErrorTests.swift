@@ -1,4 +1,5 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import RoomtoneCLI
@@ -26,7 +27,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   var testDescription: String { words.joined(separator: " ") }
 }
 
-@Suite struct UsageErrorTests {
+@Suite(.tags(.error, .command)) struct UsageErrorTests {
   private func expect(_ mistake: Mistake) {
     let error = #expect(throws: UsageError.self) { try ArgumentParser().parse(mistake.words) }
     #expect(error?.code == mistake.code)

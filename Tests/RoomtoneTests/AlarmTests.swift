@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// The clock begins at midnight before Monday 2026-01-05.
-@Suite("an alarm", .waiting)
+@Suite("an alarm", .waiting, .tags(.alarm))
 struct AlarmTests {
   /// The time of the alarm in the script.
   private static let time = "at = \"06:45\", days = \"daily\""

@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: speakers that come and go", .waiting)
+@Suite("speaker: speakers that come and go", .waiting, .tags(.speaker, .discovery))
 struct AvailabilityTests {
 
   @Test("every change of a speaker is reported with its reason")

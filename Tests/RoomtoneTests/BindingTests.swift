@@ -6,7 +6,9 @@ import TestTraits
 import Testing
 
 /// Each function and method that `stdlib/meta` describes for the host, called through Lua in virtual time.
-@Suite("the functions of the host, as stdlib/meta describes them", .waiting)
+@Suite(
+  "the functions of the host, as stdlib/meta describes them", .waiting,
+  .tags(.error, .speaker, .stream, .headset))
 struct BindingTests {
   private static let reference = ReferenceCheck.reference
   private static let described = reference.functions.filter { function in

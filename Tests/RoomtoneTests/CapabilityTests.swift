@@ -10,7 +10,7 @@ import StreamKit
 import TestTraits
 import Testing
 
-@Suite("speaker: drivers other than the house's", .waiting)
+@Suite("speaker: drivers other than the house's", .waiting, .tags(.speaker, .drivers))
 struct CapabilityTests {
   /// One speaker that has a volume, and nothing else that can be done to it; a source takes a second to open.
   private final class PlainDriver: Driver {

@@ -1,10 +1,11 @@
 import LuaRuntime
 import Reference
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("Completion") struct CompletionTests {
+@Suite("Completion", .tags(.prompt, .completion)) struct CompletionTests {
   /// A house with names of all kinds, without a prompt.
   private struct Names: CompletionNames {
     var globals = [

@@ -11,7 +11,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("the configuration file", .waiting)
+@Suite("the configuration file", .waiting, .tags(.configuration))
 struct ConfigurationTests {
   private func read(_ text: String) throws -> Configuration {
     try Configuration(text: Array(text.utf8), path: "config.lua")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Roomtone
 
-@Suite("the definitions in stdlib/meta", .waiting)
+@Suite("the definitions in stdlib/meta", .waiting, .tags(.help))
 struct DefinitionTests {
   private let reference = StandardLibrary.reference(in: Fixtures.repository("stdlib"))
 

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("files that may block", .waiting)
+@Suite("files that may block", .waiting, .tags(.files, .limits))
 struct DeviceFileTests {
   /// A harness with a FIFO in `fifo`; `ticks()` is how often another routine has run.
   private func printed(_ code: String) throws -> [String] {

@@ -6,7 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("the engine", .waiting)
+@Suite("the engine", .waiting, .tags(.scripts))
 struct EngineTests {
   @Test("two engines live in one process, each with its own house, clock and jobs")
   func two() throws {

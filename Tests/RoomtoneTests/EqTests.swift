@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("eq", .waiting)
+@Suite("eq", .waiting, .tags(.eq, .equalizer, .headset))
 struct EqTests {
   /// `headset{bands=, min=, max=}`: one that records its settings, with a pause in every answer, as a real one has.
   private static let prelude =

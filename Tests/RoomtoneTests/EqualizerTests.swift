@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: equalizer", .waiting)
+@Suite("speaker: equalizer", .waiting, .tags(.speaker, .equalizer))
 struct EqualizerTests {
   @Test("a preset or bands are set; eq returns the bands, and the preset's name when they are one")
   func sets() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("speaker: events", .waiting)
+@Suite("speaker: events", .waiting, .tags(.speaker, .events))
 struct EventTests {
   private static let suspensions = "suspending, suspended, resumed"
 

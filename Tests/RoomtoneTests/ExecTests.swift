@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("task.exec", .waiting)
+@Suite("task.exec", .waiting, .tags(.task))
 struct ExecTests {
   @Test("returns code, output and errors of a program without a shell, with an empty input")
   func result() throws {

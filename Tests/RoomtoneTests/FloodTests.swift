@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("a script that makes more calls than can run", .waiting)
+@Suite("a script that makes more calls than can run", .waiting, .tags(.limits))
 struct FloodTests {
   @Test("a listener that causes its own event ends the script, which names it", arguments: [false, true])
   func listener(wall: Bool) throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import HeadsetBoard
 
 /// `scripts/focus.lua`, on a simulated Monday.
-@Suite("The routine that sets the headset for the hour", .waiting)
+@Suite("The routine that sets the headset for the hour", .waiting, .tags(.headset))
 struct FocusTests {
   /// Runs it for a day, and shows at these times how the headset is set.
   private func day(

@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: groups", .waiting)
+@Suite("speaker: groups", .waiting, .tags(.speaker, .groups))
 struct GroupTests {
 
   @Test("a group without members does not exist; the same group again changes and publishes nothing")

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("http", .waiting)
+@Suite("http", .waiting, .tags(.http))
 struct HTTPModuleTests {
   private let station: Station
 

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("a headset's firmware, from a script", .waiting)
+@Suite("a headset's firmware, from a script", .waiting, .tags(.headset, .firmware))
 struct HeadsetFirmwareTests {
   /// A harness with firmware 2.0.0 for the usual headset, whole as `new.rtfw` and damaged as `bad.rtfw`.
   private func harness() throws -> EngineHarness {

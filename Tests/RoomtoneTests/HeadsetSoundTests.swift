@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("functions of a headset, from a script", .waiting)
+@Suite("functions of a headset, from a script", .waiting, .tags(.headset, .equalizer))
 struct HeadsetSoundTests {
   @Test("noise cancelling is queried, turned on and off, and reported")
   func noiseCancelling() throws {

@@ -10,7 +10,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("headset", .waiting)
+@Suite("headset", .waiting, .tags(.headset, .connection))
 struct HeadsetTests {
   // MARK: The connection
 

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("speaker: what is heard", .waiting)
+@Suite("speaker: what is heard", .waiting, .tags(.speaker, .rendering))
 struct HeardTests {
   private let harness: EngineHarness
   private let noise: Sound

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Roomtone
 
-@Suite("help in scripts", .waiting) struct HelpTests {
+@Suite("help in scripts", .waiting, .tags(.help, .prompt)) struct HelpTests {
   /// Returns what `help` prints in a house that is open.
   private func help(_ code: String) throws -> [String] {
     try EngineHarness.printed("speaker.open()\n" + code)

@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: the house, its speakers and groups", .waiting)
+@Suite("speaker: the house, its speakers and groups", .waiting, .tags(.speaker, .discovery, .groups))
 struct HouseTests {
   @Test("the first use opens the house with all speakers in the default session")
   func opensItself() throws {

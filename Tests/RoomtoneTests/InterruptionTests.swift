@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker.interrupt, from Lua", .waiting)
+@Suite("speaker.interrupt, from Lua", .waiting, .tags(.speaker, .interruption))
 struct InterruptionTests {
   @Test(
     "suspending, suspended and resumed are published to the house, the session, a speaker and a group, once each"

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("json", .waiting)
+@Suite("json", .waiting, .tags(.json))
 struct JSONModuleTests {
   @Test("values come back with their types; null keeps its place, and is one value")
   func roundTrip() throws {

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// The clock begins at midnight before Monday 2026-01-05, unless a test says another time.
-@Suite("a job", .waiting)
+@Suite("a job", .waiting, .tags(.schedule))
 struct JobTests {
   @Test("runs by the sun of the location in the configuration")
   func sun() throws {

@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("speaker.open: the house of the last run, and of another process", .waiting)
+@Suite(
+  "speaker.open: the house of the last run, and of another process", .waiting, .tags(.speaker, .recovery))
 struct KeptHouseTests {
   @Test(
     "it waits for another process 30 s, or as long as configured, and reports that once",

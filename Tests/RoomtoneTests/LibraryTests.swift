@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("log, os, io and require as scripts see them", .waiting)
+@Suite("log, os, io and require as scripts see them", .waiting, .tags(.log, .files))
 struct LibraryTests {
   @Test("each level logs its message with fields sorted by name")
   func log() throws {

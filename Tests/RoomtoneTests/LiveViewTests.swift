@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("The view of live()") struct LiveViewTests {
+@Suite("The view of live()", .tags(.prompt, .events)) struct LiveViewTests {
   private let view = LiveView(
     playing: [
       .init(

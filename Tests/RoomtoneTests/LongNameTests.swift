@@ -7,7 +7,7 @@ import Testing
 @testable import Roomtone
 
 /// Long texts in the place of names, from scripts and through the control socket.
-@Suite("long names", .waiting) struct LongNameTests {
+@Suite("long names", .waiting, .tags(.error, .hostile)) struct LongNameTests {
   private static let long = String(repeating: "x", count: 1 << 20)
 
   @Test("a name of 1 MB from a script is refused at once, and no error repeats it")

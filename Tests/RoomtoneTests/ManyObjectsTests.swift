@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// The processor time of scripts that hold thousands of one thing, from their first line until nothing is left of them.
-@Suite("a script that holds thousands of one thing", .waiting)
+@Suite("a script that holds thousands of one thing", .waiting, .tags(.limits))
 struct ManyObjectsTests {
   /// A thing that is held, by the Lua code that makes `count` of it.
   struct Kind: CustomTestStringConvertible {

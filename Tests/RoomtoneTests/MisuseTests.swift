@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("calls that are wrong whatever the function does", .waiting)
+@Suite("calls that are wrong whatever the function does", .waiting, .tags(.error))
 struct MisuseTests {
   @Test(
     "a name that a module has not raises where it is read, with the nearest one",

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("speaker: playback", .waiting)
+@Suite("speaker: playback", .waiting, .tags(.speaker, .playback))
 struct PlaybackTests {
   /// Prints what happens to the session, and when: `after` is the time since `play`.
   static let reported =

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("The state of a prompt") struct PromptMachineTests {
+@Suite("The state of a prompt", .tags(.prompt)) struct PromptMachineTests {
   private func reading() -> PromptMachine {
     var machine = PromptMachine()
     #expect(machine.frontEnded() == .read)

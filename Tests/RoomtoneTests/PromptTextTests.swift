@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("The text of a prompt's blocks") struct PromptTextTests {
+@Suite("The text of a prompt's blocks", .tags(.prompt)) struct PromptTextTests {
   @Test(
     "help and live alone are calls, and help with words is one with a text",
     arguments: [

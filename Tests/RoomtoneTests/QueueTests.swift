@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Queues of files, from Lua")
+@Suite("Queues of files, from Lua", .tags(.speaker, .queue))
 struct QueueTests {
   /// Listens to what a queue tells, with the position of each event in tenths of a second since the start.
   private static let listen = """

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("radio:record", .waiting)
+@Suite("radio:record", .waiting, .tags(.stream, .recording))
 struct RecordTests {
   private static let url = "http://radio.example/show.mp3"
 

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Under simulation: the clock begins at midnight before Monday 2026-01-05.
-@Suite("recorder", .waiting)
+@Suite("recorder", .waiting, .tags(.recorder, .recording))
 struct RecorderTests {
   private static let url = "http://radio.example/show.mp3"
   private static let other = "http://other.example/show.mp3"

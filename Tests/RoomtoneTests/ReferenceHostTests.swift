@@ -7,7 +7,7 @@ import Testing
 
 @testable import Roomtone
 
-@Suite("The definitions in stdlib/meta and the host", .waiting) struct ReferenceHostTests {
+@Suite("The definitions in stdlib/meta and the host", .waiting, .tags(.help)) struct ReferenceHostTests {
   private let reference = ReferenceCheck.reference
 
   /// The names that the host registers, with the most arguments of each.

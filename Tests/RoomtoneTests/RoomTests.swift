@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: rooms are targets as speakers are", .waiting)
+@Suite("speaker: rooms are targets as speakers are", .waiting, .tags(.speaker, .groups))
 struct RoomTests {
   @Test("a group joins and leaves a session, also one that plays")
   func joins() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("speaker: sessions, levels and sources of every kind", .waiting)
+@Suite("speaker: sessions, levels and sources of every kind", .waiting, .tags(.speaker, .sessions))
 struct RowTests {
 
   @Test("a source that can't be played, and one without sound, have codes of their own")

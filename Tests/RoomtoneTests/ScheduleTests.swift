@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// The clock begins at midnight before Monday 2026-01-05.
-@Suite("schedule", .waiting)
+@Suite("schedule", .waiting, .tags(.schedule))
 struct ScheduleTests {
   @Test("a time of day runs once, today or tomorrow; a script with a job lives until then")
   func at() throws {

@@ -1,7 +1,7 @@
 import TestTraits
 import Testing
 
-@Suite("Several sessions, from Lua", .waiting)
+@Suite("Several sessions, from Lua", .waiting, .tags(.speaker, .sessions))
 struct SessionTests {
 
   @Test("the sessions of the house are listed, with their sources, and each speaker has its own")
@@ -172,6 +172,6 @@ struct SessionTests {
   }
 }
 
-@Suite("Editing the house, from Lua", .waiting)
+@Suite("Editing the house, from Lua", .waiting, .tags(.speaker, .groups))
 struct EditingTests {
 }

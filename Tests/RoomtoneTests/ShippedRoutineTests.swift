@@ -10,7 +10,7 @@ import Testing
 @testable import Roomtone
 
 /// The routines and the library of the product as they behave in a daemon: at its start, at a reload, at a failure.
-@Suite("shipped routines in a daemon", .waiting) struct ShippedRoutineTests {
+@Suite("shipped routines in a daemon", .waiting, .tags(.daemon, .alarm)) struct ShippedRoutineTests {
   /// The routines that run without arguments.
   private static let names = [
     "bedtime", "doorbell", "eq_by_hour", "focus", "follow_me", "party", "record_show", "saturday_show",

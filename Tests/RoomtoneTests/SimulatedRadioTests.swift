@@ -6,7 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("radio under simulation", .waiting)
+@Suite("radio under simulation", .waiting, .tags(.stream, .simulation))
 struct SimulatedRadioTests {
   private static let url = "http://radio.example/morning.mp3"
   private static let prelude = "local stream = require 'stream' local url = '\(url)' "

@@ -2,7 +2,7 @@ import TestTraits
 import Testing
 
 /// `os.time` and `os.date` on the virtual clock answer as Lua's own.
-@Suite("Lua's time under simulation", .waiting)
+@Suite("Lua's time under simulation", .waiting, .tags(.simulation, .time))
 struct SimulatedTimeTests {
   @Test("fields may be numeric texts, and other fields don't matter")
   func fields() throws {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Roomtone
 
-@Suite("The standard library inside the program", .waiting) struct StandardLibraryTests {
+@Suite("The standard library inside the program", .waiting, .tags(.scripts, .help))
+struct StandardLibraryTests {
   /// The files of a folder and its folders, relative to it.
   private func files(in folder: String) throws -> [String] {
     let listed = try Command.succeed("find", [folder, "-type", "f", "-printf", "%P\\n"]).text

@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Simulations in which no time passes, and those at the end of time.
-@Suite("time that stands still", .waiting) struct StandstillTests {
+@Suite("time that stands still", .waiting, .tags(.simulation, .time)) struct StandstillTests {
   @Test(
     "jobs that bring their own next run are stuck, whatever happens to runs that overlap",
     arguments: ["queue", "parallel"])

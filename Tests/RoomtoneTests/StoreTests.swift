@@ -8,7 +8,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("store", .waiting)
+@Suite("store", .waiting, .tags(.store))
 struct StoreTests {
   private static let prelude =
     "local store = require 'store' local function show(v) return math.type(v) or type(v), v end "

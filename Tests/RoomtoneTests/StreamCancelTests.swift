@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("streams, cancelled and interrupted", .waiting, .serialized)
+@Suite("streams, cancelled and interrupted", .waiting, .serialized, .tags(.stream))
 struct StreamCancelTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("events of a stream that can't be received", .waiting, .serialized)
+@Suite("events of a stream that can't be received", .waiting, .serialized, .tags(.stream, .error))
 struct StreamConditionTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }

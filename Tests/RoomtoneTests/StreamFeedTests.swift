@@ -6,7 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stream: titles from feeds", .waiting)
+@Suite("stream: titles from feeds", .waiting, .tags(.stream, .titles))
 struct StreamFeedTests {
   private let station: Station
 

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("fields of streams, and connection options", .waiting, .serialized)
+@Suite("fields of streams, and connection options", .waiting, .serialized, .tags(.stream, .connection))
 struct StreamFieldTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }

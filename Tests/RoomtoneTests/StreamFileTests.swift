@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stream: files", .waiting, .serialized)
+@Suite("stream: files", .waiting, .serialized, .tags(.stream, .files))
 struct StreamFileTests {
   private let station: Station
 

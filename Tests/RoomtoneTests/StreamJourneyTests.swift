@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stations as they are", .waiting, .serialized)
+@Suite("stations as they are", .waiting, .serialized, .tags(.stream))
 struct StreamJourneyTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }

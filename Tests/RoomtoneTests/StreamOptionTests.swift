@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("options of streams", .waiting, .serialized)
+@Suite("options of streams", .waiting, .serialized, .tags(.stream))
 struct StreamOptionTests {
   private let harness: LiveStationHarness
 

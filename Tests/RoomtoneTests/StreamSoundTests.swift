@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stream: what is done to the sound", .waiting, .serialized)
+@Suite("stream: what is done to the sound", .waiting, .serialized, .tags(.stream, .equalizer))
 struct StreamSoundTests {
   private let radio: StreamSoundHarness
 

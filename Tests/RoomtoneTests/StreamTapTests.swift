@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stream: taps", .waiting, .serialized)
+@Suite("stream: taps", .waiting, .serialized, .tags(.stream, .taps))
 struct StreamTapTests {
   private let radio: StreamSoundHarness
 

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("stream: internet radio", .waiting, .serialized)
+@Suite("stream: internet radio", .waiting, .serialized, .tags(.stream))
 struct StreamTests {
   private let station: Station
 

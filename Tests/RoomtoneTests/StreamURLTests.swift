@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("set_url: a stream goes over to another station", .waiting, .serialized)
+@Suite("set_url: a stream goes over to another station", .waiting, .serialized, .tags(.stream, .reconnection))
 struct StreamURLTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// The processor time of sound that goes through a tap, in virtual time, in which one thread does everything.
-@Suite("the cost of a tap", .waiting)
+@Suite("the cost of a tap", .waiting, .tags(.stream, .taps))
 struct TapCostTests {
   /// A source of twenty minutes of sound, and where it plays.
   enum Case: String, CaseIterable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("task", .waiting)
+@Suite("task", .waiting, .tags(.task))
 struct TaskTests {
   @Test("spawned routines run beside the one that spawned them, and their results are awaited")
   func spawn() throws {

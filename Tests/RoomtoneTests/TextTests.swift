@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("texts from scripts", .waiting)
+@Suite("texts from scripts", .waiting, .tags(.error, .hostile))
 struct TextTests {
   @Test("have greatest lengths, which the errors name")
   func lengths() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("simulate: jobs and warnings on the time line", .waiting)
+@Suite("simulate: jobs and warnings on the time line", .waiting, .tags(.simulation, .schedule))
 struct TimelineJobTests {
   @Test(
     "a volume that rises is one line, whoever makes its steps",

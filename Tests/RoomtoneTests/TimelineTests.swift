@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("simulate: the time line", .waiting)
+@Suite("simulate: the time line", .waiting, .tags(.simulation, .history))
 struct TimelineTests {
   /// Returns the lines of a script without failures: `05 00:00:05 Kitchen: volume 22 → 30`.
   private func lines(_ code: String, stations: String? = nil) throws -> [String] {

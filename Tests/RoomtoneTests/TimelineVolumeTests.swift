@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("simulate: volumes and gains on the time line", .waiting)
+@Suite("simulate: volumes and gains on the time line", .waiting, .tags(.simulation, .volume))
 struct TimelineVolumeTests {
   /// Returns the lines of a script without failures: `05 00:00:05 Kitchen: volume 22 → 30`.
   private func lines(_ code: String) throws -> [String] {

@@ -7,7 +7,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("triggers", .waiting)
+@Suite("triggers", .waiting, .tags(.trigger))
 struct TriggerTests {
   private func read(_ text: String) throws -> [(time: String, name: String, value: String?, origin: String)] {
     let zone = try ZoneFile(named: "Europe/Berlin")

@@ -2,7 +2,7 @@ import LuaRuntime
 import TestTraits
 import Testing
 
-@Suite("speaker: volume and mute", .waiting)
+@Suite("speaker: volume and mute", .waiting, .tags(.speaker, .volume))
 struct VolumeTests {
 
   @Test("a level that a speaker has already, and a mute again, change nothing and have no event")

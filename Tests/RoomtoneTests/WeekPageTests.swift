@@ -3,11 +3,12 @@ import Home
 import JSONText
 import Scheduling
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("simulate: the page with the picture of a week") struct WeekPageTests {
+@Suite("simulate: the page with the picture of a week", .tags(.weekPage)) struct WeekPageTests {
   private static let hostile = [
     "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)",
     "<!--", "]]>", "&lt;b&gt;", "\u{202E}evil\u{202C}", "a\u{0}b\r\nc", "</style><svg onload=alert(1)>",

@@ -53,7 +53,7 @@ enum WeekFixture {
   }
 }
 
-@Suite("simulate: days, lanes, bars and marks of a week") struct WeekTests {
+@Suite("simulate: days, lanes, bars and marks of a week", .tags(.weekPage)) struct WeekTests {
   // MARK: Days
 
   private static func day(_ date: String, _ zone: String) throws -> WeekDay {
@@ -218,7 +218,7 @@ enum WeekFixture {
   }
 }
 
-@Suite("simulate: sounds of rooms for a picture", .waiting) struct WeekRecorderTests {
+@Suite("simulate: sounds of rooms for a picture", .waiting, .tags(.weekPage)) struct WeekRecorderTests {
   private func sounds(_ code: String) throws -> [String] {
     let harness = try EngineHarness()
     let engine = try harness.engine()

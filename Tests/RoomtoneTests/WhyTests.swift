@@ -7,7 +7,7 @@ import TestTraits
 import Testing
 
 /// The answers of `why`, as a person reads them: whole texts.
-@Suite("why", .waiting)
+@Suite("why", .waiting, .tags(.history))
 struct WhyTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let title: String

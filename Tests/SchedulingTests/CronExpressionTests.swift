@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import Scheduling
+import TestTraits
 import Testing
 
-@Suite("times for cron")
+@Suite("times for cron", .tags(.schedule, .time, .cron))
 struct CronExpressionTests {
   private func next(_ count: Int, _ text: String, after start: String, in zone: any LocalZone) throws
     -> [String]

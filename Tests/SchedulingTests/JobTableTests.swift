@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Scheduling
+import TestTraits
 import Testing
 
 /// A test harness: a virtual clock, a table of jobs, and a record of their events.
@@ -44,7 +45,7 @@ private final class JobHarness {
   }
 }
 
-@Suite struct JobTableTests {
+@Suite(.tags(.schedule, .time)) struct JobTableTests {
   @Test("thousands of jobs of several owners are added and ended one by one in a moment")
   func thousands() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

@@ -1,5 +1,6 @@
 import EventLoop
 import Scheduling
+import TestTraits
 import Testing
 
 /// Records of jobs in memory, for several processes in turn.
@@ -51,7 +52,7 @@ private final class Household {
   }
 }
 
-@Suite("A job that comes late")
+@Suite("A job that comes late", .tags(.schedule, .time))
 struct LateRunTests {
   private static func daily() throws -> Recurrence { .daily(try TimeOfDay(parsing: "06:45"), .all) }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import Scheduling
+import TestTraits
 import Testing
 
 /// A search through every minute of a span, with the clock of the system's `date` and fields that are parsed anew:
@@ -106,7 +107,7 @@ private struct MinuteSearch {
   }
 }
 
-@Suite("an independent search through every minute finds the same moments")
+@Suite("an independent search through every minute finds the same moments", .tags(.schedule, .time))
 struct MinuteSearchTests {
   /// Nine days each: both clock changes in three zones, of half an hour on Lord Howe, a leap day, a new year.
   static let spans = [

@@ -1,8 +1,9 @@
 import EventLoop
 import Scheduling
+import TestTraits
 import Testing
 
-@Suite struct RecurrenceTests {
+@Suite(.tags(.schedule, .time)) struct RecurrenceTests {
   @Test("a daily time runs on its days only")
   func days() throws {
     let berlin = try zone("Europe/Berlin")

@@ -1,6 +1,7 @@
 import EventLoop
 import Scheduling
 import TestSupport
+import TestTraits
 import Testing
 
 /// A row of the table of 1,000 places and days, computed with JPL's ephemeris DE421: the latitude, the longitude, the
@@ -28,7 +29,7 @@ private struct FixedZone: LocalZone {
   func offset(at moment: Int) -> Int { seconds }
 }
 
-@Suite("Times by the sun")
+@Suite("Times by the sun", .tags(.schedule, .time))
 struct SunTests {
   @Test(
     "are within a minute of the ephemeris on a thousand days at a thousand places, or there is none there either"

@@ -1,8 +1,9 @@
 import EventLoop
 import Scheduling
+import TestTraits
 import Testing
 
-@Suite struct TextTests {
+@Suite(.tags(.schedule, .time)) struct TextTests {
   @Test(
     "times of day", arguments: [("06:45", 24_300), ("06:45:30", 24_330), ("00:00", 0), ("23:59:59", 86_399)])
   func timeOfDay(text: String, seconds: Int) throws {

@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import Scheduling
 
-@Suite("Zones by their abbreviations") struct ZoneAbbreviationTests {
+@Suite("Zones by their abbreviations", .tags(.schedule, .time)) struct ZoneAbbreviationTests {
   @Test(
     "an abbreviation is taken where all zones that have it keep the same time",
     arguments: [

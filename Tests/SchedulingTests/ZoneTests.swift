@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import Scheduling
+import TestTraits
 import Testing
 
-@Suite struct ZoneTests {
+@Suite(.tags(.schedule, .time)) struct ZoneTests {
   @Test(
     "a zone file and the system agree on 600 moments from 1970 to 2200",
     arguments: [
@@ -126,7 +127,7 @@ import Testing
   }
 }
 
-@Suite struct ZoneFileTests {
+@Suite(.tags(.schedule, .time)) struct ZoneFileTests {
   /// Returns a zone of a file without changes: its rule is in its footer.
   private func zone(footer: String) throws -> ZoneFile {
     let header = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15 + 16) + [0, 0, 0, 1, 0, 0, 0, 0]

@@ -1,6 +1,7 @@
 internal import Reference
 internal import Scheduling
 internal import ScriptCheck
+internal import TestTraits
 internal import Testing
 
 /// A script with one mistake, and what is expected to be said about it: `line:column: … (code)`.
@@ -24,7 +25,7 @@ struct ComplaintCase: CustomTestStringConvertible {
   }
 }
 
-@Suite("Complaints") struct ComplaintTests {
+@Suite("Complaints", .tags(.check)) struct ComplaintTests {
   static let cases = [
     // Syntax.
     ComplaintCase("speaker.play(\"x\"", "2:17", .syntax, "')' expected"),

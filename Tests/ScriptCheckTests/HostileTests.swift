@@ -1,9 +1,10 @@
 internal import EventLoop
 internal import ScriptCheck
 internal import TestSupport
+internal import TestTraits
 internal import Testing
 
-@Suite("Checks of hostile scripts") struct HostileTests {
+@Suite("Checks of hostile scripts", .tags(.check, .hostile)) struct HostileTests {
   static let texts: [String] = {
     func repeated(_ count: Int, _ text: (Int) -> String) -> String { (0..<count).map(text).joined() }
     let modules = "local speaker = require \"speaker\"\n"

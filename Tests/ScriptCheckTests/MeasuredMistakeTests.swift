@@ -2,9 +2,10 @@ internal import EventLoop
 internal import Reference
 internal import ScriptCheck
 internal import TestSupport
+internal import TestTraits
 internal import Testing
 
-@Suite("Mistakes made by machine") struct MeasuredMistakeTests {
+@Suite("Mistakes made by machine", .tags(.check)) struct MeasuredMistakeTests {
   /// The number of mistakes of each class, half of them in scripts and specs, the others in calls of all definitions.
   private static let count = 50
 

@@ -1,4 +1,5 @@
 internal import TestSupport
+internal import TestTraits
 internal import Testing
 
 /// A mistake that an edit makes in a script of the repository.
@@ -16,7 +17,7 @@ struct PlantedMistake: CustomTestStringConvertible {
   var testDescription: String { "\(script): \(edited)" }
 }
 
-@Suite("Planted mistakes") struct PlantedMistakeTests {
+@Suite("Planted mistakes", .tags(.check)) struct PlantedMistakeTests {
   static let mistakes = [
     PlantedMistake("bedtime", "require \"sleep_timer\"", "require \"sleeptimer\"", "sleep_timer"),
     PlantedMistake("bedtime", "or \"Bedroom\"", "or \"Bedroom\", true", "1 argument"),

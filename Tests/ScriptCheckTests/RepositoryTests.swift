@@ -1,9 +1,10 @@
 internal import Reference
 internal import ScriptCheck
 internal import TestSupport
+internal import TestTraits
 internal import Testing
 
-@Suite("Checked scripts of the repository") struct RepositoryTests {
+@Suite("Checked scripts of the repository", .tags(.check)) struct RepositoryTests {
   @Test("all scripts of the repository are silent")
   func silent() throws {
     let found = try Command.succeed(

@@ -4,11 +4,12 @@ import EventLoop
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("Sound cards")
+@Suite("Sound cards", .tags(.speaker, .cards, .outputs))
 struct ALSATests {
   /// Output through ALSA's file plug-in, which writes the samples of a card to a file.
   private func file(_ path: String) -> Output { .alsa(device: "file:'\(path)',raw") }

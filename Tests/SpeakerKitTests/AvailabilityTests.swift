@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Speakers that come and go, and how well they are received")
+@Suite("Speakers that come and go, and how well they are received", .tags(.speaker, .discovery))
 struct AvailabilityTests {
   @Test("an unplugged speaker leaves the mix, stays a member, and is back in step")
   func unplugs() throws {

@@ -3,6 +3,7 @@ import EventLoop
 import HTTP
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// A driver under test, with the kind of clock that it needs.
@@ -44,7 +45,7 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
 
 // Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
-  @Suite("The behaviour of every driver, by its capabilities")
+  @Suite("The behaviour of every driver, by its capabilities", .tags(.drivers))
   struct DriverConformanceTests {
     /// Fixture of a test.
     private struct Harness {

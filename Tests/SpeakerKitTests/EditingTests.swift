@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Names, groups, roles and balance that change")
+@Suite("Names, groups, roles and balance that change", .tags(.speaker, .groups))
 struct EditingTests {
   static let three = ["A", "B", "C"].map { SpeakerSpec(name: $0, group: "Room", volume: 50) }
 

@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("How events reach listeners")
+@Suite("How events reach listeners", .tags(.speaker, .events))
 struct EventHubTests {
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
 

@@ -1,8 +1,9 @@
 import EventLoop
 import SpeakerKit
+import TestTraits
 import Testing
 
-@Suite("Fades of levels")
+@Suite("Fades of levels", .tags(.speaker, .fades))
 struct FadeTests {
   private static let speakers = [SpeakerSpec(name: "A", volume: 10), SpeakerSpec(name: "B", volume: 40)]
 

@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Gain and fades of a session")
+@Suite("Gain and fades of a session", .tags(.speaker, .fades, .volume))
 struct GainTests {
   @Test("a fade of 20 dB over a second is a straight line of decibels that ends with its fiftieth block")
   func exact() throws {

@@ -24,7 +24,7 @@ private final class Playing {
 }
 
 extension RealTimeTests {
-  @Suite("The answer of a hub to a sound that is to play")
+  @Suite("The answer of a hub to a sound that is to play", .tags(.hub))
   struct HubAnswerTests {
     private static let play = "play_web_media_selected_speakers"
 

@@ -5,7 +5,7 @@ import Testing
 @testable import SpeakerKit
 
 extension RealTimeTests {
-  @Suite("A hub that forgets, answers wrongly or is lost")
+  @Suite("A hub that forgets, answers wrongly or is lost", .tags(.hub))
   struct HubLossTests {
     @Test("a session that has expired is opened anew, and the command is repeated once")
     func expiry() throws {

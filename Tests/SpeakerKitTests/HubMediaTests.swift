@@ -9,7 +9,7 @@ import Testing
 @testable import SpeakerKit
 
 extension RealTimeTests {
-  @Suite("The sound that a hub fetches")
+  @Suite("The sound that a hub fetches", .tags(.hub))
   struct HubMediaTests {
     @Test(
       "the hub fetches a file as WAV, bit for bit, from a path that nobody can guess, and plays it to its end"

@@ -1,10 +1,11 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
 /// The machine that follows what a hub plays, without a hub and without a clock.
-@Suite("The playback of a hub") struct HubPlayerTests {
+@Suite("The playback of a hub", .tags(.speaker, .hub, .playback)) struct HubPlayerTests {
   private static let second: Int = 48_000
   private var player = HubPlayer(rate: HubPlayerTests.second)
 

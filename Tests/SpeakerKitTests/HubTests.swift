@@ -22,7 +22,7 @@ private final class PlayingChanges {
 }
 
 extension RealTimeTests {
-  @Suite("The hkwhub driver on a hub")
+  @Suite("The hkwhub driver on a hub", .tags(.hub))
   struct HubTests {
     @Test(
       "levels go to the hub, mute is level 0 and keeps the level; its app's changes are events with their cause"

@@ -1,9 +1,10 @@
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Interruptions whose speakers others move")
+@Suite("Interruptions whose speakers others move", .tags(.speaker, .interruption))
 struct InterruptMoveTests {
   @Test("a speaker that was moved away and back meanwhile is not returned")
   func movedBack() throws {

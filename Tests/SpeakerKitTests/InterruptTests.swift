@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Interruptions restore what they changed, and only that")
+@Suite("Interruptions restore what they changed, and only that", .tags(.speaker, .interruption))
 struct InterruptTests {
   /// Returns the work of an interruption: plays a file to its end.
   private func whole(_ path: String) -> (Session) async throws -> Void {

@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// A live source: a tone that arrives in parts.
@@ -82,7 +83,7 @@ private final class ToneDecoder: LiveDecoder {
   func seek(toFrame frame: Int) throws { throw AudioError(.unsupported, "a station can't be repositioned") }
 }
 
-@Suite("Sound that comes live")
+@Suite("Sound that comes live", .tags(.speaker, .rendering))
 struct LiveSourceTests {
   private let info = SourceInfo(path: "http://station/", title: "Station")
   /// Maximum step between samples: of the tone, of the ramp of one block from its peak, and of rounding.

@@ -1,9 +1,10 @@
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A house that runs for days") struct LongTimeTests {
+@Suite("A house that runs for days", .tags(.speaker, .rendering, .time)) struct LongTimeTests {
   @Test("days of a loop, and of a pause, are no trouble")
   func days() throws {
     for output in [Output.null, nil] {

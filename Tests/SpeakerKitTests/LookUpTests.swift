@@ -1,9 +1,10 @@
 import AudioCore
 import EventLoop
 import SpeakerKit
+import TestTraits
 import Testing
 
-@Suite("Finding speakers and groups")
+@Suite("Finding speakers and groups", .tags(.speaker, .discovery))
 struct LookUpTests {
   @Test("the demonstration house has six speakers in four rooms, in stable order")
   func demonstration() throws {

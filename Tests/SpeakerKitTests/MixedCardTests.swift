@@ -1,6 +1,7 @@
 import AudioCore
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
@@ -23,7 +24,7 @@ private final class KeepingCard: CardSink, Sendable {
 
 // Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
-  @Suite("Several sessions on one sound card")
+  @Suite("Several sessions on one sound card", .tags(.cards, .sessions))
   struct MixedCardTests {
     @Test("sound that the card has not played yet has not been heard: the position waits for it")
     func latency() throws {

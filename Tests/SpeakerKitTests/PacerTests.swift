@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("When the next block is due")
+@Suite("When the next block is due", .tags(.speaker, .rendering, .time))
 struct PacerTests {
   private let second: Int64 = 1_000_000_000
   private let block: Int64 = 20_000_000

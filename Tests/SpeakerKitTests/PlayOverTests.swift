@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Sound over what speakers play")
+@Suite("Sound over what speakers play", .tags(.speaker, .interruption))
 struct PlayOverTests {
   private func whole(_ path: String) -> (Session) async throws -> Void {
     { session in

@@ -3,9 +3,10 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Events of playing, pausing, ending")
+@Suite("Events of playing, pausing, ending", .tags(.speaker, .playback, .events))
 struct PlaybackTests {
   /// Outputs of the parameterized tests: files, and none, where only the clock counts.
   static let outputs: [Output?] = [nil, .null]

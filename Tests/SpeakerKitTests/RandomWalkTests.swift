@@ -3,11 +3,13 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// Random walks of a thousand steps. `ROOMTONE_FUZZ_SECONDS` continues with other seeds for that time;
 /// `ROOMTONE_FUZZ_SEED` replays the seed that a failure named.
-@Suite("A thousand random steps through a house") struct RandomWalkTests {
+@Suite("A thousand random steps through a house", .tags(.speaker, .groups, .sessions)) struct RandomWalkTests
+{
   enum Source: String { case sine, constant }
 
   static let amplitude: Float = 0.9

@@ -6,7 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("In real time, on threads", .waiting, .serialized)
+@Suite("In real time, on threads", .waiting, .serialized, .tags(.speaker, .rendering))
 struct RealTimeTests {
   /// Gives the calling thread a name of at most 15 bytes.
   private func nameThread(_ name: String) throws {

@@ -2,9 +2,10 @@ import AudioCore
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The sound of the speakers, sample by sample")
+@Suite("The sound of the speakers, sample by sample", .tags(.speaker, .rendering))
 struct RenderTests {
   /// Returns samples as 16-bit numbers, for comparison bit for bit.
   private func int16(_ samples: some Sequence<Float>) -> [Int16] {

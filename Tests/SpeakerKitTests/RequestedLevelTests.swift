@@ -1,3 +1,4 @@
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
@@ -11,7 +12,7 @@ private struct Level: ServerLevel, ExpressibleByIntegerLiteral {
   init(integerLiteral volume: Int) { self.volume = volume }
 }
 
-@Suite("A level that is requested of a speaker behind a server")
+@Suite("A level that is requested of a speaker behind a server", .tags(.speaker, .drivers, .volume))
 struct RequestedLevelTests {
   private typealias Machine = RequestedLevel<Level>
 

@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A session's equalizer")
+@Suite("A session's equalizer", .tags(.speaker, .equalizer))
 struct SessionEqualizerTests {
   private static func gains(_ band: Int, _ decibels: Double) throws -> EqualizerGains {
     var all = EqualizerGains.flat.decibels

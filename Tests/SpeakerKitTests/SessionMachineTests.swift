@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("The rules of a session, without driver and clock")
+@Suite("The rules of a session, without driver and clock", .tags(.speaker, .sessions))
 struct SessionMachineTests {
   private func current(_ cue: Int) -> SessionMachine.Current {
     .init(

@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Several sessions in one house")
+@Suite("Several sessions in one house", .tags(.speaker, .sessions))
 struct SessionsTests {
   @Test("two sessions play at one time, each on its own speakers, exactly")
   func apart() throws {

@@ -36,7 +36,7 @@ private final class SilentDecoder: Decoder {
   func seek(toFrame frame: Int) throws {}
 }
 
-@Suite("files that stop to answer", .waiting)
+@Suite("files that stop to answer", .waiting, .tags(.speaker, .files))
 struct SilentFileTests {
   @Test("a source ends with the failure, and its thread is left behind", arguments: [0, 4800, 48_000])
   func givesUp(frames: Int) throws {

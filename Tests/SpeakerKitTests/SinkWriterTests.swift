@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
@@ -29,7 +30,7 @@ private final class FaultyCard: CardSink, Sendable {
   func finish() throws {}
 }
 
-@Suite("Outputs that fail")
+@Suite("Outputs that fail", .tags(.speaker, .outputs))
 struct SinkWriterTests {
   /// Waits up to a minute for `condition`.
   /// - Returns: `true` if it holds.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SpeakerKit
 
-@Suite("The groups of a snapserver, as they are and as they are to be")
+@Suite("The groups of a snapserver, as they are and as they are to be", .tags(.speaker, .snapcast, .groups))
 struct SnapcastPlanTests {
   /// Returns the state of a server: groups as "id name stream client,client".
   private func server(_ groups: String...) throws -> SnapcastServer {

@@ -80,7 +80,7 @@ extension SnapcastHarness {
 }
 
 extension RealTimeTests {
-  @Suite("What several snapclients play at the same time")
+  @Suite("What several snapclients play at the same time", .tags(.snapcast, .rendering))
   struct SnapcastStepTests {
     @Test("three clients are in step, also after one has left and joined again, and after one was restarted")
     func inStep() throws {

@@ -90,7 +90,7 @@ final class SnapcastHarness {
 }
 
 extension RealTimeTests {
-  @Suite("The snapcast driver on a real snapserver")
+  @Suite("The snapcast driver on a real snapserver", .tags(.snapcast))
   struct SnapcastTests {
     @Test("a file reaches all clients without a gap, and ends when it was heard")
     func plays() throws {

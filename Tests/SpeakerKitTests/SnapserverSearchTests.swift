@@ -6,7 +6,8 @@ import Testing
 
 @testable import SpeakerKit
 
-@Suite("The choice among the snapservers of a network") struct SnapserverChoiceTests {
+@Suite("The choice among the snapservers of a network", .tags(.speaker, .snapcast, .discovery))
+struct SnapserverChoiceTests {
   private func server(
     _ name: String, _ address: String, port: Int = 1705, isLocal: Bool = false
   ) -> SnapserverSearch.Server {
@@ -57,7 +58,7 @@ import Testing
 }
 
 extension RealTimeTests {
-  @Suite("A snapserver that was found on the network, and is lost")
+  @Suite("A snapserver that was found on the network, and is lost", .tags(.snapcast, .discovery))
   struct SnapserverSearchTests {
     /// Returns the answer to `Server.GetStatus` of a server with one client and the stream of one session.
     private static func state(sound port: Int, streams: String = "p-") -> HostileSnapserver.Action {

@@ -2,9 +2,10 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Snapshots")
+@Suite("Snapshots", .tags(.speaker, .snapshot))
 struct SnapshotTests {
   @Test("volume, mute, session, source and position come back, paused or playing", arguments: [false, true])
   func restores(isPaused: Bool) throws {

@@ -4,6 +4,7 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// A file format at 48 kHz: a fixture, or the program and options that encode a sweep.
@@ -56,7 +57,8 @@ private let surround = [
 ]
 
 /// Sound of every file format at the speaker, at volume 50 and at the session's rate, in a file of 16 bits.
-@Suite("Files of every format, as the speakers play them") struct SourceFormatTests {
+@Suite("Files of every format, as the speakers play them", .tags(.speaker, .files, .codecs))
+struct SourceFormatTests {
   /// Writes the file of `format` into `folder` and returns its path.
   private func file(_ format: SourceFormat, in folder: TemporaryFolder) throws -> String {
     if format.isFixture { return Fixtures.path(format.name) }

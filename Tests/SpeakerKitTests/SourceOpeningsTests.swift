@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("Sources are opened a few at once")
+@Suite("Sources are opened a few at once", .tags(.speaker, .files))
 struct SourceOpeningsTests {
   private final class Record {
     var begun: [Int] = []

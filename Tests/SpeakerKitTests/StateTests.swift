@@ -2,11 +2,12 @@ import AudioCore
 import EventLoop
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("The stored state of a house")
+@Suite("The stored state of a house", .tags(.speaker, .recovery))
 struct StateTests {
   /// Opens a house over `folder`, runs `body` and closes it.
   private func run(

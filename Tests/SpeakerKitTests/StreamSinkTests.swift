@@ -1,6 +1,7 @@
 import AudioCore
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
@@ -28,7 +29,7 @@ private final class StreamFixture {
   }
 }
 
-@Suite("The source of a snapserver's stream") struct StreamSinkTests {
+@Suite("The source of a snapserver's stream", .tags(.speaker, .snapcast, .rendering)) struct StreamSinkTests {
   /// Reads numbers of blocks up to the end, or so many bytes.
   private func blocks(_ connection: CInt, bytes: Int = .max) -> [Int] {
     var (all, chunk): ([UInt8], [UInt8]) = ([], .init(repeating: 0, count: 65_536))

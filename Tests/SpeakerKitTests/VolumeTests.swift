@@ -1,9 +1,10 @@
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Events of volume, mute and membership")
+@Suite("Events of volume, mute and membership", .tags(.speaker, .volume, .groups, .events))
 struct VolumeTests {
   @Test("a level takes effect some milliseconds after the call, and the event has the time")
   func delayed() throws {

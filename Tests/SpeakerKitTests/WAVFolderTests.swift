@@ -2,11 +2,12 @@ import AudioCore
 import EventLoop
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("The files of an embedded house")
+@Suite("The files of an embedded house", .tags(.speaker, .outputs))
 struct WAVFolderTests {
   @Test("names are made legal, and collisions numbered")
   func names() {

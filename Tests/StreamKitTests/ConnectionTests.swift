@@ -1,13 +1,14 @@
 import EventLoop
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
 private func lost(_ kind: StreamError.Kind = .network) -> StreamError { StreamError(kind, "lost") }
 
-@Suite("When a stream connects again")
+@Suite("When a stream connects again", .tags(.stream, .reconnection))
 struct ReconnectDelayTests {
   /// Waits of a station that is away for `seconds`, each attempt taking 10 ms, with the time since the loss at which
   /// each begins.
@@ -83,7 +84,7 @@ struct ReconnectDelayTests {
   }
 }
 
-@Suite("When a silent connection has stalled")
+@Suite("When a silent connection has stalled", .tags(.stream, .reconnection))
 struct StallTestTests {
   /// A server that sends `burst` seconds at once, then at the pace of hearing, ten times a second, for `time`.
   private func paced(burst: Double, for time: Double, pause: Double = 0.1) -> (StallTest, Instant) {
@@ -160,7 +161,7 @@ struct StallTestTests {
   }
 }
 
-@Suite("The connection of a stream")
+@Suite("The connection of a stream", .tags(.stream, .reconnection, .connection))
 struct ConnectionMachineTests {
   private let url: StreamAddress = "http://a.example/live"
 

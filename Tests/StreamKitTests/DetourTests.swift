@@ -7,7 +7,9 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A player that runs dry while a recording waits for a connection that stalls", .waiting)
+@Suite(
+  "A player that runs dry while a recording waits for a connection that stalls", .waiting,
+  .tags(.stream, .reconnection, .recording))
 struct DetourTests {
   /// The frames that a recording received, and the gaps between them by the number of the frame behind each.
   private func recorded(_ queue: RecordingQueue) -> (frames: [[UInt8]], gaps: [Int]) {

@@ -8,7 +8,7 @@ import Testing
 @testable import StreamKit
 
 /// The last sound of a connection that ends badly: junk behind a frame that was cut, and sound that came late.
-@Suite("The end of a connection", .waiting)
+@Suite("The end of a connection", .waiting, .tags(.stream, .reconnection, .stitching))
 struct DoubtfulSoundTests {
   private static let head = Array(
     "HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-name: Test\r\nicy-br: 128\r\n\r\n".utf8)

@@ -9,7 +9,7 @@ import Testing
 
 /// A stream that keeps running through faults of every kind. `ROOMTONE_FAULTS` sets their number; with it the
 /// tests are meant to run alone, and the resources of the process are counted too.
-@Suite("A stream that runs for ever", .waiting) struct EnduranceTests {
+@Suite("A stream that runs for ever", .waiting, .tags(.stream, .recording, .recovery)) struct EnduranceTests {
   private static let wanted = getenv("ROOMTONE_FAULTS").flatMap { Int(String(cString: $0)) }
   private static let faults = wanted ?? (Proof.isSanitized ? 40 : 120)
 

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Feeds: requests and events", .waiting)
+@Suite("Feeds: requests and events", .waiting, .tags(.stream, .titles))
 struct FeedMachineTests {
   /// A random source without scatter: small enough that all ranges return their first value, and large enough
   /// to be accepted.

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Feeds: parsing", .waiting)
+@Suite("Feeds: parsing", .waiting, .tags(.stream, .titles, .hostile))
 struct FeedParsingTests {
   /// 2026-03-10 14:00:00 UTC.
   private let noon = WallTime(seconds: 1_773_151_200)

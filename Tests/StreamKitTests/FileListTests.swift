@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A list of files, and files without a length", .waiting)
+@Suite("A list of files, and files without a length", .waiting, .tags(.stream, .playlists, .files))
 struct FileListTests {
   /// Returns a WAV file of a tone, 8 kHz and mono.
   private func tone(_ seconds: Double) throws -> [UInt8] {

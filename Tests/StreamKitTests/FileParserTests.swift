@@ -57,7 +57,7 @@ private struct Reading {
   }
 }
 
-@Suite("Parsing files", .waiting)
+@Suite("Parsing files", .waiting, .tags(.stream, .files))
 struct FileParserTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "aac-lc-44k.m4a", "aac-lc-noise-moov-at-end.m4a",

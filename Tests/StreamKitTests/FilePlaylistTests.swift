@@ -1,9 +1,10 @@
 import AudioCore
 import EventLoop
 import StreamKit
+import TestTraits
 import Testing
 
-@Suite("Playlists of files")
+@Suite("Playlists of files", .tags(.stream, .playlists, .files))
 struct FilePlaylistTests {
   private func read(_ text: String, _ name: String = "/music/lists/list.m3u") throws -> [String] {
     let format = try #require(FilePlaylist.format(ofPath: name))

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTP
 @testable import StreamKit
 
-@Suite("A file that is received", .waiting)
+@Suite("A file that is received", .waiting, .tags(.stream, .files))
 struct FileReceiverTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-without-tag.mp3", "mp3-mpeg2-64-22k.mp3",

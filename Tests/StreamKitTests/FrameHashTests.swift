@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Frame hash", .waiting) struct FrameHashTests {
+@Suite("Frame hash", .waiting, .tags(.stream, .stitching)) struct FrameHashTests {
   private func hash(_ text: String) -> UInt64 { Array(text.utf8).withUnsafeBytes(FrameHash.of) }
 
   @Test("is XXH64 with seed 0, equal to libxxhash 0.8.1") func knownValues() {

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Damaged streams: the result does not depend on how they are divided, and memory is bounded.
-@Suite("Mutated streams", .waiting) struct StreamFuzzTests {
+@Suite("Mutated streams", .waiting, .tags(.stream, .hostile)) struct StreamFuzzTests {
   /// Returns `bytes` with bits changed, and parts removed, doubled or replaced by random bytes.
   private func damaged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var result = bytes

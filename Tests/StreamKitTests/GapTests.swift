@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Outages longer than the audio that the server still holds.
-@Suite("Streams over HTTP with a gap", .waiting) struct GapTests {
+@Suite("Streams over HTTP with a gap", .waiting, .tags(.stream, .reconnection, .stitching)) struct GapTests {
   @Test(
     "the bit reservoir is used to the full by what is tested with", arguments: [RealSound.mp3At320, .mp3At64])
   func reservoir(kind: RealSound) throws {

@@ -7,7 +7,8 @@ import Testing
 @testable import StreamKit
 
 /// Programmes and servers that make stitching hard.
-@Suite("Stitching against the odds", .waiting) struct HostileStitchingTests {
+@Suite("Stitching against the odds", .waiting, .tags(.stream, .stitching, .hostile))
+struct HostileStitchingTests {
   private func listen(
     _ station: BurstModel, from first: Double = 12, loss: Double = 20, outage: Double, seconds: Double = 0.8
   ) throws -> BurstListener {

@@ -27,7 +27,7 @@ struct ICYRun {
   }
 }
 
-@Suite("ICY de-interleaver", .waiting) struct ICYDeinterleaverTests {
+@Suite("ICY de-interleaver", .waiting, .tags(.stream, .titles)) struct ICYDeinterleaverTests {
   private func block(_ text: String) -> [UInt8] {
     let units = (text.utf8.count + 15) / 16
     return [UInt8(units)] + Array(text.utf8)
@@ -82,7 +82,7 @@ struct ICYRun {
   }
 }
 
-@Suite("ICY metadata", .waiting) struct ICYMetadataTests {
+@Suite("ICY metadata", .waiting, .tags(.stream, .titles)) struct ICYMetadataTests {
   @Test(
     "a title ends only at its quote and semicolon",
     arguments: [
@@ -171,7 +171,7 @@ struct ICYRun {
   }
 }
 
-@Suite("Titles with entities of XML", .waiting) struct ICYEntityTests {
+@Suite("Titles with entities of XML", .waiting, .tags(.stream, .titles)) struct ICYEntityTests {
   @Test(
     "are decoded where all of the title is written so, else left as they were sent",
     arguments: [

@@ -48,7 +48,9 @@ private final class Encoder: Sendable {
 /// Listeners in real time, which takes half a minute and depends on the load of the machine:
 /// `ROOMTONE_REAL_TIME_RUNS` sets the number of listeners for each codec, none by default. Each is behind a
 /// line of its own, which is cut at random moments.
-@Suite("Streams of a real Icecast behind lines that are cut", .waiting, .serialized)
+@Suite(
+  "Streams of a real Icecast behind lines that are cut", .waiting, .serialized,
+  .tags(.stream, .reconnection, .stitching))
 struct IcecastStreamTests {
   private static let runs = getenv("ROOMTONE_REAL_TIME_RUNS").flatMap { Int(String(cString: $0)) } ?? 0
   private static let outages = [0, 0.5, 2, 3]

@@ -37,7 +37,8 @@ enum Proof {
   }
 }
 
-@Suite("Streams over HTTP whose connection is lost", .waiting) struct JoinTests {
+@Suite("Streams over HTTP whose connection is lost", .waiting, .tags(.stream, .reconnection, .stitching))
+struct JoinTests {
   /// Runs all seeds: each listens, loses the connection, is refused and comes back.
   /// - Returns: the faults, by seed.
   private func faults(

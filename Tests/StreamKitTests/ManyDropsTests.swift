@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// A listener on a bad line: connections are lost again and again, some before they have sent a new frame.
-@Suite("Stitching on a bad line", .waiting) struct ManyDropsTests {
+@Suite("Stitching on a bad line", .waiting, .tags(.stream, .reconnection, .stitching)) struct ManyDropsTests {
   private struct Line {
     let station: BurstModel
     var stitcher = Stitcher()

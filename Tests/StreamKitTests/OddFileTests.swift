@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Files of servers that give no parts of them, no length, or nothing at all.
-@Suite("Odd files", .waiting) struct OddFileTests {
+@Suite("Odd files", .waiting, .tags(.stream, .files)) struct OddFileTests {
   @Test(
     "FLAC without a length plays as a file: a tag behind it is no sound", arguments: [true, false])
   func openFLAC(isTagged: Bool) throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import StreamKit
 
 /// Stations that break the rules.
-@Suite("Odd stations", .waiting) struct OddStationTests {
+@Suite("Odd stations", .waiting, .tags(.stream, .hostile)) struct OddStationTests {
   // MARK: Formats that change without a sign
 
   /// Returns the encoded sound of one format.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Packet buffer", .waiting) struct PacketBufferTests {
+@Suite("Packet buffer", .waiting, .tags(.stream, .timeShift)) struct PacketBufferTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
   /// Returns frame number `index` of a synthetic stream: its bytes depend on its number.
@@ -263,7 +263,7 @@ import Testing
   }
 }
 
-@Suite("Bit reservoir", .waiting) struct BitReservoirTests {
+@Suite("Bit reservoir", .waiting, .tags(.stream, .codecs, .timeShift)) struct BitReservoirTests {
   @Test("behind a join frames are left out until what they need has come") func join() throws {
     for name in ["mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-mpeg25-32-11k-mono.mp3"] {
       let frames = StreamFramer.frames(of: try readBytes(Fixtures.path(name)))

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Playlists", .waiting)
+@Suite("Playlists", .waiting, .tags(.stream, .playlists))
 struct PlaylistTests {
   private let base: StreamAddress = "http://radio.example/lists/morning.pls"
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The sound of a stream", .waiting)
+@Suite("The sound of a stream", .waiting, .tags(.stream, .taps, .equalizer))
 struct ProcessedDecoderTests {
   private func tone(_ frequency: Double = 440, seconds: Double = 2, rate: Int = 48_000, channels: Int = 2)
     -> Sound

@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The pace at which a station is read") struct ReadingTests {
+@Suite("The pace at which a station is read", .tags(.stream, .reconnection)) struct ReadingTests {
   @Test(
     "in intervals while only a clock follows the sound, and as it comes from the moment a player reads it")
   func pace() throws {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A simulated station of HLS, and one that changes its format", .waiting)
+@Suite(
+  "A simulated station of HLS, and one that changes its format", .waiting, .tags(.stream, .simulation, .hls))
 struct SimulatedListTests {
   private let folder: TemporaryFolder
 

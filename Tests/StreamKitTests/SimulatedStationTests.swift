@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A simulated station", .waiting)
+@Suite("A simulated station", .waiting, .tags(.stream, .simulation))
 struct SimulatedStationTests {
   /// 20 s at 128 kbit/s.
   private static let sound = Result {

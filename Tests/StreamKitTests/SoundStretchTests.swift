@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Sound that is stretched") struct SoundStretchTests {
+@Suite("Sound that is stretched", .tags(.stream, .reconnection)) struct SoundStretchTests {
   private static let format = AudioFormat(sampleRate: 44_100, channels: 2)
 
   /// Sound that has gone through the stage, and the input frame that each frame of it stands for.
@@ -113,7 +113,7 @@ import Testing
   }
 }
 
-@Suite("The decoder of a live stream", .waiting) struct StretchedDecoderTests {
+@Suite("The decoder of a live stream", .waiting, .tags(.stream, .reconnection)) struct StretchedDecoderTests {
   /// Decodes a file of frames.
   /// - Parameter isStretched: called with the frames that were decoded so far.
   private func decode(
@@ -170,7 +170,7 @@ import Testing
 }
 
 /// In virtual time, with a tap, so that the sound is decoded.
-@Suite("The reserve of a live player") struct ReserveTests {
+@Suite("The reserve of a live player", .tags(.stream, .reconnection)) struct ReserveTests {
   private func stations(_ change: (inout SimulatedStation) -> Void) throws -> SimulatedStations {
     var station = SimulatedStation(.programme(try StationSound(file: Fixtures.path("mp3-cbr128-44k.mp3"))))
     change(&station)

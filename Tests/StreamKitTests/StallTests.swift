@@ -1,13 +1,14 @@
 import EventLoop
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
 private let closed = StreamError(.network, "lost")
 
-@Suite("A connection that stalls") struct StallTests {
+@Suite("A connection that stalls", .tags(.stream, .reconnection)) struct StallTests {
   private let url: StreamAddress = "http://a.example/live"
 
   /// A machine whose connection has sent 4 s at once and then at the pace of hearing, until 20 s.

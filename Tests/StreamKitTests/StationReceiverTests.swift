@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A stream that is received", .waiting)
+@Suite("A stream that is received", .waiting, .tags(.stream, .connection))
 struct StationReceiverTests {
   private static let programmes = Result {
     try Dictionary(

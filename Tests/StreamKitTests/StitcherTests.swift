@@ -22,7 +22,7 @@ private enum Shared {
   }
 }
 
-@Suite("Stitching", .waiting) struct StitcherTests {
+@Suite("Stitching", .waiting, .tags(.stream, .stitching)) struct StitcherTests {
   /// Returns the seconds of audio that the first connection receives: as much as the burst reaches back.
   private func reach(_ kind: FrameProgramme.Kind) -> Double { kind == .heAAC ? 13 : 7 }
 

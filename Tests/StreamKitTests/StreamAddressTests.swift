@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The address of a stream", .waiting)
+@Suite("The address of a stream", .waiting, .tags(.stream, .playlists))
 struct StreamAddressTests {
   /// All that a text may be made of an address by: descriptions, a dump, and those of values that hold it.
   private func texts(of address: StreamAddress) -> [String] {

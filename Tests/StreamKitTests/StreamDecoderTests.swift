@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The decoder of a stream", .waiting)
+@Suite("The decoder of a stream", .waiting, .tags(.stream, .codecs, .playback))
 struct StreamDecoderTests {
   /// Returns the frames of a file.
   private func frames(_ name: String) throws -> [(frame: StreamFrame, bytes: [UInt8])] {

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Item = StreamFramer.Item
 
-@Suite("Stream framer", .waiting) struct StreamFramerTests {
+@Suite("Stream framer", .waiting, .tags(.stream, .codecs)) struct StreamFramerTests {
   private func bytes(_ name: String) throws -> [UInt8] { try readBytes(Fixtures.path(name)) }
 
   private func formats(_ items: [StreamFramer.Item]) -> [StreamFormat] {

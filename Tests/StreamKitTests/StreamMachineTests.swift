@@ -1,10 +1,12 @@
 import Codecs
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The rules of a stream, without receiver, buffer and clock") struct StreamMachineTests {
+@Suite("The rules of a stream, without receiver, buffer and clock", .tags(.stream, .playback))
+struct StreamMachineTests {
   let mp3 = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
   let pcm = StreamFormat(codec: .pcm, sampleRate: 44_100, channels: 2)
   let lost = StreamError(.network, "lost")

@@ -56,7 +56,7 @@ private final class StreamHarness {
   }
 }
 
-@Suite("A stream that plays", .waiting)
+@Suite("A stream that plays", .waiting, .tags(.stream, .playback, .timeShift))
 struct StreamTests {
   private static let programme = Result { try FrameProgramme(.mp3, seconds: 60, silence: []).bytes }
 

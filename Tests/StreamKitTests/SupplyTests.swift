@@ -1,10 +1,11 @@
 import Codecs
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The supply of a player") struct SupplyTests {
+@Suite("The supply of a player", .tags(.stream, .playback)) struct SupplyTests {
   private static let all: [Supply] = [.filling, .dry, .flowing, .readOut, .complete, .ended]
 
   private static func after(_ event: (inout Supply) -> Void) -> [Supply] {
@@ -39,7 +40,7 @@ import Testing
   }
 }
 
-@Suite("A buffer and its player") struct BufferSupplyTests {
+@Suite("A buffer and its player", .tags(.stream, .playback)) struct BufferSupplyTests {
   /// A buffer that is filled with frames of 26 ms, without a station.
   private final class Source {
     let buffer: StreamBuffer

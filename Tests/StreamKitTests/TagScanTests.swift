@@ -3,7 +3,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Tags that would keep the parser busy", .waiting)
+@Suite("Tags that would keep the parser busy", .waiting, .tags(.stream, .hostile, .titles))
 struct TagScanTests {
   private static let many = (0..<80_000).map { "a\($0)" }
 

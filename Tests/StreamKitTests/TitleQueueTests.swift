@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The titles of the sound in a buffer") struct TitleQueueTests {
+@Suite("The titles of the sound in a buffer", .tags(.stream, .titles, .timeShift)) struct TitleQueueTests {
   private func at(_ seconds: Double) -> StreamTime { StreamTime(seconds: seconds) }
 
   @Test("the first title belongs to all sound before it; those that follow to the sound from then on")
@@ -38,7 +39,7 @@ import Testing
   }
 }
 
-@Suite("The position by a clock") struct MediaClockTests {
+@Suite("The position by a clock", .tags(.stream, .timeShift)) struct MediaClockTests {
   @Test("it moves from where it rested, to the end of the sound at most, and is moved while it runs")
   func moves() {
     func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }

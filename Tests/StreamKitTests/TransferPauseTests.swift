@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A transfer that is paused", .waiting) struct TransferPauseTests {
+@Suite("A transfer that is paused", .waiting, .tags(.stream, .connection)) struct TransferPauseTests {
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
   @Test("resumes when no side wants it paused any more, in any order") func owners() {

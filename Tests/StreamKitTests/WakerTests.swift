@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The waker of a decoder") struct WakerTests {
+@Suite("The waker of a decoder", .tags(.stream, .playback)) struct WakerTests {
   /// The address sanitizer gives variables other places than the stack.
   private static let isOnStack = dlsym(nil, "__asan_init") == nil
 

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Addresses as people write them, on the way to a server.
-@Suite("Addresses with blanks and umlauts", .waiting) struct WrittenAddressTests {
+@Suite("Addresses with blanks and umlauts", .waiting, .tags(.stream, .playlists)) struct WrittenAddressTests {
   private let sound = Result { try readBytes(Fixtures.path("mp3-without-tag.mp3")) }
 
   /// Returns the targets of the requests that a stream of `url` makes until its sound has come.

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A driver and a board on a bad line") struct BadLineTests {
+@Suite("A driver and a board on a bad line", .tags(.headset, .link)) struct BadLineTests {
   @Test("a plug that is pulled in the middle of a request is reported once") func unplugged() throws {
     let harness = try DriverHarness()
     try harness.runConnected {

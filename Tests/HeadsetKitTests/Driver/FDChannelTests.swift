@@ -1,12 +1,13 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("Channels over descriptors") struct FDChannelTests {
+@Suite("Channels over descriptors", .tags(.headset, .link)) struct FDChannelTests {
   /// All byte values, over and over.
   private func pattern(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
@@ -161,7 +162,7 @@ import Testing
   }
 }
 
-@Suite("Channels in a process") struct MemoryChannelTests {
+@Suite("Channels in a process", .tags(.headset, .link)) struct MemoryChannelTests {
   @Test("bytes come in order, in turns of their own") func bytes() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let (one, other) = MemoryChannel.pair(loop: loop)

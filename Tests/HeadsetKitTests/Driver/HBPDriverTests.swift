@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A driver and a board") struct HBPDriverTests {
+@Suite("A driver and a board", .tags(.headset, .link)) struct HBPDriverTests {
   @Test("connecting reports the board's identity; a second connection ends the first") func connect() throws {
     let harness = try DriverHarness()
     try harness.run {

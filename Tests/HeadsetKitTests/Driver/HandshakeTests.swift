@@ -1,11 +1,12 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("Proving the key") struct HandshakeTests {
+@Suite("Proving the key", .tags(.headset, .link)) struct HandshakeTests {
   private let key = [UInt8](repeating: 0x5A, count: 32)
   private let nonce = [UInt8](0..<16)
 

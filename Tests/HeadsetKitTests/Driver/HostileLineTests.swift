@@ -1,12 +1,14 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A driver and a board with someone in between") struct HostileLineTests {
+@Suite("A driver and a board with someone in between", .tags(.headset, .link, .hostile))
+struct HostileLineTests {
   @Test("a wrong key is reported on both sides, and no command runs") func wrongKey() throws {
     let harness = try DriverHarness(key: LinkKey(bytes: [UInt8](repeating: 1, count: 32)))
     try harness.run {

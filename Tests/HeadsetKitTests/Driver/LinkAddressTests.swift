@@ -1,13 +1,14 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("Addresses of headsets") struct LinkAddressTests {
+@Suite("Addresses of headsets", .tags(.headset, .link)) struct LinkAddressTests {
   @Test("addresses are read, and written as they are read") func forms() throws {
     let path = "/" + String(repeating: "x", count: 106)
     let forms: [(String, LinkAddress)] = [

@@ -1,12 +1,14 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The host's side of a link: proving the key") struct LinkSessionHandshakeTests {
+@Suite("The host's side of a link: proving the key", .tags(.headset, .link)) struct LinkSessionHandshakeTests
+{
   @Test("HELLO and AUTH open it; before and after, requests fail") func open() throws {
     var harness = LinkHarness()
     let refused = try harness.request(1, Ping())

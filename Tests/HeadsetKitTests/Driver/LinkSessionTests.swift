@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The host's side of a link: requests") struct LinkSessionTests {
+@Suite("The host's side of a link: requests", .tags(.headset, .link)) struct LinkSessionTests {
   private let done: [UInt8] = [0, 0]
 
   /// The plan of a transfer that grants so many writes at once.

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("Answers to come") struct PendingAnswerTests {
+@Suite("Answers to come", .tags(.headset, .link)) struct PendingAnswerTests {
   @Test("an answer in the very turn in which it is waited for is not missed by any waiter")
   func turns() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

@@ -1,13 +1,14 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("A driver and a board on a serial line") struct SerialLineTests {
+@Suite("A driver and a board on a serial line", .tags(.headset, .link)) struct SerialLineTests {
   @Test("bytes left on the line are skipped by each new host") func stale() throws {
     let loop = EventLoop()
     let (master, path) = try Descriptors.terminal()

@@ -1,5 +1,6 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
@@ -7,7 +8,7 @@ import Testing
 @testable import HeadsetLink
 
 /// Whatever goes wrong on the way, both sides know the same in the end.
-@Suite("A headset whose board and link fail at random")
+@Suite("A headset whose board and link fail at random", .tags(.headset, .link, .board))
 struct FaultRunTests {
   @Test(
     "does each operation, or raises its documented error within its time, and both sides agree",

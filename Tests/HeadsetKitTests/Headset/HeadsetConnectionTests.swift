@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The connection of a headset") struct HeadsetConnectionTests {
+@Suite("The connection of a headset", .tags(.headset, .link, .connection)) struct HeadsetConnectionTests {
   /// A headset that can be switched off and on.
   private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
@@ -130,7 +131,7 @@ import Testing
   }
 }
 
-@Suite("The name of a headset") struct HeadsetNameTests {
+@Suite("The name of a headset", .tags(.headset, .link)) struct HeadsetNameTests {
   /// The name of a board that calls itself so.
   private func name(_ own: String?) throws -> String? {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))

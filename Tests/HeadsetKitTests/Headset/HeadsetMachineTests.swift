@@ -1,10 +1,11 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The rules of a headset's connection, without driver and clock")
+@Suite("The rules of a headset's connection, without driver and clock", .tags(.headset, .link, .connection))
 struct HeadsetMachineTests {
   private let missing = HeadsetError(.notAvailable, "it is off")
   private let wrongKey = HeadsetError(.auth, "another key")

@@ -1,5 +1,6 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
@@ -7,7 +8,8 @@ import Testing
 @testable import HeadsetLink
 
 /// Updates of a board that loses its power: at each step of its store, one after the other.
-@Suite("A headset whose board loses its power in an update") struct PowerLossTests {
+@Suite("A headset whose board loses its power in an update", .tags(.headset, .link, .firmware, .board))
+struct PowerLossTests {
   private static let length = 20_000
   private let folder: TemporaryFolder
   private let path: String

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The errors of the SDHMI framework") struct SDHMIErrorTests {
+@Suite("The errors of the SDHMI framework", .tags(.headset, .link, .error)) struct SDHMIErrorTests {
   /// A way to an error: the board, as `roomtone board` is told to be it, and what the host does.
   private struct Way {
     var profile = "standard"

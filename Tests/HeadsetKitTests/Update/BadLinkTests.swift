@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The update over a link that is bad") struct BadLinkTests {
+@Suite("The update over a link that is bad", .tags(.headset, .link, .firmware)) struct BadLinkTests {
   /// Runs an update of 200 KB.
   /// - Parameter delay: of each frame, in milliseconds.
   private func run(

@@ -1,13 +1,14 @@
 internal import EventLoop
 internal import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("Reading firmware from disk") struct FirmwareReadingTests {
+@Suite("Reading firmware from disk", .tags(.headset, .link, .firmware, .files)) struct FirmwareReadingTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

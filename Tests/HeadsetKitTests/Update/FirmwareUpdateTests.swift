@@ -1,12 +1,14 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The update of firmware, against a board on paper") struct FirmwareUpdateTests {
+@Suite("The update of firmware, against a board on paper", .tags(.headset, .link, .firmware))
+struct FirmwareUpdateTests {
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
   private let board: PaperBoard
   private let file: FirmwareFile

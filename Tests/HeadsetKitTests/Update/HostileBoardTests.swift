@@ -1,12 +1,14 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The update of a board that leads it nowhere") struct HostileBoardTests {
+@Suite("The update of a board that leads it nowhere", .tags(.headset, .link, .firmware, .hostile))
+struct HostileBoardTests {
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
   private let board: PaperBoard
   private let file: FirmwareFile

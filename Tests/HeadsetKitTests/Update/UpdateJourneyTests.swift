@@ -1,12 +1,14 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The update of an emulated board") struct UpdateJourneyTests {
+@Suite("The update of an emulated board", .tags(.headset, .link, .firmware, .board)) struct UpdateJourneyTests
+{
   @Test("an update ends with the new image, confirmed, after the time that the board named") func whole()
     throws
   {

@@ -1,11 +1,12 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The next step of an update") struct UpdateMachineTests {
+@Suite("The next step of an update", .tags(.headset, .link, .firmware)) struct UpdateMachineTests {
   private let file: FirmwareFile
   private let lost = UpdateMachine.Event.lost(HeadsetError(.notConnected, "the link ended"))
 

@@ -1,12 +1,13 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("The window of writes") struct WriteWindowTests {
+@Suite("The window of writes", .tags(.headset, .link, .firmware)) struct WriteWindowTests {
   @Test("as many parts are under way as were granted, and the last one is as long as what is left")
   func parts() {
     var window = WriteWindow(size: 10, start: 1, chunk: 4, width: 2)

@@ -1,9 +1,10 @@
 import JSONText
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite struct ControlSessionTests {
+@Suite(.tags(.control)) struct ControlSessionTests {
   /// A session whose requests are answered with their own parameters, and what was written to the client.
   private struct Client {
     var session = ControlSession()

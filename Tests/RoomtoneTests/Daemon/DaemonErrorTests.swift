@@ -6,7 +6,7 @@ import Testing
 
 @testable import Roomtone
 
-@Suite("errors of scripts in the daemon's list", .waiting) struct DaemonErrorTests {
+@Suite("errors of scripts in the daemon's list", .waiting, .tags(.daemon, .error)) struct DaemonErrorTests {
   @Test("the error of a mended script is its last one, with its time, and not its state")
   func mended() throws {
     let harness = try DaemonHarness([("a.lua", "error 'broken'")])

@@ -3,11 +3,12 @@ import Home
 import JSONText
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("Scripts that share the house of a daemon") struct DaemonHouseTests {
+@Suite("Scripts that share the house of a daemon", .tags(.daemon, .speaker)) struct DaemonHouseTests {
   /// Opens the house without members, and plays in the kitchen alone.
   private static let hello = """
     local speaker, task = require "speaker", require "task"

@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite struct LogLimitTests {
+@Suite(.tags(.log, .limits)) struct LogLimitTests {
   @Test("a flood is limited to its burst and then to its rate, and the lines left out are counted once")
   func flood() {
     var limit = LogLimit()
@@ -47,7 +48,7 @@ import Testing
   }
 }
 
-@Suite struct FolderChangesTests {
+@Suite(.tags(.daemon)) struct FolderChangesTests {
   @Test("files of the folder are scripts; those with _ in front, and those below, are libraries")
   func kinds() {
     var changes = FolderChanges()
@@ -60,7 +61,7 @@ import Testing
   }
 }
 
-@Suite struct ServiceNotifierTests {
+@Suite(.tags(.daemon)) struct ServiceNotifierTests {
   @Test("notifications are lines of the protocol, a status on one line")
   func text() {
     #expect(ServiceNotifier.Notification.reloading(microseconds: 7).text == "RELOADING=1\nMONOTONIC_USEC=7")

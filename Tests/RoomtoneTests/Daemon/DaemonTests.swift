@@ -7,11 +7,12 @@ import LuaRuntime
 import Scheduling
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite struct DaemonTests {
+@Suite(.tags(.daemon)) struct DaemonTests {
   @Test("scripts share the house and triggers, and each has globals and jobs of its own")
   func isolation() throws {
     let harness = try DaemonHarness([

@@ -9,7 +9,7 @@ import Testing
 @testable import Roomtone
 
 /// The daemon's answers to why and what has changed.
-@Suite("why of the daemon", .waiting) struct DaemonWhyTests {
+@Suite("why of the daemon", .waiting, .tags(.history, .daemon)) struct DaemonWhyTests {
   private static let wake = "require 'schedule'.at('06:45', { days = 'daily', name = 'wake up' }, print)"
 
   /// Returns the lines of an answer.

@@ -8,7 +8,7 @@ import Testing
 @testable import Roomtone
 
 /// Marks of scripts that a daemon has ended with.
-@Suite("the mark of a script", .waiting) struct HoldMarkTests {
+@Suite("the mark of a script", .waiting, .tags(.limits)) struct HoldMarkTests {
   /// A daemon that begins beside the mark of a script `busy`, which leads to `file` of its folder.
   private static func daemon(_ state: TemporaryFolder, file: String = "busy.lua") throws -> DaemonHarness {
     let daemon = try DaemonHarness(
@@ -66,7 +66,7 @@ import Testing
 }
 
 /// The time that scripts hold the loop, as the daemon shows it.
-@Suite("the time of scripts", .waiting) struct ScriptTimeTests {
+@Suite("the time of scripts", .waiting, .tags(.limits, .daemon)) struct ScriptTimeTests {
   @Test("a script that holds the others is on top, with its line, and in the log, once a minute")
   func top() throws {
     let daemon = try DaemonHarness([

@@ -2,11 +2,12 @@ import EventLoop
 import JSONText
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("A playback that a client requests") struct RequestedPlaybackTests {
+@Suite("A playback that a client requests", .tags(.playback, .control)) struct RequestedPlaybackTests {
   /// The notifications of a playback.
   private final class Client {
     var playback = 0

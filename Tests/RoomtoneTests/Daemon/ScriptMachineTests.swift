@@ -1,9 +1,10 @@
 import LuaRuntime
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite struct ScriptMachineTests {
+@Suite(.tags(.daemon)) struct ScriptMachineTests {
   private let error = LuaError(code: "script.syntax", message: "no")
 
   /// A machine whose first version runs.

@@ -3,13 +3,14 @@ import EventLoop
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
 // Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
-  @Suite("A house with several sound cards")
+  @Suite("A house with several sound cards", .tags(.cards))
   struct CardHouseTests {
     /// Output through ALSA's file plug-in, which plays at once and writes the samples of a card to a file.
     private func file(_ path: String) -> Output { .alsa(device: "file:'\(path)',raw") }

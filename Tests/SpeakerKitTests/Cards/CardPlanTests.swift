@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("Speakers on sound cards")
+@Suite("Speakers on sound cards", .tags(.speaker, .cards))
 struct CardPlanTests {
   private static let usb = Output.alsa(device: "hw:1")
   private static let eight = Output.alsa(device: "hw:2,0")

@@ -1,9 +1,10 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("A card that follows the clock of the house")
+@Suite("A card that follows the clock of the house", .tags(.speaker, .cards))
 struct ClockFollowerTests {
   private static let rate = 48_000.0
 

@@ -2,6 +2,7 @@ import AudioCore
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
@@ -34,7 +35,7 @@ private final class CardPair {
   }
 }
 
-@Suite("Sound cards with clocks of their own")
+@Suite("Sound cards with clocks of their own", .tags(.speaker, .cards))
 struct SteppedCardTests {
   /// One second of sound that repeats: a click in the first channel, a sine in the second.
   private func second(_ rate: Int, hertz: Double) -> [Float] {

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import SpeakerKit
 
-@Suite("The rules of a queue, without files and clock")
+@Suite("The rules of a queue, without files and clock", .tags(.speaker, .queue))
 struct QueueMachineTests {
   private func machine(_ names: String..., loops: Bool = false, seed: UInt64? = nil) throws -> QueueMachine {
     QueueMachine(try #require(FileQueue(names.map { QueueEntry(path: $0) }, loops: loops, seed: seed)))

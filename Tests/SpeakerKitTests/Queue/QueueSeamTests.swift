@@ -6,7 +6,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The seams between the files of a queue, sample by sample", .waiting)
+@Suite(
+  "The seams between the files of a queue, sample by sample", .waiting, .tags(.speaker, .queue, .rendering))
 struct QueueSeamTests {
   /// Plays a queue of parts to its end, and returns what the speaker rendered.
   private func played(_ parts: [Sound], isVirtual: Bool = true, loops: Int = 1) throws -> Sound {

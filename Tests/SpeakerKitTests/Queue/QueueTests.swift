@@ -3,9 +3,10 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A queue on a session")
+@Suite("A queue on a session", .tags(.speaker, .queue))
 struct QueueTests {
   /// Outputs of the parameterized tests: files, and none, where only the clock counts.
   static let outputs: [Output?] = [nil, .null]
@@ -300,7 +301,7 @@ struct QueueTests {
   }
 }
 
-@Suite("The sound files of a folder")
+@Suite("The sound files of a folder", .tags(.speaker, .queue, .files))
 struct AudioFolderTests {
   private func names(_ folder: TemporaryFolder, _ path: String = "") throws -> [String] {
     let root = folder.file("")

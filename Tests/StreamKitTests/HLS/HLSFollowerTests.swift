@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("following a list of HLS") struct HLSFollowerTests {
+@Suite("following a list of HLS", .tags(.stream, .hls)) struct HLSFollowerTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"
   private let error = StreamError(.network, "gone")
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }

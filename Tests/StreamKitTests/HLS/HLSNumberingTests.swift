@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("numbers of segments that change") struct HLSNumberingTests {
+@Suite("numbers of segments that change", .tags(.stream, .hls)) struct HLSNumberingTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 

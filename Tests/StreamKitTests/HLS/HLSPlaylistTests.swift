@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("lists of HLS") struct HLSPlaylistTests {
+@Suite("lists of HLS", .tags(.stream, .hls, .playlists)) struct HLSPlaylistTests {
   private func media(_ text: String) throws -> HLSMedia {
     guard case .media(let media) = try HLSPlaylist(Array(text.utf8), url: "u") else {
       throw StreamError(.content, "a master list")

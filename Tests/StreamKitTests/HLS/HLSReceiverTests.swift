@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// HLS stations of tests, with ffmpeg's segments, received ten times as fast as they would be heard.
-@Suite("HLS stations", .waiting) struct HLSReceiverTests {
+@Suite("HLS stations", .waiting, .tags(.stream, .hls)) struct HLSReceiverTests {
   private func receive(
     _ station: HLSStation, timeout: Duration = .seconds(20), clock: ReceiverClock = .faster(10)
   ) throws -> Receiver {

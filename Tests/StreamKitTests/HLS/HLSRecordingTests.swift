@@ -6,7 +6,8 @@ import Testing
 @testable import StreamKit
 
 /// Recordings of lists that are complete, which are files.
-@Suite("A complete list of segments that is recorded", .waiting) struct HLSRecordingTests {
+@Suite("A complete list of segments that is recorded", .waiting, .tags(.stream, .hls, .recording))
+struct HLSRecordingTests {
   private static let whole = HLSStation.Window(count: 1_000, isEnded: true)
 
   /// Returns the numbers of the frames of a recording in its programme.

@@ -1,9 +1,10 @@
 import Codecs
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("sound that a list brings again") struct HLSRepetitionTests {
+@Suite("sound that a list brings again", .tags(.stream, .hls, .stitching)) struct HLSRepetitionTests {
   private static let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)
 
   private func frame(_ name: Int) -> StreamFrame {

@@ -1,11 +1,12 @@
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("sound in segments of HLS") struct HLSSoundTests {
+@Suite("sound in segments of HLS", .tags(.stream, .hls, .codecs)) struct HLSSoundTests {
   /// The frames of a programme whose segments come in pieces.
   private func frames(_ programme: HLSProgramme, piece: Int) throws -> [[UInt8]] {
     var sound = HLSSound()

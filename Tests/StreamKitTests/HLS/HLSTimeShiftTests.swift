@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Streams of HLS whose position is moved: back into the window of a live list, and to any time of one that is complete.
-@Suite("HLS streams that are moved", .waiting) struct HLSTimeShiftTests {
+@Suite("HLS streams that are moved", .waiting, .tags(.stream, .hls, .timeShift)) struct HLSTimeShiftTests {
   /// The numbers of the frames that the player has not read.
   private func frames(_ harness: RecordingHarness, _ station: HLSStation) -> [Int] {
     var frames: [[UInt8]] = []

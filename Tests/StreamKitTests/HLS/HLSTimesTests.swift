@@ -1,10 +1,11 @@
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("times of the sound in segments of HLS") struct HLSTimesTests {
+@Suite("times of the sound in segments of HLS", .tags(.stream, .hls)) struct HLSTimesTests {
   private static let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)
 
   /// A frame of 23.2 ms that begins with a byte of the sound, whose frames have 100 bytes.

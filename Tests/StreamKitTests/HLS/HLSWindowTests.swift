@@ -1,10 +1,11 @@
 import Codecs
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("the window of a list of HLS") struct HLSWindowTests {
+@Suite("the window of a list of HLS", .tags(.stream, .hls)) struct HLSWindowTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"
   private let error = StreamError(.notFound, "gone")
 
@@ -118,7 +119,7 @@ import Testing
   }
 }
 
-@Suite("a list of HLS that is a file") struct HLSFileTests {
+@Suite("a list of HLS that is a file", .tags(.stream, .hls, .files)) struct HLSFileTests {
   private let frame = StreamFrame(
     offset: 0, length: 300, hash: 1, format: StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2),
     samples: 1024)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("the MD5 in a recording of FLAC", .waiting) struct FLACSumTests {
+@Suite("the MD5 in a recording of FLAC", .waiting, .tags(.stream, .ogg, .recording)) struct FLACSumTests {
   private typealias Frames = [(frame: StreamFrame, bytes: [UInt8])]
 
   private static let unset = String(repeating: "0", count: 32)

@@ -7,7 +7,7 @@ import Testing
 @testable import Codecs
 @testable import StreamKit
 
-@Suite("Ogg is decoded as it comes", .waiting) struct OggDecodingTests {
+@Suite("Ogg is decoded as it comes", .waiting, .tags(.stream, .ogg, .codecs)) struct OggDecodingTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

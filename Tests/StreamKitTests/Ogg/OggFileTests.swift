@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Files of Ogg", .waiting) struct OggFileTests {
+@Suite("Files of Ogg", .waiting, .tags(.stream, .ogg, .files)) struct OggFileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

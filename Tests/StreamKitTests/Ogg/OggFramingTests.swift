@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Pages of Ogg as frames", .waiting) struct OggFramingTests {
+@Suite("Pages of Ogg as frames", .waiting, .tags(.stream, .ogg)) struct OggFramingTests {
   private typealias Kind = OggProgramme.Kind
 
   @Test("headers come first, and the pages are as long as the sound", arguments: OggProgramme.Kind.allCases)

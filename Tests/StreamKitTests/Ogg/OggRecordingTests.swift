@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A recording of Ogg", .waiting) struct OggRecordingTests {
+@Suite("A recording of Ogg", .waiting, .tags(.stream, .ogg, .recording)) struct OggRecordingTests {
   /// Appends frames, as one batch.
   private func come(_ frames: some Sequence<(frame: StreamFrame, bytes: [UInt8])>, to harness: WriterHarness)
   {

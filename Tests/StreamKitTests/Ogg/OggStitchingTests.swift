@@ -6,7 +6,8 @@ import Testing
 @testable import StreamKit
 
 /// Connections to a station of Ogg: each begins with the headers, and then with some earlier page.
-@Suite("Connections to Ogg are stitched", .waiting) struct OggStitchingTests {
+@Suite("Connections to Ogg are stitched", .waiting, .tags(.stream, .ogg, .stitching)) struct OggStitchingTests
+{
   /// Feeds pages to a stitcher, and collects what it delivers.
   private struct Line {
     var stitcher = Stitcher()

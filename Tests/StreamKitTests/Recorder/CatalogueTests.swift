@@ -6,7 +6,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The catalogue of recordings", .waiting) struct CatalogueTests {
+@Suite("The catalogue of recordings", .waiting, .tags(.stream, .recordings, .recording)) struct CatalogueTests
+{
   private let folder: TemporaryFolder
   private let path: String
 

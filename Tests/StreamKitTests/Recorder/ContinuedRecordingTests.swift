@@ -8,7 +8,7 @@ import Testing
 
 /// Recordings that go on in the file of an earlier process: a station with a burst of four seconds, and processes that
 /// are killed with what they have not written.
-@Suite("A recording that continues a file", .waiting)
+@Suite("A recording that continues a file", .waiting, .tags(.stream, .recording, .recovery))
 struct ContinuedRecordingTests {
   private static let burst = 4.0
 

@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Cue sheet", .waiting) struct CueSheetTests {
+@Suite("Cue sheet", .waiting, .tags(.stream, .recording, .titles)) struct CueSheetTests {
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)
 
   @Test("lists the titles of one file") func whole() {

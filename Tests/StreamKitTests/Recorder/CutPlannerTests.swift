@@ -1,10 +1,12 @@
 import Codecs
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The cuts of a split recording, without files") struct CutPlannerTests {
+@Suite("The cuts of a split recording, without files", .tags(.stream, .recording, .titles))
+struct CutPlannerTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 48_000, channels: 2)
 
   private func at(_ seconds: Double) -> StreamTime { StreamTime(seconds: seconds) }
@@ -108,7 +110,7 @@ import Testing
   }
 }
 
-@Suite("The account of the sound of a recording") struct GapLedgerTests {
+@Suite("The account of the sound of a recording", .tags(.stream, .recording)) struct GapLedgerTests {
   private func at(_ seconds: Double) -> StreamTime { StreamTime(seconds: seconds) }
 
   /// A batch of a second of sound, and what else is in it.

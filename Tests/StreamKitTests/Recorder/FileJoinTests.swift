@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Appending to a recording", .waiting) struct FileJoinTests {
+@Suite("Appending to a recording", .waiting, .tags(.stream, .recording, .recovery)) struct FileJoinTests {
   private let folder: TemporaryFolder
   private let audio: [UInt8]
 

@@ -6,7 +6,9 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("A part that was left behind under the name of a recording that begins", .waiting)
+@Suite(
+  "A part that was left behind under the name of a recording that begins", .waiting,
+  .tags(.stream, .recording, .recovery))
 struct LeftBehindTests {
   /// The lines of the log.
   private final class ReportLog: Sendable {

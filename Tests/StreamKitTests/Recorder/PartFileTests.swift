@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Part of a recording", .waiting) struct PartFileTests {
+@Suite("Part of a recording", .waiting, .tags(.stream, .recording, .recovery)) struct PartFileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -6,7 +6,7 @@ import Testing
 @testable import StreamKit
 
 /// Recordings of answers that may be files.
-@Suite("An answer that is to be recorded", .waiting)
+@Suite("An answer that is to be recorded", .waiting, .tags(.stream, .recording))
 struct RecordedAnswerTests {
   private static let sound = Result { try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import StreamKit
 
 /// Recordings of a file on a server: its bytes, whatever happens to the connection.
-@Suite("A file that is recorded", .waiting)
+@Suite("A file that is recorded", .waiting, .tags(.stream, .recording, .files))
 struct RecordedFileTests {
   private static let sound = Result { try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes }
 

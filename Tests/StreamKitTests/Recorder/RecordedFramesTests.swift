@@ -8,7 +8,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Frames of a file", .waiting) struct RecordedFramesTests {
+@Suite("Frames of a file", .waiting, .tags(.stream, .recording)) struct RecordedFramesTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// The behaviour of a stream while it is recorded.
-@Suite("A stream that is recorded", .waiting)
+@Suite("A stream that is recorded", .waiting, .tags(.stream, .recording))
 struct RecordedStreamTests {
   private func station(
     _ programme: FrameProgramme, pace: Double = 1, name: String? = "Test station"

@@ -6,7 +6,9 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The upkeep of the catalogue while recordings are written", .waiting)
+@Suite(
+  "The upkeep of the catalogue while recordings are written", .waiting,
+  .tags(.stream, .recording, .recordings))
 struct RecorderCoreTests {
   @Test("old recordings are deleted also while the process lives")
   func keep() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// The reports of a recording at its end, and its files.
-@Suite("The end of a recording", .waiting)
+@Suite("The end of a recording", .waiting, .tags(.stream, .recording))
 struct RecordingEndTests {
   @Test(
     "an outage that lasts until it is stopped is a gap, as long as the outage", arguments: [nil, 3_600])

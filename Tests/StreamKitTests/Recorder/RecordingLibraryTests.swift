@@ -6,7 +6,8 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The library of recordings", .waiting) struct RecordingLibraryTests {
+@Suite("The library of recordings", .waiting, .tags(.stream, .recordings, .recording))
+struct RecordingLibraryTests {
   @Test("a recording is compared with its row, frame by frame") func verifies() throws {
     let fixture = try LibraryFolder()
     let entry = try fixture.finished("show.mp3", 0..<50)

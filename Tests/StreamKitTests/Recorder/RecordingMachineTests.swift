@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite struct RecordingMachineTests {
+@Suite(.tags(.stream, .recording)) struct RecordingMachineTests {
   private struct Full: Error {}
   private struct Lost: Error {}
   private struct Silent: Error {}

@@ -4,7 +4,7 @@ import StreamKit
 import TestTraits
 import Testing
 
-@Suite("where a template begins", .waiting)
+@Suite("where a template begins", .waiting, .tags(.stream, .recording))
 struct RecordingPlaceTests {
   private let here: String = {
     var path = [CChar](repeating: 0, count: 4096)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Frames on their way to the disk", .waiting)
+@Suite("Frames on their way to the disk", .waiting, .tags(.stream, .recording))
 struct RecordingQueueTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 

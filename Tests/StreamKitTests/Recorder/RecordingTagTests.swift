@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Tag of a recording", .waiting) struct RecordingTagTests {
+@Suite("Tag of a recording", .waiting, .tags(.stream, .recording, .titles)) struct RecordingTagTests {
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)
   private let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Template of recordings", .waiting) struct RecordingTemplateTests {
+@Suite("Template of recordings", .waiting, .tags(.stream, .recording)) struct RecordingTemplateTests {
   /// 2026-03-28 20:30:00 on clocks an hour ahead of UTC.
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)
 

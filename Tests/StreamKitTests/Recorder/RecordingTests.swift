@@ -117,7 +117,7 @@ final class RecordingHarness {
   func entries() async throws -> [RecordingEntry] { try await recorder.withLibrary { try $0.list(.init()) } }
 }
 
-@Suite("A recording", .waiting)
+@Suite("A recording", .waiting, .tags(.stream, .recording))
 struct RecordingTests {
   private static func live(
     _ programme: FrameProgramme, titles: [Programme.Title] = [], pace: Live.Pace = .realTime(1)
@@ -264,7 +264,7 @@ struct RecordingTests {
   }
 }
 
-@Suite("A recording that is split by titles", .waiting)
+@Suite("A recording that is split by titles", .waiting, .tags(.stream, .recording, .titles))
 struct SplitTests {
   /// Returns a station with twenty seconds of a programme and a title every five: 80,000 bytes.
   private func station(_ programme: FrameProgramme) throws -> Station {

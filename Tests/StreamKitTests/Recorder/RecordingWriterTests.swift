@@ -8,7 +8,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("The writer of a recording", .waiting)
+@Suite("The writer of a recording", .waiting, .tags(.stream, .recording))
 struct RecordingWriterTests {
   @Test("a recording that is shorter than the burst ends once, and reports what is on disk")
   func shorterThanBurst() throws {

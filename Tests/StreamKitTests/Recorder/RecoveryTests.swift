@@ -6,7 +6,8 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Recordings whose process ended", .waiting) struct RecoveryTests {
+@Suite("Recordings whose process ended", .waiting, .tags(.stream, .recording, .recovery)) struct RecoveryTests
+{
   @Test(
     "are cut to their last whole frame and named, wherever they ended",
     arguments: FrameProgramme.Kind.allCases)
@@ -220,7 +221,8 @@ import Testing
   }
 }
 
-@Suite("Continued recordings whose process ended", .waiting) struct JoinRecoveryTests {
+@Suite("Continued recordings whose process ended", .waiting, .tags(.stream, .recording, .recovery))
+struct JoinRecoveryTests {
   /// The last step that the process reached.
   enum Moment: CaseIterable, Sendable {
     case recording, begun, copying, copied, entered, removed

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Recordings of FLAC and WAV: content without frames is recorded as it comes.
-@Suite("A recording of a station without frames", .waiting)
+@Suite("A recording of a station without frames", .waiting, .tags(.stream, .recording))
 struct UnframedRecordingTests {
   private static let flac = Result { try readBytes(Fixtures.path("music-44k.flac")) }
 

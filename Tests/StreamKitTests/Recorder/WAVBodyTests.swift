@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("Recordings of decoded sound", .waiting)
+@Suite("Recordings of decoded sound", .waiting, .tags(.stream, .recording, .codecs))
 struct WAVBodyTests {
   /// Writes the frames of a stream into as many files as needed.
   /// - Returns: the sound of each file.
