@@ -2,11 +2,11 @@ internal import AudioCore
 
 /// The audio thread's view of a `CardMixMemory`: adds the devices' blocks to the channels of their cards.
 struct CardMixer: BitwiseCopyable {
-  /// Routes of all devices, by index.
+  /// The routes of all devices, by index.
   fileprivate let routes: UnsafeMutableBufferPointer<CardRoute>
-  /// Blocks of the cards.
+  /// The blocks of the cards.
   fileprivate let blocks: UnsafeMutableBufferPointer<PCMView>
-  /// Limiters of the cards.
+  /// The limiters of the cards.
   fileprivate let limiters: UnsafeMutablePointer<Limiter>
   /// `true` for cards with a channel that devices share.
   fileprivate let isShared: UnsafeMutablePointer<Bool>
@@ -56,15 +56,15 @@ struct CardMixer: BitwiseCopyable {
 
 /// The cards of a house as the audio thread mixes them.
 struct CardLayout: Sendable {
-  /// Number of channels of each card.
+  /// The number of channels of each card.
   var channels = [2]
   /// `true` for cards with a channel that devices share.
   var isShared = [true]
-  /// Routes of the first devices.
+  /// The routes of the first devices.
   var routes: [CardRoute] = []
-  /// Route of the other devices.
+  /// The route of the other devices.
   var fallback = CardRoute(card: 0, left: 0, right: 1)
-  /// Clock that the cards follow; nil for a single card.
+  /// The clock that the cards follow; nil for a single card.
   var clock: HouseClock?
 }
 

@@ -8,9 +8,9 @@ public struct CardPlan: Sendable, Equatable {
   public struct Card: Sendable, Equatable {
     /// ALSA's name of the card.
     public let device: String
-    /// Number of channels that speakers use, counted from the first.
+    /// The number of channels that speakers use, counted from the first.
     public fileprivate(set) var channels = 0
-    /// Indices of the speakers on the card.
+    /// The indices of the speakers on the card.
     public fileprivate(set) var speakers: [Int] = []
     /// Frames by which each channel is late.
     fileprivate(set) var delays: [Int] = []
@@ -18,26 +18,26 @@ public struct CardPlan: Sendable, Equatable {
     fileprivate(set) var isShared = false
   }
 
-  /// Refusal of a speaker's settings.
+  /// The refusal of a speaker's settings.
   public struct Problem: Error {
-    /// Index of the speaker.
+    /// The index of the speaker.
     public let speaker: Int
-    /// Option that is wrong: `output`, `channels` or `delay`.
+    /// The option that is wrong: `output`, `channels` or `delay`.
     public let option: String
     /// One line for a person.
     public let message: String
   }
 
-  /// Range of delays.
+  /// The range of delays.
   public static let delays = Duration.zero ... .milliseconds(500)
-  /// Maximum number of channels of a card.
+  /// The maximum number of channels of a card.
   public static let mostChannels = 64
 
   /// Cards in the order of the speakers that name them first.
   public private(set) var cards: [Card] = []
-  /// Route of each speaker.
+  /// The route of each speaker.
   private(set) var routes: [CardRoute] = []
-  /// Route of speakers that are added later: the pair of the house's own card.
+  /// The route of speakers that are added later: the pair of the house's own card.
   private(set) var fallback = CardRoute.none
 
   /// Creates the plan of a house.
@@ -160,11 +160,11 @@ public struct CardPlan: Sendable, Equatable {
 
 /// The channels of a card on which a device is heard. Plain data.
 struct CardRoute: BitwiseCopyable, Equatable, Sendable {
-  /// Index of the card; -1 for none.
+  /// The index of the card; -1 for none.
   let card: Int
-  /// Channel of the left side, counted from 0; of both where there is one.
+  /// The channel of the left side, counted from 0; that of both sides where there is one channel.
   let left: Int
-  /// Channel of the right side; -1 for none.
+  /// The channel of the right side; -1 for none.
   let right: Int
 
   /// A device without a card.

@@ -1,16 +1,17 @@
 /// A card's or a house's progress: the frame of the house that is heard at a time.
 struct ClockReading: Equatable {
-  /// Time of the reading, in ns.
+  /// The time of the reading, in ns.
   var time: Int64
-  /// Index of the frame that is heard then, counted from the first block of the house.
+  /// The index of the frame that is heard then, counted from the first block of the house.
   var frame: Double
 
   /// Returns the frame that is heard at another time, at `rate` frames per second.
   func frame(at other: Int64, rate: Double) -> Double { frame + Double(other - time) * rate / 1e9 }
 }
 
-/// Keeps a sound card in step with the clock of the house: it joins with silence or by dropping what the house
-/// has heard already, and then follows by the ratio at which its sound is resampled. Has no I/O and no clock.
+/// Keeps a sound card in step with the clock of the house: it joins with silence, or by dropping frames that
+/// the house has heard already, and then follows by the ratio at which its sound is resampled. Has no I/O and
+/// no clock.
 ///
 /// The error is the time by which the card is behind the house, in frames. It is smoothed and drives a
 /// proportional-integral controller with a double pole at 1/10 s: a card that is 200 ppm off is 0.7 ms behind
@@ -27,7 +28,7 @@ struct ClockFollower {
     case free
   }
 
-  /// Next action with the frames at hand, while the card joins.
+  /// The next action with the frames at hand, while the card joins.
   enum Entry: Equatable {
     /// Keep the card running with silence, and ask again.
     case wait
@@ -39,7 +40,7 @@ struct ClockFollower {
     case play
   }
 
-  /// Next action while the card plays.
+  /// The next action while the card plays.
   enum Correction: Equatable {
     /// Resample at this number of frames of the house per frame of the card.
     case resample(ratio: Double)
@@ -47,28 +48,29 @@ struct ClockFollower {
     case rejoin
   }
 
-  /// Largest correction, as a part of 1: a crystal is at most 200 ppm off.
+  /// The largest correction, as a part of 1: a crystal is at most 200 ppm off.
   static let greatestCorrection = 0.001
-  /// Time in ns after which a card that waits for the clock of the house plays without it.
+  /// The time in ns after which a card that waits for the clock of the house plays without it.
   static let greatestWait: Int64 = 500_000_000
-  /// Angular frequency of the control loop in 1/s.
+  /// The angular frequency of the control loop in 1/s.
   private static let bandwidth = 0.1
-  /// Time constant of the smoothing in seconds.
+  /// The time constant of the smoothing in seconds.
   private static let smoothing = 1.0
-  /// Smoothed error in seconds above which the card joins again.
+  /// The smoothed error in seconds above which the card joins again.
   private static let greatestError = 0.002
   /// Single error in seconds above which the card joins again: an underrun, not jitter.
   private static let greatestJump = 0.05
 
   private(set) var phase = Phase.joining(waited: 0)
-  /// Learned drift: by how much the house's clock is faster than the card's, as a part of 1. Outlives pauses.
+  /// The learned drift: by how much the house's clock is faster than the card's, as a part of 1. Outlives
+  /// pauses.
   private(set) var drift = 0.0
   private let rate: Double
 
   /// Creates the follower of a card of `sampleRate` frames per second.
   init(sampleRate: Int) { rate = Double(sampleRate) }
 
-  /// Leaves the step, as a pause does: the next frame joins.
+  /// Falls out of step, as in a pause: the next frame joins again.
   mutating func rest() { phase = .joining(waited: 0) }
 
   /// Stops following until the next rest.

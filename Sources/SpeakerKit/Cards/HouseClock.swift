@@ -3,15 +3,16 @@ internal import Synchronization
 /// The clock of a house with several sound cards: the progress of its first card, published by the thread that
 /// writes to it, and by the audio thread while that card is lost. Other cards read it. Without locks.
 ///
-/// A reading that both publish at the same moment may be garbled: as one wrong measurement, which is smoothed.
+/// If both publish at the same moment, a reading may be garbled: a single wrong measurement, which is
+/// smoothed.
 final class HouseClock: Sendable {
   /// Frames per second.
   let sampleRate: Int
-  /// Age in ns above which a reading is none: the house is silent.
+  /// The age in ns above which a reading is ignored: the house is silent.
   private static let greatestAge: Int64 = 1_000_000_000
 
   private let version = Atomic<Int>(0)
-  /// Time of the reading; 0 while nothing runs.
+  /// The time of the reading; 0 while nothing runs.
   private let time = Atomic<Int64>(0)
   /// Heard frame in 1/65536.
   private let frame = Atomic<Int64>(0)
@@ -25,7 +26,7 @@ final class HouseClock: Sendable {
   func stop() { store(0, 0) }
 
   private func store(_ newTime: Int64, _ newFrame: Int64) {
-    // Odd while a reading is written, however two threads meet here.
+    // Odd while a reading is written, even if two threads write at once.
     let next = version.load(ordering: .relaxed) | 1
     version.store(next, ordering: .relaxed)
     atomicMemoryFence(ordering: .releasing)
@@ -51,7 +52,7 @@ final class HouseClock: Sendable {
 
 /// The time by which cards are measured, and the wait of the thread that writes to one.
 protocol CardTime: Sendable {
-  /// Current time in ns.
+  /// The current time in ns.
   var now: Int64 { get }
   /// Waits for `nanoseconds`.
   func sleep(nanoseconds: Int64)

@@ -2,14 +2,14 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 
-/// The stage in front of a sound card of a house with several: delays channels, and leads the clock of the house
-/// or follows it. For the one thread that writes to the card.
+/// The stage before a sound card of a house with several cards: delays channels, and leads or follows the
+/// clock of the house. For the one thread that writes to the card.
 ///
 /// The leader plays its sound untouched and publishes its progress. A follower enters in step, is measured after
 /// each block, and is resampled by some parts per million. A leader that returns to a house that plays enters as
 /// a follower does.
 final class SteppedCard: CardSink {
-  /// Part of a card in the clock of the house.
+  /// The role of a card in the clock of the house.
   enum Role: Equatable { case leads, follows }
 
   let format: AudioFormat
@@ -24,27 +24,28 @@ final class SteppedCard: CardSink {
   private let resampled: PCMBlock
   private let silence: PCMBlock
   private var ratio = 1.0
-  /// Index of the resampler's first frame.
+  /// The index of the resampler's first frame.
   private var firstFrame = 0
-  /// Index of the frame after the last one written.
+  /// The index of the frame after the last one written.
   private var nextFrame = 0
   /// `true` if the card reports how much it has not played; `false` for one that plays at once, which neither leads
   /// nor follows; nil before its first sound.
   private var hasClock: Bool?
-  /// Time in ns from which on all frames were dropped, as their moments had passed; nil for none.
+  /// The time in ns since which all frames were dropped, as their moments had passed; nil while none is
+  /// dropped.
   private var lateSince: Int64?
 
-  /// Time in ns of dropping frames after which the card can't be brought in step.
+  /// The time in ns of dropping frames after which the card can't be brought in step.
   private static let longestLateness: Int64 = 3_000_000_000
-  /// Length in seconds of the silence before the leader's sound, in which the others enter.
+  /// The length in seconds of the silence before the leader's sound, in which the others enter.
   private static let leadIn = 0.1
-  /// Length in seconds of the silence that keeps a card running while it waits to enter.
+  /// The length in seconds of the silence that keeps a card running while it waits to enter.
   private static let idleLength = 0.04
-  /// Time in ns between attempts to enter.
+  /// The time in ns between attempts to enter.
   private static let entryInterval: Int64 = 5_000_000
-  /// Time in ns within which a delay is read without an interruption.
+  /// The time in ns within which a delay is read without an interruption.
   private static let exactReading: Int64 = 100_000
-  /// Frames of silence after which the resampler has written all of its input.
+  /// The frames of silence after which the resampler has written all of its input.
   private static let resamplerTail = 512
 
   /// Creates the stage of an open card.
@@ -68,14 +69,14 @@ final class SteppedCard: CardSink {
     self.delays = ChannelDelays(frames: delays, format: card.format)
     if clock == nil { follower.release() }
     resampler = try VariableResampler(channels: format.channels)
-    // A ratio of 0.99 or more and soxr's queue: two blocks are room for one.
+    // Two blocks hold one resampled block: the ratio is 0.99 or more, and soxr queues some frames.
     resampled = PCMBlock(format: format, frames: 2 * format.framesPerBlock)
     silence = PCMBlock(format: format)
   }
 
   var delay: Int { card.delay }
   var held: Int { card.held }
-  /// Learned drift of the house's clock against the card's, as a part of 1.
+  /// The learned drift of the house's clock against the card's, as a part of 1.
   var drift: Double { follower.drift }
 
   /// Writes frames that follow the last ones.
@@ -97,7 +98,7 @@ final class SteppedCard: CardSink {
   var hasStalled: Bool { card.hasStalled }
   func check() throws { try card.check() }
 
-  /// Leaves the step: the next frame enters anew.
+  /// Falls out of step: the next frame enters anew.
   func rejoin() {
     lateSince = nil
     if clock != nil, hasClock != false { follower.rest() }
@@ -222,7 +223,7 @@ final class SteppedCard: CardSink {
     let missing = Int(Self.idleLength * Double(format.sampleRate)) - card.held
     guard missing > 0 else { return }
     try writeSilence(frames: missing)
-    // A card that has not started holds what it was given, however late this thread asks.
+    // A card that has not started holds all frames that it received, however late this thread asks.
     let held = card.delay
     try card.start()
     if hasClock == nil { hasClock = held > 0 || card.delay > 0 }
@@ -237,7 +238,7 @@ final class SteppedCard: CardSink {
     }
   }
 
-  /// Writes what delays and the resampler hold back.
+  /// Writes the frames that the delays and the resampler hold back.
   private func writeTail() throws {
     if case .joining = follower.phase { return }
     var missing = delays.longest
@@ -246,15 +247,15 @@ final class SteppedCard: CardSink {
       let part = silence.view.prefix(missing)
       try write(UnsafeBufferPointer(part.buffer))
       missing -= part.frames
-      // A card that has lost its step here has nothing more to say.
+      // A card that fell out of step here has nothing left to play.
       if case .joining = follower.phase { return }
     }
   }
 }
 
-/// Delays of the channels of a card, in whole frames. For the thread that writes to the card.
+/// The delays of the channels of a card, in whole frames. For the thread that writes to the card.
 private final class ChannelDelays {
-  /// Longest delay in frames.
+  /// The longest delay in frames.
   let longest: Int
   private let frames: [Int]
   /// Held samples of each channel, oldest at `positions`.

@@ -9,9 +9,9 @@ extension HouseDriver {
     updateAvailability(of: index)
   }
 
-  /// Takes the speakers of a sound card out of the house while it is lost. The only card of a house takes none:
-  /// playback goes on until it is back.
-  /// - Parameter loss: the reason in words; nil for a card that is there.
+  /// Takes the speakers of a sound card out of the house while it is lost. If it is the only card, they
+  /// remain, and playback continues until it is back.
+  /// - Parameter loss: the reason in words; nil for a card that is present.
   func setCard(_ card: Int, loss: String?) {
     guard let plan, plan.cards.count > 1 else { return }
     for index in plan.cards[card].speakers {

@@ -15,11 +15,11 @@ public enum HouseAccess: Sendable {
 
 /// The process that drives a house, as far as it has published that.
 public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
-  /// Process id; nil when not published.
+  /// The process id; nil when not published.
   public let processID: Int32?
-  /// Name of the process, one line; nil when not published.
+  /// The name of the process, one line; nil when not published.
   public let name: String?
-  /// Output of the house, as `Output.text`; nil when not published.
+  /// The output of the house, as `Output.text`; nil when not published.
   public let output: String?
   /// Sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not
   /// published.
@@ -32,7 +32,7 @@ public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
     (self.processID, self.name, self.output, self.playing) = (processID, name, output, playing)
   }
 
-  /// Name and id, as `roomtone (process 123)`.
+  /// The name and id, as `roomtone (process 123)`.
   public var description: String {
     processID.map { "\(name ?? "another program") (process \($0))" } ?? "another process"
   }
@@ -63,12 +63,12 @@ extension HouseDriver {
   }
 }
 
-/// State that is kept between runs.
+/// The state that is kept between runs.
 extension HouseDriver {
-  /// Delay during which changes are gathered before they are written.
+  /// The delay during which changes are gathered before they are written.
   private static let writingDelay = Duration.seconds(1)
 
-  /// Publishes what plays to processes that inspect the house.
+  /// Publishes the playing sources to processes that inspect the house.
   public func announce(playing: [String]) {
     context.state?.announce(output: plan?.text ?? output.text, playing: playing)
   }

@@ -7,21 +7,21 @@ internal import EventLoop
 /// Behaves as speakers in a network do: levels take effect some milliseconds after the call, and the house is
 /// discovered some 100 ms after opening.
 public final class HouseDriver: RenderingDriver {
-  /// Name in the configuration: `"house"`.
+  /// The name in the configuration: `"house"`.
   public let name = HouseSettings.name
-  /// Names of the driver's capabilities.
+  /// The names of the driver's capabilities.
   public let capabilities = HouseSettings.capabilities
-  /// Format of all sessions: 48 kHz, stereo.
+  /// The format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
 
-  /// Maximum number of sessions at a time: 16.
+  /// The maximum number of sessions at a time: 16.
   public let sessionLimit = 16
   /// `true`: network speakers stop as well.
   public let editsStopPlayback = true
 
-  /// Time from a command to its effect.
+  /// The time from a command to its effect.
   static let reactionTime = Duration.milliseconds(5)
-  /// Time from opening to the answer of the last speaker.
+  /// The time from opening to the answer of the last speaker.
   private static let discoveryTime = Duration.milliseconds(100)
 
   let context: DriverContext
@@ -33,33 +33,33 @@ public final class HouseDriver: RenderingDriver {
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// `true` if `close` was called.
   private(set) var isClosed = false
-  /// State that was read on opening.
+  /// The state that was read on opening.
   var kept = HouseState()
-  /// Timer that writes the state after a change.
+  /// The timer that writes the state after a change.
   var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
   /// Speakers by their index in the renderer, including removed ones.
   var devices: [DeviceInfo] = []
-  /// Indices of removed speakers.
+  /// The indices of removed speakers.
   var removed: Set<Int> = []
-  /// Current signal strength of each speaker in dBm, before the house has read it.
+  /// The current signal strength of each speaker in dBm, before the house has read it.
   var signals: [Int?] = []
-  /// Sound cards of the speakers; nil where they have files, or invented speakers.
+  /// The sound cards of the speakers; nil for an output in files, and for invented speakers.
   private(set) var plan: CardPlan?
-  /// Indices of speakers that a person has unplugged.
+  /// The indices of speakers that a person has unplugged.
   var unplugged: Set<Int> = []
   /// Reasons in words for which the sound cards of speakers are lost, by the indices of the speakers.
   var silenced: [Int: String] = [:]
-  /// Session of each speaker, also while it is unavailable.
+  /// The session of each speaker, also while it is unavailable.
   var memberships: [SessionID?] = []
-  /// Session over that of a speaker, and its level, by the speaker's index.
+  /// The session over that of a speaker, and its level, by the speaker's index.
   var overlays: [Int: (session: SessionID, volume: Int?)] = [:]
-  /// Maximum number of speakers.
+  /// The maximum number of speakers.
   private(set) var speakerLimit = 0
   var renderer: (any Renderer)?
   /// Commands that have not taken effect, in their order.
   private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
-  /// Group rank of the speaker that joined its group last.
+  /// The group rank of the speaker that joined its group last.
   private var lastGroupRank = 0
 
   /// Creates the driver of an embedded house.
@@ -169,7 +169,7 @@ public final class HouseDriver: RenderingDriver {
   /// Applies pending levels, roles, balance, names and groups at once.
   public func settle() { applyAll() }
 
-  /// Number of commands within their reaction time.
+  /// The number of commands within their reaction time.
   public var pendingChangeCount: Int { pendingChanges.count }
 
   /// Waits for the reaction time of the last command.

@@ -14,7 +14,7 @@ public struct HouseSettings: DriverKind, Equatable {
   public init() {}
 
   /// Reads the speakers and their outputs.
-  /// - Throws: errors of `options`; `speaker.unsupported` for what is not an output.
+  /// - Throws: errors of `options`; `speaker.unsupported` for a text that is not an output.
   public init(_ options: DriverOptions) throws { try read(options) }
 
   /// Reads options in place of those of an earlier section; an output remains when the speakers are wrong.
@@ -41,7 +41,7 @@ public struct HouseSettings: DriverKind, Equatable {
 }
 
 extension HouseSettings {
-  /// Name in the configuration: `"house"`.
+  /// The name in the configuration: `"house"`.
   public static let name = "house"
   /// The output, and a table for each speaker.
   public static let options = [
@@ -50,7 +50,7 @@ extension HouseSettings {
       "speakers",
       .tables(limit: 256, SpeakerSpec.options, expected: "a list of at most 256 speakers expected")),
   ]
-  /// All capabilities that there are.
+  /// All capabilities.
   public static let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
     "rename", "group", "refresh", "wifi", "controls",
@@ -72,7 +72,7 @@ extension HouseSettings {
 }
 
 extension SpeakerSpec {
-  /// Options of a speaker.
+  /// The options of a speaker.
   static let options = [
     DriverOption("name", .name), DriverOption("group", .name), DriverOption("role", .text),
     DriverOption("volume", .int(House.volumeRange)), DriverOption("balance", .int(-6...6)),

@@ -26,7 +26,7 @@ struct HouseState: Equatable {
     var balance = 0
   }
 
-  /// Maximum length of a text that is read, in bytes.
+  /// The maximum length of a text that is read, in bytes.
   static let sizeLimit = 1 << 20
   private static let header = "roomtone house 1"
 
@@ -80,7 +80,7 @@ struct HouseState: Equatable {
     return (state, 0)
   }
 
-  /// Text of the state; deterministic.
+  /// The text of the state; deterministic.
   var text: String {
     var lines = [Self.header]
     for (id, speaker) in speakers.sorted(by: { $0.key < $1.key }) {
@@ -112,8 +112,8 @@ struct HouseState: Equatable {
     return devices
   }
 
-  /// Returns the kept names of speakers, resolved together since they may have swapped them. Of speakers
-  /// whose names would clash, those with a kept name return to the configured one, until each has its own.
+  /// Returns the kept names of speakers, resolved together since they may have swapped them. Where names
+  /// would clash, speakers with a kept name return to the configured one, until each name is unique.
   private func names(of configured: [DeviceInfo]) -> [String] {
     var names = configured.map { device in
       speakers[device.id].flatMap { $0.name.isEmpty ? nil : $0.name } ?? device.name

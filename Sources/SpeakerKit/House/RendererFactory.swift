@@ -5,11 +5,11 @@ internal import EventLoop
 struct RendererFactory {
   let loop: EventLoop
   let format: AudioFormat
-  /// Names of the speakers, in the order of the house.
+  /// The names of the speakers, in the order of the house.
   let speakers: [String]
   let sessions: Int
   let output: Output
-  /// Cards of the house and the speakers on them; nil for an output of another kind.
+  /// The cards of the house and the speakers on them; nil for an output of another kind.
   let plan: CardPlan?
   /// Creates the sink of a speaker in place of `output`, where time is virtual.
   let makeSink: ((_ device: Int) throws -> any PCMSink)?
@@ -17,12 +17,12 @@ struct RendererFactory {
   /// Receives the index of a card that does not open, and the reason in words.
   let lostAtFirst: (Int, String) -> Void
 
-  /// Number of speakers that may be added while the house is open.
+  /// The number of speakers that may be added while the house is open.
   static let spareSpeakers = 8
 
-  /// Capacity in frames of the ring to a file: 2 s.
+  /// The capacity in frames of the ring to a file: 2 s.
   private var fileRing: Int { 2 * format.sampleRate }
-  /// Capacity in frames of the ring to a sound card: three blocks.
+  /// The capacity in frames of the ring to a sound card: three blocks.
   private var cardRing: Int { 3 * format.framesPerBlock }
 
   /// Creates the renderer.
@@ -95,7 +95,7 @@ struct RendererFactory {
     let writers = try plan.cards.enumerated().map { index, card in
       let cardFormat = AudioFormat(sampleRate: format.sampleRate, channels: card.channels)
       let (device, delays) = (card.device, card.delays)
-      // The ring of a follower has room for what the house renders while the card waits to enter.
+      // The ring of a follower has room for the frames that the house renders while the card waits to enter.
       return try SinkWriter(
         format: cardFormat, frames: index == 0 ? cardRing : format.sampleRate / 2, policy: .insist,
         renderer: waiter

@@ -3,21 +3,22 @@ internal import EventLoop
 
 /// A speaker in the configuration.
 public struct SpeakerSpec: Sendable, Equatable {
-  /// Display name, unique in the house.
+  /// The display name, unique in the house.
   public let name: String
-  /// Name of the speaker's group; nil for none.
+  /// The name of the speaker's group; nil for none.
   public let group: String?
   /// Channels that the speaker renders.
   public let role: ChannelRole
-  /// Initial level, 0...50.
+  /// The initial level, 0...50.
   public let volume: Int
   /// Balance, -6...6, left to right.
   public let balance: Int
-  /// Sound card of the speaker; nil for the output of the house.
+  /// The sound card of the speaker; nil for the output of the house.
   public var output: Output?
-  /// Channels on the sound card, counted from 1: a pair, or one that takes both sides; empty for the first two.
+  /// Channels on the sound card, counted from 1: a pair, or one that plays both sides; empty for the first
+  /// two.
   public var channels: [Int]
-  /// Time by which the speaker plays late, so that rooms with slow amplifiers are in step; 0...500 ms.
+  /// The time by which the speaker plays late, so that rooms with slow amplifiers are in step; 0...500 ms.
   public var delay: Duration
 
   /// Creates a speaker called `name`.
@@ -39,9 +40,9 @@ public struct SpeakerSpec: Sendable, Equatable {
   }
 }
 
-/// Descriptions of the embedded house's speakers.
+/// The descriptions of the embedded house's speakers.
 public enum HouseSpeakers {
-  /// Returns the names of the speakers and of their groups that a house has which keeps no others.
+  /// Returns the names of the speakers and of their groups in a house that has kept no other names.
   /// - Parameter specs: those of the configuration; nil for the demonstration house.
   public static func names(_ specs: [SpeakerSpec]?) -> (speakers: [String], groups: [String]) {
     let names: [(String, String?)] =
@@ -51,7 +52,7 @@ public enum HouseSpeakers {
     return (names.map(\.0), Array(Set(names.compactMap(\.1))).sorted())
   }
 
-  /// Demonstration house: six speakers in four rooms.
+  /// The demonstration house: six speakers in four rooms.
   static let demonstration: [DeviceInfo] = [
     info(0, SpeakerSpec(name: "Living Room Left", group: "Living Room", role: .left), "Omni 20+", -47),
     info(1, SpeakerSpec(name: "Living Room Right", group: "Living Room", role: .right), "Omni 20+", -49),

@@ -9,7 +9,7 @@ internal import Glibc
 final class StateFolder {
   let path: String
   private var lockDescriptor: Int32 = -1
-  /// Name published to other processes while this one has the lock.
+  /// The name published to other processes while this one has the lock.
   private var name = ""
 
   init(path: String) { self.path = path }
@@ -19,7 +19,7 @@ final class StateFolder {
   private var statePath: String { path + "/house.state" }
   private var lockPath: String { path + "/house.lock" }
 
-  /// Interval between attempts of a waiting process to get the lock.
+  /// The interval between attempts of a waiting process to get the lock.
   private static let lockInterval = Duration.milliseconds(100)
 
   /// Acquires the lock, waiting for it.
@@ -79,7 +79,8 @@ final class StateFolder {
     return nil
   }
 
-  /// Publishes the output and what plays to processes that inspect the house. Does nothing without the lock.
+  /// Publishes the output and the playing sources to processes that inspect the house. Does nothing without
+  /// the lock.
   func announce(output: String, playing: [String]) {
     // The result is unused: a full disk is reported when the state is written.
     if lockDescriptor >= 0 { _ = write(to: lockDescriptor, output: output, playing: playing) }
@@ -128,7 +129,7 @@ final class StateFolder {
     return wanted.l_type == Int16(F_UNLCK) ? nil : Self.owner(from: file)
   }
 
-  /// Reads the kept state; nil when there is none, or a damaged one.
+  /// Reads the kept state; nil when it is missing or damaged.
   /// - Parameters:
   ///   - setsAside: `true` if a damaged file is renamed to `house.state.damaged`; else nothing is changed.
   ///   - log: receives one line about damage.
@@ -142,7 +143,7 @@ final class StateFolder {
         log("the state in \(path) can't be read: \(error.reason)")
         return nil
       }
-      // A file that is too large, or is none, is damage, as no text is.
+      // Too large, or not a regular file: damaged, as an empty text is.
     }
     let (state, badLine) = HouseState.parse(bytes)
     if let state { return state }

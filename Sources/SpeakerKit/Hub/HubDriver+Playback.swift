@@ -55,7 +55,7 @@ extension HubDriver {
     withdraw()
     sources = [:]
   }
-  /// Returns the number of frames heard, as far as the hub has said.
+  /// Returns the number of frames heard, as far as the hub has reported.
   public func position(of session: SessionID) -> Int {
     follow()
     return player.position(at: loop.now)
@@ -99,7 +99,7 @@ extension HubDriver {
         }
       }
     }
-    // Another command has taken the place of what was to start.
+    // Another command has replaced the cue that was to start.
     if let starting, starting.cue != player.requested?.cue { starting.call.settle(.success(())) }
   }
 
@@ -150,7 +150,7 @@ extension HubDriver {
     followStatus()
   }
 
-  /// Ids of the members in the order of the house, as the hub reads them.
+  /// The ids of the members in the order of the house, as the hub reads them.
   private var memberList: String {
     devices.map(\.id).filter { speakers[$0]?.isMember == true }.joined(separator: ",")
   }

@@ -6,7 +6,7 @@ internal import JSONText
 struct HubLevel: ServerLevel {
   var volume: Int
   var isMuted: Bool
-  /// Level for the hub.
+  /// The level for the hub.
   var sent: Int { isMuted ? 0 : volume }
 }
 
@@ -23,13 +23,13 @@ extension HubDriver {
     var isMember = false
     /// `true` if the speaker is in the hub's session, as that was read last or set since; nil before.
     var isActive: Bool?
-    /// Number of unanswered moves into or out of the hub's session.
+    /// The number of unanswered moves into or out of the hub's session.
     var moves = 0
     /// `true` if the speaker plays for this host, or did when the hub was asked last.
     var playsForHost = false
     /// `true` if its wrong level was logged.
     var hasWrongLevel = false
-    /// Number of its unknown role that was logged.
+    /// The logged number of its unknown role.
     var unknownRole: Int?
   }
 }
@@ -90,7 +90,7 @@ extension HubDriver {
 
   // MARK: Adopting
 
-  /// Reports the differences between an answer to `device_list` and what was reported.
+  /// Reports the differences between an answer to `device_list` and the state reported so far.
   func adopt(_ answer: JSON) {
     guard let reports else { return }
     guard let listed = HubSpeaker.list(answer) else {
@@ -115,14 +115,14 @@ extension HubDriver {
     }
   }
 
-  /// Takes what a speaker plays for another controller.
+  /// Applies the playback of a speaker for another controller.
   private func followPlaying(_ speaker: HubSpeaker, _ reports: any DriverReports) {
     guard let index = devices.firstIndex(where: { $0.id == speaker.id }) else { return }
     if player.playing != nil, speakers[speaker.id]?.isMember == true {
       speakers[speaker.id]?.playsForHost = true
       return setPlaysOthers(false, index)
     }
-    // The hub may list a speaker as playing for a moment after what this host played there has ended.
+    // The hub may list a speaker as playing for a moment after the sound of this host has ended there.
     let playedForHost = speakers[speaker.id]?.playsForHost == true
     speakers[speaker.id]?.playsForHost = false
     if playedForHost, speaker.isPlaying { return }
@@ -159,7 +159,7 @@ extension HubDriver {
     if speakers[new.id]?.isMember == true { move(new.id, isIn: true) }
   }
 
-  /// Takes the membership that another controller has changed.
+  /// Applies a membership that another controller has changed.
   private func follow(_ speaker: HubSpeaker, _ reports: any DriverReports) {
     guard let record = speakers[speaker.id], record.moves == 0 else { return }
     speakers[speaker.id]?.isActive = speaker.isActive
@@ -172,7 +172,7 @@ extension HubDriver {
     }
   }
 
-  /// Returns the descriptions of speakers, those known before with the levels that are kept while they are muted.
+  /// Returns the descriptions of speakers; known ones have the levels that are kept while they are muted.
   func infos(of listed: [HubSpeaker]) -> [DeviceInfo] {
     var names: Set<String> = []
     // Known speakers keep their names before others receive one.

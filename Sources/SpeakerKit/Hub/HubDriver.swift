@@ -2,19 +2,21 @@ public import AudioCore
 internal import EventLoop
 internal import JSONText
 
-/// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays what the host serves.
+/// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays media
+/// that the host serves.
 ///
-/// Levels, names, groups and roles are the hub's. It has no events: its speakers are requested every 2 s, and what it
-/// plays every second meanwhile; the differences are reported as changes by another controller. It plays one medium at a
-/// time, so there is one session. A level of 0...50 is the hub's own; a speaker is muted by level 0, and the level to
-/// return to is known to this process alone. Positions follow the hub's clock of whole seconds; `pause` stops the medium,
-/// and `resume` plays another one from there.
+/// Levels, names, groups and roles are the hub's. It has no events: the state of its speakers is requested
+/// every 2 s, and that of its playback every second while it plays; the differences are reported as changes
+/// by another controller. It plays one medium at a time, so there is one session. A level of 0...50 is the
+/// hub's own; a speaker is muted by level 0, and the level to return to is known to this process alone.
+/// Positions follow the hub's clock of whole seconds; `pause` stops the medium, and `resume` plays another
+/// one from there.
 public final class HubDriver: RemoteDriver {
-  /// Name in the configuration: `"hkwhub"`.
+  /// The name in the configuration: `"hkwhub"`.
   public let name = HubSettings.name
-  /// Names of the driver's capabilities.
+  /// The names of the driver's capabilities.
   public let capabilities = HubSettings.capabilities
-  /// Format of the session: 48 kHz, stereo.
+  /// The format of the session: 48 kHz, stereo.
   public let format = AudioFormat.session
 
   let context: DriverContext
@@ -23,23 +25,23 @@ public final class HubDriver: RemoteDriver {
   weak var reports: (any DriverReports)?
 
   private(set) var link: HubLink?
-  /// Serves what the hub plays; nil for inspection only.
+  /// The server of the media that the hub plays; nil for inspection only.
   private(set) var server: MediaServer?
   private var pollTimer: LoopTimer?
   private var statusTimer: LoopTimer?
 
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
-  /// Records of speakers by their ids.
+  /// The records of speakers by their ids.
   var speakers: [String: Speaker] = [:]
   /// Calls that wait for the answers to all requests of levels.
   let answering = PendingCalls<Void>()
-  /// Number of changes of groups so far.
+  /// The number of changes of groups so far.
   var lastRank = 0
   /// Commands whose wrong answers were logged.
   var complaints: Set<String> = []
 
-  /// Priority with which the session plays.
+  /// The priority with which the session plays.
   var priority = 100
   var player: HubPlayer
   /// Opened sources by their cues, each with its first frame.
@@ -54,13 +56,13 @@ public final class HubDriver: RemoteDriver {
   /// The loss of the hub in words; nil while it is connected.
   public private(set) var loss: String?
 
-  /// Time between two requests of the hub's speakers.
+  /// The time between two requests of the hub's speakers.
   package var pollTime = Duration.seconds(2)
-  /// Time between two requests of what the hub plays, while it does: its interface advises a second.
+  /// The time between two requests of the hub's playback while it plays: its interface advises a second.
   package var statusTime = Duration.seconds(1)
-  /// Timeout of an answer of the hub.
+  /// The timeout of an answer of the hub.
   package var responseTime = Duration.seconds(5)
-  /// First delay before a lost hub is tried again; doubles up to 30 s.
+  /// The first delay before a lost hub is tried again; doubles up to 30 s.
   package var retryTime = Duration.seconds(1)
 
   /// Creates the driver of a hub's house.
@@ -122,7 +124,7 @@ public final class HubDriver: RemoteDriver {
       hint: "`url` is the address that the HKWHub app shows in local-server mode", facts: error.facts)
   }
 
-  /// Sends what is queued, closes the session and ends the endpoint.
+  /// Sends the queued requests, closes the session and ends the endpoint.
   public func close() async {
     isClosed = true
     reports = nil
@@ -145,7 +147,7 @@ public final class HubDriver: RemoteDriver {
     context.state?.unlock()
   }
 
-  /// Publishes what plays to processes that inspect the house.
+  /// Publishes the playing sources to processes that inspect the house.
   public func announce(playing: [String]) {
     context.state?.announce(output: settings.outputText, playing: playing)
   }
@@ -177,7 +179,7 @@ public final class HubDriver: RemoteDriver {
     }
   }
 
-  /// Requests what the hub plays a moment later, and again until it plays nothing of this host.
+  /// Requests the hub's playback a moment later, and again until it plays nothing of this host.
   func followStatus() {
     statusTimer?.cancel()
     statusTimer = loop.after(statusTime, keepsAlive: false) { [weak self] in self?.requestStatus() }
@@ -221,7 +223,7 @@ public final class HubDriver: RemoteDriver {
 
   private func lost(_ error: SpeakerError) {
     player.lost(at: loop.now)
-    // Its caller is told: nothing plays later that has failed.
+    // Its caller receives the error: a failed start does not play later.
     starting?.call.settle(.failure(error))
     for device in speakers.keys { speakers[device]?.moves = 0 }
     pollTimer?.cancel()
@@ -232,14 +234,15 @@ public final class HubDriver: RemoteDriver {
     for index in devices.indices { setAvailable(false, index) }
   }
 
-  /// Restores the members of a hub that has forgotten them; one that has restarted plays nothing, and is to play on.
+  /// Restores the members of a hub that has forgotten them; a hub that has restarted is silent, and is to
+  /// play again.
   private func renewed() {
     // The command that is under way is repeated.
     if player.playing != nil { player.lost(at: loop.now) }
     for device in devices where speakers[device.id]?.isMember == true { move(device.id, isIn: true) }
   }
 
-  /// Restores the members, the requested levels and what plays on a hub that is back.
+  /// Restores the members, the requested levels and the playback of a hub that is back.
   private func reconnected() {
     if loss != nil { context.log("the hub is connected again") }
     loss = nil

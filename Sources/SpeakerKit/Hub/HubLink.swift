@@ -33,9 +33,9 @@ final class HubLink {
   var onOpen: () -> Void = {}
   /// Called when the session has been opened anew, before the next request.
   var onRenewed: () -> Void = {}
-  /// Timeout of an answer.
+  /// The timeout of an answer.
   var responseTime = Duration.seconds(5)
-  /// Delays of the attempts to open a lost link.
+  /// The delays of the attempts to open a lost link.
   var backoff = Backoff(from: .seconds(1), upTo: .seconds(30))
 
   /// `true` if the hub answers.
@@ -88,7 +88,7 @@ final class HubLink {
     }
   }
 
-  /// Sends what is queued, for `limit` at most, closes the session and the link.
+  /// Sends the queued requests, for `limit` at most, closes the session and the link.
   func close(within limit: Duration = .seconds(2)) async {
     retryTimer?.cancel()
     let end = loop.now.advanced(by: limit)

@@ -1,7 +1,7 @@
 internal import EventLoop
 
-/// State machine of what a hub plays: methods apply an event and return the actions to perform. Has no network and no
-/// clock.
+/// The state machine of a hub's playback: methods apply an event and return the actions to perform. Has no
+/// network and no clock.
 ///
 /// A hub plays a medium from its beginning to its end. To pause is to stop it and to keep the position, to resume is to
 /// play another medium, which begins there.
@@ -10,9 +10,9 @@ struct HubPlayer {
   struct Run: Equatable {
     let number: Int
     let cue: Int
-    /// Frame of the source at which its medium begins.
+    /// The frame of the source at which its medium begins.
     let firstFrame: Int
-    /// Frame of the source at which it ends; nil when unknown, or without an end.
+    /// The frame of the source at which it ends; nil when unknown, or without an end.
     var end: Int?
   }
 
@@ -23,7 +23,7 @@ struct HubPlayer {
     case ended(Run, Ending)
   }
 
-  /// Reason for the end of a run.
+  /// The reason for the end of a run.
   enum Ending: Equatable {
     /// The medium was heard to its end.
     case complete
@@ -35,13 +35,13 @@ struct HubPlayer {
     case refused(SpeakerError)
   }
 
-  /// Delivery of a run's medium to the hub.
+  /// The delivery of a run's medium to the hub.
   struct Delivery: Equatable {
-    /// Time at which its sound was first fetched; nil before.
+    /// The time at which its sound was first fetched; nil before.
     var begun: Instant?
     /// `true` if all of it has been sent.
     var isComplete = false
-    /// Frame of the source at which it ends; nil before that has been decoded.
+    /// The frame of the source at which it ends; nil before that has been decoded.
     var end: Int?
   }
 
@@ -66,9 +66,9 @@ struct HubPlayer {
     case ended(Int)
   }
 
-  /// Time from an accepted medium to its first sound.
+  /// The time from an accepted medium to its first sound.
   static let startTime = Duration.seconds(10)
-  /// Uncertainty of the position at which the hub ends, in frames.
+  /// The uncertainty of the position at which the hub ends, in frames.
   private var slack: Int { 3 * rate }
 
   private let rate: Int
@@ -77,7 +77,7 @@ struct HubPlayer {
 
   init(rate: Int) { self.rate = rate }
 
-  /// The run that the hub plays, as far as it has said; nil when it plays nothing of ours.
+  /// The run that the hub plays, as far as it has answered; nil when it plays nothing of ours.
   var playing: Run? { if case .playing(let run, _, _, _) = phase { run } else { nil } }
   /// The run that the hub is to play, and has not answered; nil for none.
   var requested: Run? { if case .requested(let run) = phase { run } else { nil } }
@@ -198,7 +198,7 @@ struct HubPlayer {
     }
   }
 
-  /// Applies the playback of a hub that is back: what it has ceased to play goes on where it was heard last.
+  /// Applies the playback of a hub that is back: a medium that has ceased resumes where it was heard last.
   mutating func found(_ status: HubStatus, _ delivery: Delivery, at now: Instant) -> [Action] {
     guard case .interrupted(let run, let frame) = phase else { return [] }
     guard !status.isPlaying else {
@@ -218,7 +218,7 @@ struct HubPlayer {
 /// The frame that a hub plays, between its answers in whole seconds; it never goes back.
 struct HubClock: Equatable {
   private var frame: Int
-  /// Time at which `frame` is heard; nil before the medium is fetched.
+  /// The time at which `frame` is heard; nil before the medium is fetched.
   private var since: Instant?
 
   /// A clock that has not started.
@@ -238,7 +238,7 @@ struct HubClock: Equatable {
     if since == nil || current < seen {
       (frame, since) = (max(seen, current), now)
     } else if current > seen + rate {
-      // Ahead of the hub: the clock rests until that has come to its frame.
+      // Ahead of the hub: the clock rests until the hub has reached its frame.
       let ahead = FrameTime.nanoseconds(of: Int64(current - seen - rate), at: Int64(rate))
       (frame, since) = (current, now.advanced(by: .nanoseconds(ahead)))
     }

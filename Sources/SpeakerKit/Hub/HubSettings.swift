@@ -19,7 +19,8 @@ public struct HubSettings: DriverKind, Equatable {
   /// Checks the addresses of a hub and of this machine.
   /// - Parameters:
   ///   - url: `http` or `https`, a machine and a port.
-  ///   - serve: an IPv4 address, also with a port behind a colon; nil for the address from which the hub is reached.
+  ///   - serve: an IPv4 address, also with a port after a colon; nil for the address from which the hub is
+  ///     reached.
   /// - Throws: `speaker.range`, with the fact `option`: `url` or `serve`.
   public init(url: String, serve: String? = nil) throws(SpeakerError) {
     let request: HTTPRequest
@@ -102,13 +103,13 @@ public struct HubSettings: DriverKind, Equatable {
 }
 
 extension HubSettings {
-  /// Name in the configuration: `"hkwhub"`.
+  /// The name in the configuration: `"hkwhub"`.
   public static let name = "hkwhub"
   /// The address of the hub, the file of its token, and the address of this machine.
   public static let options = [
     DriverOption("url", .name), DriverOption("token_file", .path), DriverOption("serve", .name),
   ]
-  /// Names of the capabilities.
+  /// The names of the capabilities.
   public static let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "refresh", "wifi", "fade", "snapshot",
   ]

@@ -7,25 +7,25 @@ struct HubSpeaker: Equatable {
   let id: String
   let name: String
   let groupName: String
-  /// Id of the group; nil without one.
+  /// The id of the group; nil without one.
   let groupID: String?
   let model: String
   let address: String
   let port: Int
   let macAddress: String
   let version: String
-  /// Received signal strength in dBm, -100...0; nil where the hub does not say it.
+  /// The received signal strength in dBm, -100...0; nil where the hub does not report it.
   let wifiSignal: Int?
-  /// Level, as the hub says it; 0...50 unless it is wrong.
+  /// The level, as the hub reports it; 0...50 unless it is wrong.
   let statedVolume: Int
   /// `true` if the speaker is in the hub's session.
   let isActive: Bool
-  /// `true` if the speaker plays, whoever has started that.
+  /// `true` if the speaker plays, whichever controller has started it.
   let isPlaying: Bool
-  /// Number of the role; nil where the hub does not say it.
+  /// The number of the role; nil where the hub does not report it.
   let roleNumber: Int?
 
-  /// Highest number of speakers of a hub that are read.
+  /// The highest number of speakers of a hub that are read.
   private static let most = 256
 
   /// Reads an element of `DeviceList`; nil without an id that can be kept and shown.
@@ -50,12 +50,12 @@ struct HubSpeaker: Equatable {
     roleNumber = json["Role"]?.looseInt
   }
 
-  /// Level of the house, 0...50; one out of range counts as its bound.
+  /// The level of the house, 0...50; one out of range counts as its bound.
   var volume: Int { min(max(statedVolume, 0), House.maximumVolume) }
 
-  /// Number of the only role that the hub's interface documents: `EMono`.
+  /// The number of the only role that the hub's interface documents: `EMono`.
   private static let monoNumber = 21
-  /// Role of the speaker; nil where its number is not documented.
+  /// The role of the speaker; nil where its number is not documented.
   var role: ChannelRole? { roleNumber == Self.monoNumber ? .mono : nil }
 
   /// Reads the answer to `device_list`: speakers with ids of their own; nil when it has another form.
@@ -91,6 +91,6 @@ extension JSON {
   var looseInt: Int? { int ?? text.flatMap { Int($0) } }
   /// Boolean, also of a string.
   var looseBool: Bool? { bool ?? text.flatMap { Bool($0.lowercased()) } }
-  /// Text of a string or of a whole number.
+  /// The text of a string or of a whole number.
   var looseText: String? { text ?? int.map { "\($0)" } }
 }

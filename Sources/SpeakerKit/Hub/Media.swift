@@ -28,25 +28,25 @@ enum MediaSource: Sendable {
     }
   }
 
-  /// Length of the source in frames; nil when unknown.
+  /// The length of the source in frames; nil when unknown.
   var frames: Int? { if case .file(_, let frames, _) = self { frames } else { nil } }
-  /// Frame at which the source ends; nil when unknown, or without an end.
+  /// The frame at which the source ends; nil when unknown, or without an end.
   var end: Int? { if case .file(_, let frames?, false) = self { frames } else { nil } }
 }
 
 /// A WAV file that a hub fetches: 16-bit PCM of a source, from a frame of it on, decoded while it is sent.
 final class Media: Sendable {
-  /// Progress of the delivery.
+  /// The progress of the delivery.
   struct Progress {
-    /// Time of the first bytes that were sent, in ns of CLOCK_MONOTONIC; nil before.
+    /// The time of the first bytes that were sent, in ns of CLOCK_MONOTONIC; nil before.
     var begun: Int64?
     /// `true` if the last byte has been sent.
     var isComplete = false
-    /// Frames of the sound; nil before its end has been decoded.
+    /// The frames of the sound; nil before its end has been decoded.
     var frames: Int?
     /// `true` if no byte is sent any more.
     var isDropped = false
-    /// Failure because of which the source has ended early.
+    /// The failure because of which the source has ended early.
     var failure: (any CodedError)?
   }
 
@@ -54,7 +54,7 @@ final class Media: Sendable {
   let firstFrame: Int
   let format: AudioFormat
   let progress = Lock(Progress())
-  /// Bytes of the sound; nil for an unknown length, or one beyond that of a WAV file.
+  /// The bytes of the sound; nil for an unknown length, or one beyond that of a WAV file.
   let soundBytes: Int?
 
   /// Bytes before the sound.
@@ -66,7 +66,7 @@ final class Media: Sendable {
     soundBytes = bytes.flatMap { $0 <= Int(UInt32.max) - 64 ? $0 : nil }
   }
 
-  /// Bytes of the whole file; nil when unknown.
+  /// The bytes of the whole file; nil when unknown.
   var bytes: Int? { soundBytes.map { $0 + Self.headerBytes } }
 
   /// Ends the delivery.
@@ -89,7 +89,7 @@ final class Media: Sendable {
 
 /// The bytes of a medium for one connection. For the thread of that connection.
 final class MediaReader {
-  /// Result of a read.
+  /// The result of a read.
   enum Read: Equatable {
     case bytes(Int)
     case end
@@ -97,17 +97,18 @@ final class MediaReader {
   }
 
   private let media: Media
-  /// First byte of the medium that the connection asks for.
+  /// The first byte of the medium that the connection asks for.
   private let firstByte: Int
   private var sound: (any SoundReader)?
   private var samples: [Float]
   /// Sound that has been decoded and not been sent.
   private var pending: ArraySlice<UInt8> = []
-  /// Bytes of the medium sent so far on this connection.
+  /// The bytes of the medium sent so far on this connection.
   private var sent = 0
   private var began: Int64?
 
-  /// Sound that a hub may receive before it is due: a source without an end would fill its memory.
+  /// The sound in seconds that a hub may receive before it is due: a source without an end would fill its
+  /// memory.
   private static let lead = 10
 
   init(_ media: Media, firstByte: Int) {
@@ -208,7 +209,7 @@ final class MediaReader {
   }
 }
 
-/// Result of reading sound.
+/// The result of reading sound.
 enum SoundRead {
   case frames(Int)
   /// There is no sound now; it will come.
@@ -279,7 +280,7 @@ final class MediaTape: @unchecked Sendable {
   private let history: Lock<History>
 
   private struct History {
-    /// Frame of the first kept sample.
+    /// The frame of the first kept sample.
     var first: Int
     var samples: [Float] = []
     var end: SoundRead?
@@ -295,7 +296,8 @@ final class MediaTape: @unchecked Sendable {
     history = Lock(History(first: firstFrame))
   }
 
-  /// Reads the frames from `frame` on, which is moved behind them; from the oldest kept one where that is later.
+  /// Reads the frames from `frame` on, or from the oldest kept one where that is later; moves `frame` past
+  /// them.
   func read(at frame: inout Int, into buffer: UnsafeMutableBufferPointer<Float>) throws -> SoundRead {
     var position = frame
     defer { frame = position }
@@ -319,7 +321,7 @@ final class MediaTape: @unchecked Sendable {
         }
         history.samples.append(contentsOf: buffer[..<(count * channels)])
         let surplus = history.samples.count / channels - kept
-        // In large pieces: each moves the rest.
+        // Dropped in large pieces, as each removal moves the rest.
         if surplus > kept / 2 {
           history.samples.removeFirst(surplus * channels)
           history.first += surplus

@@ -107,7 +107,7 @@ final class MediaServer {
   }
 
   /// Publishes a medium.
-  /// - Returns: its path, which nobody else knows.
+  /// - Returns: its path, which is secret.
   /// - Throws: `speaker.lost` on a machine without random numbers.
   func publish(_ media: Media) throws(SpeakerError) -> String {
     guard let random = Digest.randomBytes(16) else {
@@ -221,7 +221,7 @@ final class MediaServer {
 
 /// The part of a file that a request asks for. Source: RFC 9110 §14.1.2.
 enum ByteRange: Equatable {
-  /// The whole file: the header asks for several parts, or is none.
+  /// The whole file: the header asks for several parts, or is invalid.
   case whole
   case part(Range<Int>)
   case outside

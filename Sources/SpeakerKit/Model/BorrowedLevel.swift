@@ -3,9 +3,9 @@ internal import EventLoop
 /// A level that a speaker has for a while, as in an interruption or a fade to silence, with the one that it returns to. A
 /// process that is killed meanwhile leaves the speaker as it is: kept on disk, the level is restored by the next one.
 public struct BorrowedLevel: Sendable, Equatable {
-  /// Id of the speaker.
+  /// The id of the speaker.
   public let device: String
-  /// Level and mute from before.
+  /// The level and mute from before.
   public let volume: Int
   /// `true` if the speaker was muted before.
   public let isMuted: Bool
@@ -37,7 +37,7 @@ struct BorrowedLevels {
   }
 
   /// Removes the levels of a borrower.
-  /// - Returns: `false` if there were none.
+  /// - Returns: `false` if the borrower had no levels.
   mutating func remove(_ number: Int) -> Bool {
     let count = levels.count
     levels.removeAll { $0.number == number }
@@ -61,8 +61,8 @@ extension House {
     if borrowed.remove(number) { onBorrowed(borrowed.all) }
   }
 
-  /// Restores levels that an earlier process has left, unless somebody has set others since. Of several of a speaker the
-  /// oldest is the one from before all.
+  /// Restores levels that an earlier process has left, unless somebody has set others since. Where a speaker
+  /// has several, the oldest is its level before all borrowers.
   /// - Returns: the levels of speakers that the house does not have yet.
   public func restore(borrowed levels: [BorrowedLevel]) -> [BorrowedLevel] {
     loop.assertOnLoop()

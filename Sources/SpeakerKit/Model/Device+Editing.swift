@@ -5,7 +5,7 @@ extension Device {
   /// Renames the speaker; returns when the new name is in effect. The current name again changes nothing and
   /// emits no event.
   ///
-  /// In an embedded house this stops what plays on it, with an `error` event `speaker.renamed_while_playing`.
+  /// In an embedded house this stops its playback, with an `error` event `speaker.renamed_while_playing`.
   /// - Parameter name: at most 100 letters, not blank, not another speaker's.
   /// - Throws: `speaker.range` for a name that breaks these rules, `speaker.unavailable`,
   ///   `speaker.unsupported`, `speaker.closed`, `CancellationError`.
@@ -24,9 +24,9 @@ extension Device {
     try await house.edit(.name(name), of: self)
   }
 
-  /// Puts the speaker into the group of that name, which it founds when there is none; returns when that has
-  /// happened. The current group again changes nothing and emits no event. Stops what plays on the speaker as
-  /// `setName` does.
+  /// Puts the speaker into the group of that name, which it founds when there is no such group; returns when
+  /// that has happened. The current group again changes nothing and emits no event. Stops the speaker's
+  /// playback as `setName` does.
   /// - Parameter name: at most 100 letters, not blank; `Group.ungrouped` for no group.
   /// - Throws: as `setName`.
   public func setGroup(_ name: String) async throws {
@@ -77,7 +77,7 @@ extension Device {
 }
 
 extension House {
-  /// Changes a speaker's name or group through the driver; stops what plays on it first, where the driver
+  /// Changes a speaker's name or group through the driver; stops its playback first, where the driver
   /// would.
   fileprivate func edit(_ edit: DeviceEdit, of device: Device) async throws {
     if driver.editsStopPlayback, device.isPlaying, let session = device.session {

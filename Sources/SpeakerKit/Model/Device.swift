@@ -5,30 +5,32 @@ public import EventLoop
 ///
 /// Confined to the loop.
 public final class Device {
-  /// Session of which the speaker is a member; nil for none.
+  /// The session of which the speaker is a member; nil for none.
   public internal(set) weak var session: Session?
-  /// Session that the speaker plays over `session`, and its level there, nil for the speaker's own; nil for none.
+  /// The session that the speaker plays over `session`, and its level there, nil for the speaker's own; nil
+  /// for none.
   public internal(set) var overlay: (session: Session, volume: Int?)?
-  /// House of the speaker; nil once the house has been released.
+  /// The house of the speaker; nil once the house has been released.
   weak var house: House?
   var info: DeviceInfo
-  /// Group that the speaker has left, while that event is emitted.
+  /// The group that the speaker has left, while that event is emitted.
   public internal(set) var leavesGroup: String?
-  /// Number of the speaker's last move to another session, counted over the whole house.
+  /// The number of the speaker's last move to another session, counted over the whole house.
   var lastMove = 0
-  /// Membership in the default session that comes from the opening of the house.
+  /// The membership in the default session that comes from the opening of the house.
   var openMembership = OpenMembership.none
-  /// Value of `isPlaying` that was reported last.
+  /// The value of `isPlaying` that was reported last.
   var reportedPlaying = false
-  /// Fade that has its level, until another command, another controller or a newer fade sets it; nil for none.
+  /// The fade that has its level, until another command, another controller or a newer fade sets it; nil for
+  /// none.
   var fade: Fade? {
     didSet { if let oldValue, oldValue !== fade { oldValue.lose(self) } }
   }
-  /// Number of changes of its level or mute that were requested so far.
+  /// The number of changes of its level or mute that were requested so far.
   var levelTouches = 0
-  /// Origin of the change of its level that was requested last; nil for a command or a fade.
+  /// The origin of the change of its level that was requested last; nil for a command or a fade.
   var levelCause: LevelCause?
-  /// Level that an interruption could not restore, with `levelTouches` at that time.
+  /// The level that an interruption could not restore, with `levelTouches` at that time.
   var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
   /// `true` while the level that an interruption found is on its way back, which a fade waits for.
   var isRestoring = false
@@ -40,29 +42,29 @@ public final class Device {
     self.house = house
   }
 
-  /// Identifier, stable and unique in the house.
+  /// The identifier, stable and unique in the house.
   public var id: String { info.id }
-  /// Display name.
+  /// The display name.
   public var name: String { info.name }
-  /// Name of the speaker's group, `Group.ungrouped` when it is in none.
+  /// The name of the speaker's group, `Group.ungrouped` when it is in none.
   public var groupName: String { info.groupName }
-  /// Group of the speaker, nil when it is in none.
+  /// The group of the speaker, nil when it is in none.
   public var group: Group? { house?.groups.first { $0.name == groupName } }
-  /// Id of the speaker's group, which is that of the group's founder; its own id when it is in none.
+  /// The id of the speaker's group, which is that of the group's founder; its own id when it is in none.
   public var groupID: String { group?.id ?? id }
-  /// Maker's name of the model.
+  /// The maker's name of the model.
   public var model: String { info.model }
-  /// Network address: dotted IPv4, or the driver's equivalent.
+  /// The network address: dotted IPv4, or the driver's equivalent.
   public var ipAddress: String { info.ipAddress }
-  /// TCP port of the control connection.
+  /// The TCP port of the control connection.
   public var port: Int { info.port }
-  /// MAC address: six hexadecimal pairs with colons.
+  /// The MAC address: six hexadecimal pairs with colons.
   public var macAddress: String { info.macAddress }
-  /// Firmware version.
+  /// The firmware version.
   public var version: String { info.version }
-  /// Received signal strength in dBm, -100...0; nil where the driver does not know it.
+  /// The received signal strength in dBm, -100...0; nil where the driver does not know it.
   public var wifiSignal: Int? { info.wifiSignal }
-  /// Level in effect, 0...50; kept while muted.
+  /// The level in effect, 0...50; kept while muted.
   public var volume: Int { info.volume }
   /// `true` if the speaker is muted.
   public var isMuted: Bool { info.isMuted }
@@ -72,16 +74,18 @@ public final class Device {
   public var balance: Int { info.balance }
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool { info.isAvailable }
-  /// Output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has none of its own.
+  /// The output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has
+  /// none of its own.
   public var output: String? { info.output }
   /// `true` if the speaker is in a session.
   public var isActive: Bool { session != nil }
-  /// `true` if the speaker can be reached, and is in a session that plays now, plays one over it, or plays what another
-  /// controller has started.
+  /// `true` if the speaker can be reached, and is in a session that plays now, plays one over it, or plays
+  /// sound that another controller has started.
   public var isPlaying: Bool {
     (session?.isRunning == true || overlay?.session.isRunning == true || info.playsOthers) && isAvailable
   }
-  /// Level at which the speaker plays a session: its own, or that of the session over it; nil while it is muted.
+  /// The level at which the speaker plays a session: its own, or that of the session over it; nil while it is
+  /// muted.
   public func level(in session: Session) -> Int? {
     if let overlay, overlay.session === session, let volume = overlay.volume { return volume }
     return isMuted ? nil : volume

@@ -2,30 +2,31 @@ public import AudioCore
 
 /// A driver's description of one speaker at discovery.
 public struct DeviceInfo: Sendable, Equatable {
-  /// Identifier, stable and unique in the house.
+  /// The identifier, stable and unique in the house.
   public var id: String
-  /// Display name; unique in the house.
+  /// The display name; unique in the house.
   public var name: String
-  /// Name of the speaker's group; `Group.ungrouped` when it is in none.
+  /// The name of the speaker's group; `Group.ungrouped` when it is in none.
   public var groupName: String
-  /// Rank among the members of a group: a speaker that joined earlier has the lower number. Of equal ones the
-  /// first in the house counts as earlier.
+  /// The rank among the members of a group: a speaker that joined earlier has the lower number. With equal
+  /// ranks, the first in the house counts as earlier.
   public var groupRank = 0
-  /// Id of the group, which is the id of its founder, where the speakers themselves keep it; nil where the ranks decide.
+  /// The id of the group, which is the id of its founder, where the speakers themselves keep it; nil where
+  /// the ranks decide.
   public var groupID: String?
-  /// Maker's name of the model.
+  /// The maker's name of the model.
   public var model: String
   /// Dotted IPv4 address, or the driver's equivalent.
   public var ipAddress: String
-  /// TCP port of the control connection.
+  /// The TCP port of the control connection.
   public var port: Int
-  /// MAC address: six hexadecimal pairs with colons.
+  /// The MAC address: six hexadecimal pairs with colons.
   public var macAddress: String
-  /// Firmware version.
+  /// The firmware version.
   public var version: String
-  /// Received signal strength in dBm, -100...0; nil where the driver does not know it.
+  /// The received signal strength in dBm, -100...0; nil where the driver does not know it.
   public var wifiSignal: Int?
-  /// Level, 0...50; 50 is unity, a step 0.9 dB, 0 silence.
+  /// The level, 0...50; 50 is unity, a step 0.9 dB, 0 silence.
   public var volume: Int
   /// `true` if the speaker is muted; `volume` keeps its level meanwhile.
   public var isMuted: Bool
@@ -35,9 +36,10 @@ public struct DeviceInfo: Sendable, Equatable {
   public var balance: Int
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool
-  /// `true` if the speaker plays what another controller has started.
+  /// `true` if the speaker plays sound that another controller has started.
   public var playsOthers = false
-  /// Output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has none of its own.
+  /// The output of the speaker in one line, as in `alsa:hw:2,0 channels 3 and 4`; nil when the driver has
+  /// none of its own.
   public var output: String?
 
   /// Creates the description of a speaker.

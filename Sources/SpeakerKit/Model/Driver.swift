@@ -6,7 +6,7 @@ public typealias SessionID = Int
 
 /// A request of a session to its driver to open a source.
 public struct SourceRequest: Sendable {
-  /// Origin of the sound.
+  /// The origin of the sound.
   public enum Sound: Sendable {
     /// The file at a path.
     case file(String)
@@ -14,9 +14,9 @@ public struct SourceRequest: Sendable {
     case source(any SoundSource)
   }
 
-  /// Origin of the sound.
+  /// The origin of the sound.
   public let sound: Sound
-  /// Name of the source in messages: the path, or a URL.
+  /// The name of the source in messages: the path, or a URL.
   public let name: String
   /// Start position in seconds, 0 or more: in a file from its start; for a source, the value at which the
   /// session's position begins to count.
@@ -51,7 +51,7 @@ public struct SourceRequest: Sendable {
 public struct Cue: Sendable {
   /// Identifies the cue within its driver.
   public let id: Int
-  /// Length of the whole source in frames of the session's rate; nil when unknown.
+  /// The length of the whole source in frames of the session's rate; nil when unknown.
   public let duration: Int?
 
   /// Creates the cue of an opened source.
@@ -90,7 +90,7 @@ public enum DeviceChange: Sendable, Equatable {
   case group(String, rank: Int, id: String? = nil)
   /// The received signal strength in dBm, -100...0; nil for an unknown one.
   case wifiSignal(Int?)
-  /// `true` if the speaker plays what another controller has started.
+  /// `true` if the speaker plays sound that another controller has started.
   case playsOthers(Bool)
   /// The availability: `true` if the speaker can be reached again.
   case available(Bool)
@@ -105,13 +105,13 @@ public enum DeviceChange: Sendable, Equatable {
 /// Confined to the loop. A driver answers changes of level through its reports, when they have taken effect;
 /// the other commands take effect in the order of the calls, within a block or two.
 public protocol Driver: AnyObject {
-  /// Name of the driver in the configuration: `"house"`.
+  /// The name of the driver in the configuration: `"house"`.
   var name: String { get }
-  /// Names of the driver's capabilities; a missing one raises `speaker.unsupported`.
+  /// The names of the driver's capabilities; a missing one raises `speaker.unsupported`.
   var capabilities: Set<String> { get }
-  /// Rate and channels in which sessions count their frames.
+  /// The rate and channels in which sessions count their frames.
   var format: AudioFormat { get }
-  /// Maximum number of sessions at a time, including the default session.
+  /// The maximum number of sessions at a time, including the default session.
   var sessionLimit: Int { get }
   /// The way to more sessions, as a hint of `speaker.no_stream`; nil for none.
   var moreSessionsHint: String? { get }
@@ -141,18 +141,18 @@ public protocol Driver: AnyObject {
   func change(_ changes: [(device: String, change: LevelChange)])
   /// Applies pending changes and reports them at once, where the driver can; otherwise does nothing.
   func settle()
-  /// Publishes what plays to other processes that inspect the house.
+  /// Publishes the playing sources to other processes that inspect the house.
   /// - Parameter playing: a line for each session that plays or is paused.
   func announce(playing: [String])
-  /// Number of requested changes that have not taken effect.
+  /// The number of requested changes that have not taken effect.
   var pendingChangeCount: Int { get }
   /// Waits until the changes requested so far have taken effect and have been reported.
   /// - Throws: `CancellationError`.
   func awaitChanges() async throws
   /// Puts a speaker into a session; nil removes it from its session.
   func setSession(_ session: SessionID?, ofDevice device: String)
-  /// Has a speaker render a second session over that of `setSession`, which goes on; nil for none. For drivers with
-  /// capability `duck`.
+  /// Has a speaker render a second session over that of `setSession`, which continues; nil for none. For
+  /// drivers with capability `duck`.
   /// - Parameter volume: the level of the second session, 0...50, also on a muted speaker; nil for the speaker's own.
   func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String)
   /// Moves the gain of a speaker's session of `setSession` to `decibels`, 0 or less, in a straight line of decibels
@@ -167,8 +167,8 @@ public protocol Driver: AnyObject {
   /// Starts a cue in a session, in place of the one that it rendered.
   /// - Parameter paused: `true` if the cue remains paused until `resume`.
   func start(_ cue: Cue, in session: SessionID, paused: Bool)
-  /// Waits until a cue that was started is accepted by what plays it, or another command has taken its place.
-  /// - Throws: the reason why it will not be heard, of which there is no report then; `CancellationError`.
+  /// Waits until a cue that was started is accepted by its player, or is replaced by another command.
+  /// - Throws: the reason why it will not be heard, which is not reported then; `CancellationError`.
   func awaitStart(of cue: Cue) async throws
   /// Announces the priority of a session before its next cue starts (initially 100).
   func setPriority(_ priority: Int, of session: SessionID)
@@ -190,7 +190,7 @@ public protocol Driver: AnyObject {
 }
 
 extension Driver {
-  /// Limit of a driver with the default session only: 1.
+  /// The limit of a driver with the default session only: 1.
   public var sessionLimit: Int { 1 }
   /// Nil: the speakers are this machine's own.
   public var loss: String? { nil }

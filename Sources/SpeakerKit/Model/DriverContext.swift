@@ -5,9 +5,10 @@ public import HTTP
 public struct DriverContext {
   /// The loop of the driver.
   let loop: EventLoop
-  /// Folder in which the house is kept between runs, and by which one process at a time drives it; nil for none.
+  /// The folder in which the house is kept between runs, and by which one process at a time drives it; nil
+  /// for none.
   let state: StateFolder?
-  /// Requested access to the house.
+  /// The requested access to the house.
   let access: HouseAccess
   private let lockWait: Duration
   private let processName: String

@@ -3,13 +3,13 @@ public import EventLoop
 /// A kind of driver: its name, options and capabilities, how it is made, and how it is checked. Its values are the settings
 /// of one.
 public protocol DriverKind: Sendable {
-  /// Name in the configuration.
+  /// The name in the configuration.
   static var name: String { get }
-  /// Options of `house { … }`, in the order of the help.
+  /// The options of `house { … }`, in the order of the help.
   static var options: [DriverOption] { get }
-  /// Names of the capabilities of its drivers; a missing one raises `speaker.unsupported`.
+  /// The names of the capabilities of its drivers; a missing one raises `speaker.unsupported`.
   static var capabilities: Set<String> { get }
-  /// The server behind which it finds its speakers, in one word; nil for the speakers of this machine.
+  /// The server that its speakers belong to, in one word; nil for the speakers of this machine.
   static var server: String? { get }
   /// Changes of levels that remain when the process ends.
   static var memory: LevelMemory { get }
@@ -18,7 +18,7 @@ public protocol DriverKind: Sendable {
   /// - Throws: errors of `options`, `SpeakerError`.
   init(_ options: DriverOptions) throws
   /// Returns the settings for a configuration without any.
-  /// - Throws: the reason why there are none.
+  /// - Throws: the reason why there are no such settings.
   static func usual() throws(SpeakerError) -> Self
 
   /// The output of the speakers in one line.
@@ -58,7 +58,8 @@ public enum LevelMemory: Sendable {
 
 /// An option of `house { … }`.
 public struct DriverOption: Sendable {
-  /// Form of the value: the type of the value is `String`, `Bool`, `Int`, `Duration`, `[Int]` or `[DriverOptions]`.
+  /// The form of the value: the type of the value is `String`, `Bool`, `Int`, `Duration`, `[Int]` or
+  /// `[DriverOptions]`.
   public enum Form: Sendable {
     case text
     /// A text of the length of a name.
@@ -68,22 +69,22 @@ public struct DriverOption: Sendable {
     case bool
     case int(ClosedRange<Int>)
     case duration
-    /// A list of whole numbers, at most so many; `expected` is the error for another value.
+    /// A list of at most `limit` whole numbers; `expected` is the error for another value.
     case ints(limit: Int, expected: String)
-    /// A list of tables, at most so many, each with options; `expected` is the error for another value.
+    /// A list of at most `limit` tables, each with options; `expected` is the error for another value.
     case tables(limit: Int, [DriverOption], expected: String)
   }
 
-  /// Name of the option.
+  /// The name of the option.
   public let name: String
-  /// Form of its value.
+  /// The form of its value.
   public let form: Form
 
   /// Creates an option.
   public init(_ name: String, _ form: Form) { (self.name, self.form) = (name, form) }
 }
 
-/// Values of options by their names. A value is checked when it is read.
+/// The values of options by their names. A value is checked when it is read.
 public struct DriverOptions {
   private let read: (String) throws -> Any?
   private let refuse: (_ name: String, _ message: String, _ hint: String?) -> any Error

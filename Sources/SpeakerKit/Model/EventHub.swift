@@ -43,7 +43,7 @@ public final class EventHub {
     }
   }
 
-  /// An event for those that were its listeners when it occurred, or a call behind the events before it.
+  /// An event for those that were its listeners when it occurred, or a call after the events before it.
   private enum Delivery {
     case event(HouseEvent, to: [Subscription], isByController: Bool)
     case call(() -> Void)
@@ -53,7 +53,7 @@ public final class EventHub {
   private var subscriptions: [Subscription] = []
   /// The number of active listeners for events of kind `time`.
   private var secondsCount = 0
-  /// Number of subscriptions above which cancelled ones are dropped.
+  /// The number of subscriptions above which cancelled ones are dropped.
   private var roomForSubscriptions = 16
   private var queue: [Delivery] = []
   private var isDelivering = false
@@ -98,7 +98,7 @@ public final class EventHub {
         if secondsCount == 1 { onSecondsWanted() }
       }
     }
-    // In a house without events, a caller may wait for ever with a timeout each time.
+    // In a house without events, repeated waits with a timeout would add cancelled subscriptions for ever.
     if subscriptions.count > roomForSubscriptions {
       subscriptions.removeAll { !$0.isActive }
       roomForSubscriptions = max(16, 2 * subscriptions.count)

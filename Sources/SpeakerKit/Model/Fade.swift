@@ -46,13 +46,13 @@ public final class Fade {
 
     let device: Device
     let from: Int
-    /// Session whose speaker it must remain; nil for none.
+    /// The session whose speaker it must remain; nil for none.
     let session: Session?
     /// `true` if its level is one of the interruption that `session` belongs to, which restores the one from before.
     let isBorrowed: Bool
-    /// Number of moves of speakers at the beginning: later interruptions have moved it since.
+    /// The number of moves of speakers at the beginning: later interruptions have moved it since.
     let moves: Int
-    /// Level reached; nil before the first step.
+    /// The level reached; nil before the first step.
     var level: Int?
     var state = State.current
   }
@@ -128,7 +128,7 @@ public final class Fade {
     return steps.sorted { $0.at < $1.at }
   }
 
-  /// Level at the end.
+  /// The level at the end.
   public var to: Int { request.to }
 
   /// `true` if a speaker has another level than that at the end.
@@ -137,7 +137,7 @@ public final class Fade {
   /// `true` until the fade ends or is cancelled.
   public var isActive: Bool { if case .active = phase { true } else { false } }
 
-  /// Fraction of the time that has passed, 0...1.
+  /// The fraction of the time that has passed, 0...1.
   public var progress: Double {
     guard request.over > .zero else { return 1 }
     let now = if case .ended(let end) = phase { end } else { loop.now }
@@ -316,7 +316,7 @@ extension House {
     fade.cancel()
   }
 
-  /// Returns `true` if a speaker can be reached, and no interruption has its level that has begun since.
+  /// Returns `true` if a speaker can be reached, and no interruption that has begun since has its level.
   /// - Parameter moves: number of moves of speakers at that time.
   fileprivate func isLevelFree(of device: Device, since moves: Int) -> Bool {
     device.isAvailable && !device.isRestoring

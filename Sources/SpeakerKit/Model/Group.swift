@@ -7,9 +7,9 @@ public struct Group {
   /// The group name of a speaker that is in no group.
   public static let ungrouped = "harman"
 
-  /// Id of the group's founder: as the speakers keep it, else of the member that has been in it longest.
+  /// The id of the group's founder: as the speakers keep it, else of the member that has been in it longest.
   public let id: String
-  /// Group name that all members share.
+  /// The group name that all members share.
   public let name: String
   /// Members, the founder first where it is one of them, then in the order in which they joined.
   public let devices: [Device]
@@ -17,7 +17,7 @@ public struct Group {
   /// `true` if all members are in a session.
   public var isActive: Bool { devices.allSatisfy(\.isActive) }
 
-  /// Average level of the members; see `House.volume`.
+  /// The average level of the members; see `House.volume`.
   public var volume: Int { House.average(of: devices) }
 
   /// `true` if at least one member is available and all available members are muted.

@@ -3,7 +3,7 @@ public import EventLoop
 extension House {
   /// Returns the speaker with that id or name, in any case; a part of a name suffices when only one speaker
   /// has it.
-  /// - Returns: the speaker, or nil when there is none.
+  /// - Returns: the speaker, or nil when none matches.
   /// - Throws: `speaker.unknown` when several speakers have that part; the hint lists them, or those of the
   ///   group with that name.
   public func find(_ idOrName: String) throws(SpeakerError) -> Device? {
@@ -13,8 +13,8 @@ extension House {
   }
 
   /// Returns the speaker with that id or name, by the rules of `find`.
-  /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name, or lists the
-  ///   speakers of the group with that name.
+  /// - Throws: `speaker.unknown` also when no speaker matches; the hint suggests the nearest name, or lists
+  ///   the speakers of the group with that name.
   public func device(_ idOrName: String) throws(SpeakerError) -> Device {
     if let device = try find(idOrName) { return device }
     if let room = room(called: idOrName) { throw room }

@@ -19,8 +19,8 @@ extension House {
     }
   }
 
-  /// Removes the members that opening the house has made, unless the session plays, or opens a source: what plays by
-  /// another caller's command goes on.
+  /// Removes the members that opening the house has made, unless the session plays, or opens a source:
+  /// playback by another caller's command continues.
   public func withdrawOpenMembers() {
     guard session.state == .stopped, session.pendingPlays == 0 else { return }
     withdraw(defaultMembers)

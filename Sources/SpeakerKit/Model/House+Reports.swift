@@ -17,7 +17,7 @@ extension House: DriverReports {
       if events.isReportedByController {
         device.levelTouches += 1
         device.fade = nil
-        // What an interruption has set is no cause any more of what the speaker does by itself.
+        // An interruption that set the level before is not the cause of a change by another controller.
         if isOther { device.levelCause = nil }
       }
       guard isOther || device.levelCause != nil else { continue }
@@ -136,7 +136,7 @@ extension House: DriverReports {
     }
   }
 
-  /// Group ids of all speakers in groups, by speaker id.
+  /// The group ids of all speakers in groups, by speaker id.
   private var groupIDs: [String: String] {
     var ids: [String: String] = [:]
     for group in groups { for device in group.devices { ids[device.id] = group.id } }

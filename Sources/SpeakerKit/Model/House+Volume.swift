@@ -1,8 +1,8 @@
 public import EventLoop
 
 extension House {
-  /// Average level: rounded to the nearest whole number over the available speakers, a muted one counts as 0;
-  /// 0 without speakers.
+  /// The average level: rounded to the nearest whole number over the available speakers, a muted one counts
+  /// as 0; 0 without speakers.
   public var volume: Int { Self.average(of: devices) }
 
   /// `true` if the default session has available members and all of them are muted.
@@ -51,7 +51,7 @@ extension House {
     if let failure { throw failure }
   }
 
-  /// Maximum number of pending changes: more than a person or a fade ever requests.
+  /// The maximum number of pending changes: more than a person or a fade ever requests.
   private static let mostPendingChanges = 5000
 
   /// Checks that the driver can receive further changes.

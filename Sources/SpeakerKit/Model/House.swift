@@ -6,18 +6,18 @@ public import EventLoop
 /// Confined to the loop's thread: not Sendable, every call comes from there and every listener is called
 /// there. The driver makes the sound; the house holds the model.
 public final class House {
-  /// Volumes of speakers.
+  /// The volumes of speakers.
   public static let volumeRange = VolumeLaw.range
-  /// Highest volume, which is unity gain.
+  /// The highest volume, which is unity gain.
   public static let maximumVolume = volumeRange.upperBound
 
-  /// Loop to which the house is confined.
+  /// The loop to which the house is confined.
   public let loop: EventLoop
-  /// Events of the house, for listeners to subscribe.
+  /// The events of the house, for listeners to subscribe.
   public let events: EventHub
-  /// Speakers of the house, in stable order. Empty before `open`.
+  /// The speakers of the house, in stable order. Empty before `open`.
   public internal(set) var devices: [Device] = []
-  /// Default session, which exists for as long as the house.
+  /// The default session, which exists for as long as the house.
   public let session: Session
   /// Open sessions: the default one, then the others in the order of their creation.
   public internal(set) var sessions: [Session]
@@ -25,17 +25,17 @@ public final class House {
   public var isOpen: Bool { phase == .open }
   /// `true` if `open` is in progress.
   public var isOpening: Bool { phase == .opening }
-  /// Names of the driver's capabilities.
+  /// The names of the driver's capabilities.
   public var capabilities: Set<String> { driver.capabilities }
-  /// Name of the driver in the configuration.
+  /// The name of the driver in the configuration.
   public var driverName: String { driver.name }
   /// The loss of the connection to the speakers in words; nil while it stands.
   public var loss: String? { driver.loss }
   /// `true` for the demonstration house, whose speakers are invented.
   public var isInvented: Bool { (driver as? HouseDriver)?.isInvented == true }
 
-  /// Returns the last command for a session that is not the running one, in words: for the error of a source that it has
-  /// kept from playing; nil when nothing is known about it.
+  /// Returns the last command for a session that is not the running one, in words: for the error of a source
+  /// that the command has kept from playing; nil when nothing is known about it.
   public var lastCommand: (Session) -> String? = { _ in nil }
 
   /// Receives the levels that speakers have for a while, after each change of them: to be kept beyond this process, and
@@ -48,17 +48,17 @@ public final class House {
   let openings = SourceOpenings()
   /// Interruptions that have not ended.
   var interruptions: [Interruption] = []
-  /// Sounds over what speakers play that have not ended.
+  /// The sounds over the playback of speakers that have not ended.
   var overlays: [Overlay] = []
-  /// Number of moves of speakers between sessions so far.
+  /// The number of moves of speakers between sessions so far.
   var moveCount = 0
-  /// Timer of the next refresh, while the house is watched.
+  /// The timer of the next refresh, while the house is watched.
   var watchTimer: LoopTimer?
   private var changeListeners: [(Session, SessionChange) -> Void] = []
   private var commandListeners: [(HouseCommand) -> Void] = []
   /// Sources that play, as last reported to other processes.
   private var announced: [String] = []
-  /// Names of renames in progress.
+  /// The names of renames in progress.
   var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
   private var phase = Phase.new
@@ -123,7 +123,7 @@ public final class House {
     if !wasNew { await driver.close() }
   }
 
-  /// Groups that the speakers form, in the order of their founders. `Group.ungrouped` is none.
+  /// Groups that the speakers form, in the order of their founders. `Group.ungrouped` is not a group.
   public var groups: [Group] { Group.groups(of: devices) }
 
   /// Speakers that are in a session.
@@ -142,7 +142,7 @@ public final class House {
     announcePlaying()
   }
 
-  /// Publishes what plays to other processes, when that has changed.
+  /// Publishes the playing sources to other processes, when they have changed.
   func announcePlaying() {
     let playing = sessions.compactMap { session -> String? in
       guard let source = session.source else { return nil }
@@ -161,7 +161,8 @@ public final class House {
     changeListeners.append(body)
   }
 
-  /// Calls `body` with each command, in the task that gives it, as long as the house lives; it may only read.
+  /// Calls `body` with each command, in the task that issues it, as long as the house lives; it may only
+  /// read.
   public func onCommand(_ body: @escaping (HouseCommand) -> Void) { commandListeners.append(body) }
 
   /// Publishes a command.

@@ -1,16 +1,16 @@
 public import AudioCore
 
-/// Playback state of a session.
+/// The playback state of a session.
 public enum PlayerState: String, Sendable {
   case stopped, playing, paused
 }
 
-/// Kind of a change on a device; the volume has an event of its own.
+/// The kind of a change on a device; the volume has an event of its own.
 public enum DeviceReason: String, Sendable {
   case added, removed, available, unavailable, joined, left, renamed, regrouped, role, balance, wifi, playing
 }
 
-/// Reason for the end of a source.
+/// The reason for the end of a source.
 public enum EndReason: String, Sendable {
   /// The last frame of the source has been heard.
   case finished
@@ -24,11 +24,11 @@ public enum EndReason: String, Sendable {
   case noDevices = "no_devices"
 }
 
-/// Path and title of a session's source.
+/// The path and title of a session's source.
 public struct SourceInfo: Sendable, Equatable {
-  /// Path of the file, as passed to `play`.
+  /// The path of the file, as passed to `play`.
   public let path: String
-  /// Display title: as passed to `play`, else the file's name.
+  /// The display title: as passed to `play`, else the file's name.
   public let title: String
 
   /// Creates the description of a source called `title`.
@@ -38,7 +38,7 @@ public struct SourceInfo: Sendable, Equatable {
   }
 }
 
-/// Phase of an interruption that takes all speakers of a session; the raw value is the event name for
+/// The phase of an interruption that takes all speakers of a session; the raw value is the event name for
 /// scripts.
 public enum SuspensionPhase: String, Sendable {
   /// The session fades out.
@@ -50,7 +50,7 @@ public enum SuspensionPhase: String, Sendable {
   case resumed
 }
 
-/// Origin of a change of a speaker's level other than a command or a fade.
+/// The origin of a change of a speaker's level other than a command or a fade.
 public enum LevelCause: String, Sendable {
   /// An interruption sets the level at which it plays.
   case interruption
@@ -71,8 +71,8 @@ public enum SessionChange: Sendable, Equatable {
   case equalizer(EqualizerGains)
   /// The position has moved to this frame of the source.
   case seek(frame: Int)
-  /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them; with `duck` it
-  /// plays over what they play, which is so many dB lower.
+  /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them; with
+  /// `duck` it plays over their playback, which is lowered by that many dB.
   case interruption(isBeginning: Bool, devices: [String], duck: Double? = nil)
 }
 
@@ -115,7 +115,7 @@ public enum LevelAuthor: Sendable, Equatable {
   case restoration
 }
 
-/// A command to a house, reported when it is received, in the task that gives it.
+/// A command to a house, reported when it is received, in the task that issues it.
 public enum HouseCommand {
   /// The volume or the mute of speakers, all in the house.
   case level([(device: Device, command: LevelCommand)], by: LevelAuthor)
@@ -159,7 +159,7 @@ public enum HouseEvent {
     case device, volume, state, time, ended, track, error, suspending, suspended, resumed
   }
 
-  /// Kind of the event.
+  /// The kind of the event.
   public var kind: Kind {
     switch self {
     case .device: .device
@@ -175,8 +175,8 @@ public enum HouseEvent {
     }
   }
 
-  /// Session of the event: its own for `state`, `time`, `ended` and `track`, the interrupted one for suspensions, the
-  /// one concerned for `error`; nil for none.
+  /// The session of the event: its own for `state`, `time`, `ended` and `track`, the interrupted one for
+  /// suspensions, the one concerned for `error`; nil for none.
   public var session: Session? {
     switch self {
     case .device, .volume: nil
@@ -187,7 +187,7 @@ public enum HouseEvent {
     }
   }
 
-  /// Speaker of the event; nil for none.
+  /// The speaker of the event; nil for none.
   public var device: Device? {
     switch self {
     case .device(let device, _), .volume(let device, _, _, _, _): device

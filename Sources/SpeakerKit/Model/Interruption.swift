@@ -11,7 +11,7 @@ extension House {
   /// that it found, in whatever order they end, also when `play` throws or is cancelled.
   /// - Parameters:
   ///   - devices: the speakers, borrowed all or none.
-  ///   - priority: sessions with a higher one keep their speakers; of equal ones the later wins.
+  ///   - priority: sessions with a higher one keep their speakers; with equal priorities the later one wins.
   ///   - volume: the speakers' level meanwhile, nil for their own; unmutes.
   ///   - fade: duration of suspended sessions' fade out before, and fade in after.
   ///   - restore: `false` restores nothing at the end: sessions without speakers have stopped, the speakers
@@ -74,7 +74,7 @@ extension House {
     for interruption in interruptions { interruption.keep(device, from: session) }
   }
 
-  /// Returns true for the session of an interruption, or of a sound over others.
+  /// Returns `true` for the session of an interruption, or of a sound over others.
   public func isInterruption(_ session: Session?) -> Bool {
     session != nil
       && (interruptions.contains { $0.session === session } || overlays.contains { $0.session === session })
@@ -97,11 +97,11 @@ extension House {
   }
 }
 
-/// Suspension of a session that has lost all its speakers, shared by the interruptions that have them: the
-/// first that returns one ends it. Confined to the loop.
+/// The suspension of a session that has lost all its speakers, shared by the interruptions that have them:
+/// the first that returns one ends it. Confined to the loop.
 final class Suspension {
   let session: Session
-  /// Duration of the fade in afterwards, equal to that of the fade out before.
+  /// The duration of the fade in afterwards, equal to that of the fade out before.
   let fade: Duration
   /// `true` if the suspension has ended.
   var isOver = false
@@ -113,12 +113,12 @@ final class Suspension {
 final class Interruption {
   private struct Loan {
     let device: Device
-    /// Session to which the speaker returns.
+    /// The session to which the speaker returns.
     weak var from: Session?
-    /// Values of `Device.lastMove` before and after the speaker was borrowed.
+    /// The values of `Device.lastMove` before and after the speaker was borrowed.
     let before: Int
     let since: Int
-    /// Level before, nil when it was not changed; and `Device.levelTouches` after.
+    /// The level before, nil when it was not changed; and `Device.levelTouches` after.
     var level: (volume: Int, isMuted: Bool, touches: Int)?
   }
 
@@ -129,7 +129,7 @@ final class Interruption {
   private let restores: Bool
   private var loans: [Loan] = []
   private var suspensions: [Suspension] = []
-  /// Number of its levels among the borrowed ones of the house; nil without a level.
+  /// The number of its levels among the borrowed ones of the house; nil without a level.
   private var borrowed: Int?
   private var hasEnded = false
 
@@ -195,7 +195,7 @@ final class Interruption {
     house.driver.change(levels)
   }
 
-  /// Keeps the levels from before for the next process, in case that this one is killed.
+  /// Keeps the levels from before for the next process, in case this one is killed.
   private func keepLevels(meanwhile volume: Int) {
     borrowed = house.borrow(
       loans.compactMap { loan in
@@ -206,7 +206,7 @@ final class Interruption {
       })
   }
 
-  /// Restores what others have not changed. Does nothing the second time.
+  /// Restores the state that others have not changed. Does nothing the second time.
   func end() {
     guard !hasEnded else { return }
     hasEnded = true

@@ -4,15 +4,17 @@ extension House {
   /// The most by which the sound under another one is lowered, in dB: silence.
   public static let duckRange = 0.0...90.0
 
-  /// Plays over what speakers play: that goes on `duck` dB lower, in step with its other speakers, and is at its level
-  /// again afterwards. Waits until no other such sound is on the speakers; returns when it has ended.
+  /// Plays a sound over the playback of speakers, which continues `duck` dB lower, in step with its other
+  /// speakers, and returns to its level afterwards. Waits until no other such sound is on the speakers;
+  /// returns when the sound has ended.
   ///
-  /// Membership, volume and position of what plays are not touched: it may change, end or begin meanwhile.
+  /// Membership, volume and position of the playback below are not touched: it may change, end or begin
+  /// meanwhile.
   /// - Parameters:
   ///   - devices: the speakers, all or none.
   ///   - priority: sessions with a higher one are not talked over.
   ///   - volume: the level of the sound, nil for that of each speaker; heard from muted speakers too.
-  ///   - duck: attenuation of what plays, in `duckRange`.
+  ///   - duck: the attenuation of the playback below, in `duckRange`.
   ///   - fade: duration of its way down before the sound, and up again after it.
   ///   - name: display name of the sound's session.
   ///   - play: called with a session of the speakers; closing that session ends the sound early.
@@ -52,14 +54,15 @@ extension House {
     try outcome.get()
   }
 
-  /// Lays a sound over what a speaker plays, which falls by `duck` dB.
+  /// Lays a sound over the playback of a speaker, which falls by `duck` dB.
   func lay(_ session: Session, volume: Int?, duck: Double, fade: Duration, over device: Device) {
     device.overlay = (session, volume)
     driver.setOverlay(session.id, volume: volume, ofDevice: device.id)
     driver.setDuck(-duck, over: fade, ofDevice: device.id)
   }
 
-  /// Removes the sound over what a speaker plays, which rises to its level. Does nothing without one.
+  /// Removes the sound over the playback of a speaker, which rises to its level. Does nothing without such a
+  /// sound.
   func uncover(_ device: Device, fade: Duration = .zero) {
     guard device.overlay != nil else { return }
     device.overlay = nil
@@ -68,7 +71,7 @@ extension House {
   }
 }
 
-/// A sound over what speakers play. Confined to the loop.
+/// A sound over the playback of speakers. Confined to the loop.
 final class Overlay {
   let session: Session
   private unowned let house: House
@@ -84,7 +87,7 @@ final class Overlay {
     (self.volume, self.duck, self.fade) = (volume, duck, fade)
   }
 
-  /// Lowers what plays, then lays the session over it.
+  /// Lowers the playback, then lays the session over it.
   func begin() async throws {
     phase = .laid
     for device in devices where !device.isRemoved {
@@ -97,7 +100,7 @@ final class Overlay {
     try session.requireOpen()
   }
 
-  /// Removes the session, and raises what plays. Does nothing the second time.
+  /// Removes the session, and raises the playback below. Does nothing the second time.
   func end() {
     guard phase != .ended else { return }
     let wasLaid = phase == .laid

@@ -47,7 +47,7 @@ extension Session {
     house?.reportPlaying()
   }
 
-  /// Timeout after which a session without an available member stops.
+  /// The timeout after which a session without an available member stops.
   private static let silenceLimit = Duration.seconds(30)
 
   /// Arms the timer that stops a running session without an available member, or cancels it. To be called
@@ -118,7 +118,7 @@ extension Session {
     }
   }
 
-  /// Interval of the timer of a running session whose seconds nobody wants.
+  /// The interval of the timer of a running session whose seconds have no listener.
   private static let idleLook = Duration.seconds(3600)
 
   /// Begins to report seconds, as a listener wants them: the next whole one is the first.
@@ -128,7 +128,7 @@ extension Session {
     armSeconds()
   }
 
-  /// Reports seconds from the position on, if that is far in front of those that were reported.
+  /// Reports seconds from the position on, if that is far before the seconds reported last.
   func restartSeconds() {
     guard seeking.target == nil else { return }
     let seconds = elapsed / format.sampleRate
@@ -136,7 +136,7 @@ extension Session {
     armSeconds()
   }
 
-  /// Number of frames of the source heard by now, over all repetitions when it loops.
+  /// The number of frames of the source heard by now, over all repetitions when it loops.
   private var elapsed: Int {
     timedSound == nil && passage == nil ? driver.position(of: id) : position
   }
@@ -153,14 +153,14 @@ extension Session {
 
 /// The seek of a session that is opening its cue; a newer one ends an older one.
 struct SeekState {
-  /// Aim of a seek: the frame, and the passage of a queue that it opens there; nil for another source.
+  /// The aim of a seek: the frame, and the passage of a queue that it opens there; nil for another source.
   struct Target {
     fileprivate let number: Int
     let frame: Int
     let passage: QueuePassage?
   }
 
-  /// Aim of the seek that is opening; nil for none.
+  /// The aim of the seek that is opening; nil for none.
   private(set) var target: Target?
   private var count = 0
 

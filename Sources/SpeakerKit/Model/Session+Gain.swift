@@ -10,8 +10,8 @@ extension Session {
     _ = try changeGain(to: decibels, over: .zero)
   }
 
-  /// Sets the gains of the session's ten bands; heard within one block, without a click. A limiter keeps what
-  /// exceeds full scale below it; with all gains at 0 dB every bit passes.
+  /// Sets the gains of the session's ten bands; heard within one block, without a click. A limiter keeps the
+  /// sound below full scale; with all gains at 0 dB every bit passes.
   /// - Throws: `speaker.unsupported`, `speaker.closed`.
   public func setEqualizer(_ gains: EqualizerGains) throws(SpeakerError) {
     try openHouse().require("equalizer", for: "equalizers")
@@ -74,7 +74,7 @@ extension Session {
     driver.setGain(Decibels.gainRange.lowerBound, over: duration, of: id)
   }
 
-  /// Fades the sound in to `gain`, behind an interruption.
+  /// Fades the sound in to `gain`, after an interruption.
   func fadeIn(over duration: Duration) {
     gainState.isHeard = true
     driver.setGain(gain, over: duration, of: id)
@@ -120,19 +120,19 @@ struct GainState {
   }
 
   private var phase = Phase.steady(0)
-  /// Number of changes so far; a newer change ends an older fade.
+  /// The number of changes so far; a newer change ends an older fade.
   private(set) var changes = 0
   /// `false` while an interruption has faded the sound out: a gain that is set is heard once it fades in.
   var isHeard = true
 
-  /// Gain in dB; that at the end of a fade.
+  /// The gain in dB; that at the end of a fade.
   var target: Double {
     switch phase {
     case .steady(let gain): gain
     case .fading(let fade, _): fade.to
     }
   }
-  /// Fade in progress; nil for none.
+  /// The fade in progress; nil for none.
   var fade: SessionFade? { if case .fading(let fade, _) = phase { fade } else { nil } }
 
   /// Sets the gain at once.

@@ -1,7 +1,7 @@
 public import AudioCore
 public import EventLoop
 
-/// Result of waiting for the end of a source.
+/// The result of waiting for the end of a source.
 public enum FinishResult: Sendable, Equatable {
   /// No source was playing or paused.
   case idle
@@ -13,11 +13,11 @@ public enum FinishResult: Sendable, Equatable {
 
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {
-  /// Identifier of the session; 0 for the default session.
+  /// The identifier of the session; 0 for the default session.
   public let id: SessionID
-  /// Display name.
+  /// The display name.
   public let name: String
-  /// Rank among sessions: a higher one receives the speakers of a lower one (default: 100).
+  /// The rank among sessions: a higher one receives the speakers of a lower one (default: 100).
   public internal(set) var priority: Int
   /// `true` if `close` was called.
   public internal(set) var isClosed = false
@@ -26,31 +26,31 @@ public final class Session {
   let driver: any Driver
   let loop: EventLoop
   var machine = SessionMachine()
-  /// Calls of `finish`.
+  /// The calls of `finish`.
   let finishing = PendingCalls<FinishResult>()
   /// Calls that wait for the end of the session.
   let closing = PendingCalls<Void>()
-  /// Calls of `fade(gain:over:)`.
+  /// The calls of `fade(gain:over:)`.
   let fading = PendingCalls<Void>()
-  /// Seek that is opening its cue.
+  /// The seek that is opening its cue.
   var seeking = SeekState()
-  /// Timer of the next `time` event.
+  /// The timer of the next `time` event.
   var secondTimer: LoopTimer?
-  /// Gain of the source, with its fade.
+  /// The gain of the source, with its fade.
   var gainState = GainState()
-  /// Gains of the equalizer's bands.
+  /// The gains of the equalizer's bands.
   public internal(set) var equalizer = EqualizerGains.flat
-  /// Number of plays that are opening their sources.
+  /// The number of plays that are opening their sources.
   private(set) var pendingPlays = 0
-  /// Number of suspensions in effect.
+  /// The number of suspensions in effect.
   var suspensions = 0
-  /// Time that the session has played.
+  /// The time that the session has played.
   var playClock = PlayClock()
-  /// Timer that stops the session while it plays without an available speaker.
+  /// The timer that stops the session while it plays without an available speaker.
   var silenceTimer: LoopTimer?
-  /// Timer of the next file of a queue.
+  /// The timer of the next file of a queue.
   var turnTimer: LoopTimer?
-  /// Lengths of the files of queues that are not decoded.
+  /// The lengths of the files of queues that are not decoded.
   lazy var fileLengths = FileLengths(format: format)
   /// Whole seconds of the last `time` event.
   var reportedSeconds = 0
@@ -66,33 +66,34 @@ public final class Session {
     self.loop = loop
   }
 
-  /// Rate and channels of the session's frames.
+  /// The rate and channels of the session's frames.
   public var format: AudioFormat { driver.format }
-  /// Members of the session, in the order of the house.
+  /// The members of the session, in the order of the house.
   public var devices: [Device] {
     house?.devices.filter { $0.session === self || $0.overlay?.session === self } ?? []
   }
-  /// Gain in dB; the target of a running fade.
+  /// The gain in dB; the target of a running fade.
   public var gain: Double { gainState.target }
-  /// Playback state.
+  /// The playback state.
   public var state: PlayerState { machine.state }
-  /// Source that plays or is paused; nil when stopped.
+  /// The source that plays or is paused; nil when stopped.
   public var source: SourceInfo? { machine.current?.source }
-  /// Number of frames of the source that have been heard, from its start; the position within the source when
-  /// it loops; in a queue, of the current file. 0 when stopped. For a source with a time of its own, that time in frames.
+  /// The number of frames of the source that have been heard, from its start; the position within the source
+  /// when it loops; in a queue, of the current file. 0 when stopped. For a source with a time of its own,
+  /// that time in frames.
   public var position: Int {
     if let passage { return max(0, heardFrames - passage.frame) }
     guard let time = timedSound?.time else { return heardFrames }
     return Int(time * Double(format.sampleRate))
   }
-  /// Source that plays, if it has a time of its own.
+  /// The source that plays, if it has a time of its own.
   var timedSound: (any TimedSound)? {
     guard case .source(let sound)? = machine.current?.request.sound, let timed = sound as? any TimedSound,
       timed.time != nil
     else { return nil }
     return timed
   }
-  /// Number of frames heard since the source began; equal to `position` for single files.
+  /// The number of frames heard since the source began; equal to `position` for single files.
   public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
     if let target = seeking.target { return target.frame }
@@ -100,7 +101,7 @@ public final class Session {
     guard current.request.loops, let length = current.cue.duration, length > 0 else { return heard }
     return heard % length
   }
-  /// Length of the source in frames; nil when stopped, or when unknown.
+  /// The length of the source in frames; nil when stopped, or when unknown.
   public var duration: Int? {
     if let passage { return passage.length }
     guard let timedSound else { return machine.current?.cue.duration }
@@ -138,12 +139,12 @@ public final class Session {
   }
 
   /// Plays a sound source other than a file, such as a stream, in place of the current source. Returns when
-  /// it plays. The session's position counts what has been heard of it.
+  /// it plays. The session's position counts the sound that has been heard.
   /// - Parameters:
   ///   - sound: used by this session until it ends there.
   ///   - source: its path and title.
   ///   - priority: the session's from now on.
-  /// - Throws: as for a file; and what `sound` throws when it creates its decoder.
+  /// - Throws: as for a file; and errors of `sound` when it creates its decoder.
   public func play(_ sound: any SoundSource, as source: SourceInfo, priority: Int? = nil) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
@@ -272,8 +273,8 @@ public final class Session {
   /// `position` has the new value at once; it is heard a moment later, and a source that can't be read there
   /// ends with `failed`.
   /// - Parameter seconds: position from the start of the source.
-  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is not a
-  ///   file; errors of a file that is received as a stream.
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for a source that is
+  ///   not a file; errors of a file that is received as a stream.
   public func seek(toSeconds seconds: Double) throws {
     guard let current = machine.current else {
       throw SpeakerError(.noSeek, "seek: nothing plays")
@@ -318,7 +319,7 @@ public final class Session {
   /// Unmutes the session's members, each at the level that it kept.
   /// - Throws: `speaker.closed`.
   public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: devices) }
-  /// Average level of the members; see `House.volume`.
+  /// The average level of the members; see `House.volume`.
   public var volume: Int { House.average(of: devices) }
   /// `true` if at least one member is available and all available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }

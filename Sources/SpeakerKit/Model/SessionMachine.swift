@@ -1,7 +1,7 @@
 internal import EventLoop
 
-/// State machine of a session: methods apply an event and return the actions to perform. Has no driver, clock
-/// or listener.
+/// The state machine of a session: methods apply an event and return the actions to perform. Has no driver,
+/// clock or listener.
 struct SessionMachine {
   /// A `play` whose source is being opened.
   struct Ticket: Equatable { fileprivate let number: Int }

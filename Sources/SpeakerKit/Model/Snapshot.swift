@@ -22,7 +22,7 @@ public final class Snapshot {
   private let members: [Member]
   private let playbacks: [Playback]
 
-  /// Speakers of the snapshot.
+  /// The speakers of the snapshot.
   public var devices: [Device] { members.map(\.device) }
 
   fileprivate init(of devices: [Device], in house: House) {

@@ -3,7 +3,7 @@ internal import EventLoop
 /// Calls that open sources: a few at once, in the order in which they came.
 ///
 /// An opening has a thread, descriptors and a ring of decoded sound, about a megabyte. A call that waits for its turn has
-/// none of them, and may find that nobody needs its source any more. Confined to the loop.
+/// none of them, and may find that its source is no longer needed. Confined to the loop.
 final class SourceOpenings {
   /// The most sources that are opened at once.
   static let limit = 16

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Suspension of a session: its `state` is the one to be restored.
+/// The suspension of a session: its `state` is the one to be restored.
 extension Session {
   /// `true` if an interruption has all its speakers. `play`, `pause`, `resume` and `stop` then change the
   /// state in which it continues once it has them back; until then it is silent, and its position does not

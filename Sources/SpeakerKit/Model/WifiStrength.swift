@@ -1,6 +1,6 @@
 public import EventLoop
 
-/// Class of a speaker's received signal strength.
+/// The class of a speaker's received signal strength.
 ///
 /// -50 dBm and above is excellent, -60 good, -70 fair, above -90 weak; at -90 and below packets drown in the
 /// noise floor of a receiver, and nothing can be streamed.
@@ -20,8 +20,8 @@ public enum WifiStrength: String, Sendable, CaseIterable {
 }
 
 extension Device {
-  /// Class of the signal at the last query; `none` while the speaker can't be reached; nil where the driver does not know
-  /// the signal.
+  /// The class of the signal at the last query; `none` while the speaker can't be reached; nil where the
+  /// driver does not know the signal.
   public var wifiStrength: WifiStrength? {
     wifiSignal.map { isAvailable ? WifiStrength(dBm: $0) : .none }
   }
@@ -36,7 +36,7 @@ extension Device {
 }
 
 extension House {
-  /// Interval between refreshes of a watched house.
+  /// The interval between refreshes of a watched house.
   private static let watchInterval = Duration.seconds(2)
 
   /// `true` if the house is refreshed periodically.

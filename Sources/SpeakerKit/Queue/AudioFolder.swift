@@ -12,7 +12,7 @@ public enum AudioFolder {
 
   /// Returns the paths of a folder's sound files, known by their extensions, in natural order of their names ("2" before
   /// "10"); those of subfolders follow. Hidden ones are left out. A folder that is reached twice, by links, is read once;
-  /// a subfolder that can't be read is in the result, for its failure to be told in its turn.
+  /// a subfolder that can't be read is in the result, so that its failure is reported in its turn.
   /// - Throws: `AudioError` for a folder that can't be read, is nested too deep, or has too many files.
   public static func files(in folder: String) throws -> [String] {
     var reader = FolderReader(top: folder)

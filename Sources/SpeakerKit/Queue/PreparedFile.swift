@@ -5,7 +5,7 @@ internal import EventLoop
 /// A file that is opened on a thread of its own: ahead of its turn in a queue, or because its file system may never
 /// answer.
 final class PreparedFile {
-  /// Path of the file.
+  /// The path of the file.
   let path: String
   private let target: AudioFormat
   private let call: FileCall<any Decoder>?

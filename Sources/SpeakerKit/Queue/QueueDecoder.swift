@@ -2,15 +2,15 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 
-/// A place in the sound of a queue at which another file begins, or the queue ends.
+/// A position in the sound of a queue at which another file begins, or the queue ends.
 struct QueueTurn: Sendable {
-  /// Frame of the session, counted as its position is, at which the file begins.
+  /// The frame of the session, counted as its position is, at which the file begins.
   let frame: Int
-  /// State of the queue from there on; at its end without a current file.
+  /// The state of the queue from there on; at its end without a current file.
   let machine: QueueMachine
-  /// Length of the file in frames of the session; nil when unknown.
+  /// The length of the file in frames of the session; nil when unknown.
   let length: Int?
-  /// Failures of the files before it, in their order.
+  /// The failures of the files before it, in their order.
   let failures: [any CodedError]
 }
 
@@ -25,7 +25,7 @@ struct QueueFrames {
   /// Begins at frame `base` of a session of `rate` Hz.
   init(from base: Int, rate: Int) { (self.base, self.rate, sourceRate) = (base, rate, rate) }
 
-  /// Frame of the session after all frames counted so far.
+  /// The frame of the session after all frames counted so far.
   var frame: Int { base + Resampler.length(of: count, from: sourceRate, to: rate) }
 
   /// Adds `frames` of `sourceRate` Hz.
@@ -56,7 +56,8 @@ final class QueueDecoder: Decoder {
   private var machine: QueueMachine
   private var file: (any Decoder)?
   private var next: PreparedFile?
-  /// Mount that has not answered, and until when, in nanoseconds, its other files are refused without waiting.
+  /// A mount that has not answered, and the time in ns until which its other files are refused without
+  /// waiting.
   private var silent: (mount: RemoteMount, until: Int64)?
   private var frames: QueueFrames
   private var hasSounded = false

@@ -2,9 +2,9 @@ internal import EventLoop
 
 /// A file of a queue.
 public struct QueueEntry: Sendable, Equatable {
-  /// Path of the file.
+  /// The path of the file.
   public let path: String
-  /// Display title.
+  /// The display title.
   public let title: String
 
   /// Creates the entry of the file at `path`.
@@ -23,7 +23,7 @@ public struct FileQueue: Sendable, Equatable {
   public let entries: [QueueEntry]
   /// `true` if the first file follows the last.
   public let loops: Bool
-  /// Seed of the shuffled order; nil for the order of the list.
+  /// The seed of the shuffled order; nil for the order of the list.
   public let seed: UInt64?
 
   /// Creates a queue.
@@ -34,7 +34,8 @@ public struct FileQueue: Sendable, Equatable {
   }
 }
 
-/// State machine of a queue: methods apply an event and return the action to perform. Has no file, clock or listener.
+/// The state machine of a queue: methods apply an event and return the action to perform. Has no file, clock
+/// or listener.
 ///
 /// A value: the thread that decodes advances a copy ahead of the sound, and the session adopts each state when it is
 /// heard.
@@ -43,7 +44,7 @@ struct QueueMachine: Sendable, Equatable {
   enum Action: Equatable {
     /// Plays the current file from its beginning.
     case play
-    /// Ends, behind the last file.
+    /// Ends, after the last file.
     case end
     /// Ends, as no file of the queue can be played.
     case fail
@@ -59,7 +60,8 @@ struct QueueMachine: Sendable, Equatable {
   static let restartTime = 3.0
 
   let queue: FileQueue
-  /// Indices of the entries in the order in which they play; drawn anew for each round of a shuffled queue.
+  /// The indices of the entries in the order in which they play; drawn anew for each round of a shuffled
+  /// queue.
   private(set) var order: [Int]
   private var phase = Phase.at(0, failures: 0)
   private var random: SeededRandom
@@ -71,7 +73,7 @@ struct QueueMachine: Sendable, Equatable {
     if queue.seed != nil { order.shuffle(using: &random) }
   }
 
-  /// Index of the current file in the order of playing; nil at the end.
+  /// The index of the current file in the order of playing; nil at the end.
   var index: Int? { if case .at(let index, _) = phase { index } else { nil } }
   /// The current file; nil at the end.
   var entry: QueueEntry? { index.map { queue.entries[order[$0]] } }

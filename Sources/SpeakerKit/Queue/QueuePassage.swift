@@ -1,12 +1,12 @@
 internal import AudioCore
 internal import EventLoop
 
-/// The sound of a queue from one place on, without an end of its own between the files.
+/// The sound of a queue from one position on, without an end of its own between the files.
 ///
-/// Each command that leads to another place makes a new passage. Unchecked: `makeDecoder` may be called on any thread,
-/// and uses only what is immutable or under a lock; all else belongs to the loop.
+/// Each command that leads to another position makes a new passage. Unchecked: `makeDecoder` may be called on
+/// any thread, and uses only state that is immutable or under a lock; all else belongs to the loop.
 final class QueuePassage: ClockedSound, @unchecked Sendable {
-  /// State of the queue at which it begins, and the position in that file in seconds.
+  /// The state of the queue at which it begins, and the position in that file in seconds.
   private let begin: (machine: QueueMachine, seconds: Double)
   /// `true` if it continues the file that was heard before.
   let isSeek: Bool
@@ -17,11 +17,11 @@ final class QueuePassage: ClockedSound, @unchecked Sendable {
   /// Turns that have been decoded and not been heard.
   private let turns = Lock<[QueueTurn]>([])
 
-  /// State of the queue that is heard.
+  /// The state of the queue that is heard.
   private(set) var machine: QueueMachine
-  /// Frame of the session at which the current file began.
+  /// The frame of the session at which the current file began.
   private(set) var frame = 0
-  /// Length of the current file in frames of the session; nil when unknown.
+  /// The length of the current file in frames of the session; nil when unknown.
   private(set) var length: Int?
   /// `true` if no turn has been heard.
   private var isNew = true
@@ -30,7 +30,7 @@ final class QueuePassage: ClockedSound, @unchecked Sendable {
   private struct Clock {
     let walk: QueueDecoder
     var report: (SoundFlow) -> Void = { _ in }
-    /// Failure with which the queue ends.
+    /// The failure with which the queue ends.
     var failure: (any CodedError)?
   }
   private var clock: Clock?
@@ -46,7 +46,7 @@ final class QueuePassage: ClockedSound, @unchecked Sendable {
     self.session = LoopReference(session)
   }
 
-  /// Creates a passage that has not been played, from the same place on.
+  /// Creates a passage that has not been played, from the same position on.
   init(copy other: QueuePassage) {
     begin = other.begin
     (machine, isSeek) = (other.begin.machine, false)

@@ -23,15 +23,15 @@ extension Session {
     try await play(request, as: entry.source, priority: priority)
   }
 
-  /// Files of the queue that plays or is paused, in the order in which they play, and the index of the current one; nil
-  /// when none does. A single file is a queue of one.
+  /// The files of the queue that plays or is paused, in the order in which they play, and the index of the
+  /// current one; nil without such a queue. A single file is a queue of one.
   public var queue: (entries: [QueueEntry], index: Int)? {
     if let machine = passage?.machine { return machine.index.map { (machine.entries, $0) } }
     guard let current = machine.current, case .file(let path) = current.request.sound else { return nil }
     return ([QueueEntry(path: path, title: current.source.title)], 0)
   }
 
-  /// Goes to the next file of the queue; behind the last one the session stops, unless the queue loops.
+  /// Goes to the next file of the queue; after the last one the session stops, unless the queue loops.
   /// - Throws: `speaker.no_queue` when no file plays.
   public func next() throws(SpeakerError) {
     let current = try requireQueue("next")
@@ -94,7 +94,7 @@ extension Session {
       .starting(at: seconds)
   }
 
-  /// Passage of a queue that plays, is paused, or is being opened by a command; nil for another source.
+  /// The passage of a queue that plays, is paused, or is being opened by a command; nil for another source.
   var passage: QueuePassage? { seeking.target?.passage ?? machine.current?.request.passage }
 
   /// Reports the files that have begun by now, and arms the timer for the next one.
@@ -141,7 +141,7 @@ extension Session {
 }
 
 extension SourceRequest {
-  /// Passage of a queue; nil for another source.
+  /// The passage of a queue; nil for another source.
   var passage: QueuePassage? {
     guard case .source(let sound) = sound else { return nil }
     return sound as? QueuePassage

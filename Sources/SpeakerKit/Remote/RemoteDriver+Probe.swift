@@ -5,7 +5,7 @@ extension RemoteDriver {
   /// - Parameters:
   ///   - server: the name of the server in errors.
   ///   - make: creates the driver.
-  ///   - describe: returns what was found in one line, given the speakers.
+  ///   - describe: describes the open driver and its speakers in one line.
   /// - Throws: as `open`.
   static func probe(
     _ server: String, _ make: (DriverContext) -> Self,

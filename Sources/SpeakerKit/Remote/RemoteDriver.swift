@@ -8,13 +8,14 @@ protocol RemoteSpeaker {
   /// The record of a speaker of which nothing is known.
   init()
 
-  /// Name at the server that the name of the speaker was made from; nil before.
+  /// The name at the server that the name of the speaker was made from; nil before.
   var givenName: String? { get set }
-  /// Level that is requested of the speaker.
+  /// The level that is requested of the speaker.
   var level: RequestedLevel<Level> { get set }
 }
 
-/// A driver of speakers that another process or machine plays, behind a server that keeps their levels and names.
+/// A driver of speakers that another process or machine plays, through a server that keeps their levels and
+/// names.
 protocol RemoteDriver: Driver {
   associatedtype Speaker: RemoteSpeaker
 
@@ -22,7 +23,7 @@ protocol RemoteDriver: Driver {
   var reports: (any DriverReports)? { get }
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] { get set }
-  /// Records of speakers by their ids.
+  /// The records of speakers by their ids.
   var speakers: [String: Speaker] { get set }
   /// Calls that wait for the answers to all requests of levels.
   var answering: PendingCalls<Void> { get }
@@ -33,7 +34,8 @@ protocol RemoteDriver: Driver {
   func shownLevel(of device: String) -> Speaker.Level?
   /// Has speakers show levels, and reports them together.
   func show(_ levels: [(device: String, level: Speaker.Level)])
-  /// Queues a request of a speaker's level, with what `RequestedLevel.send` returns then; its answer goes to `answered`.
+  /// Queues a request of a speaker's level, which `RequestedLevel.send` returns then; its answer goes to
+  /// `answered`.
   func requestLevel(of device: String)
 }
 
@@ -92,7 +94,7 @@ extension RemoteDriver {
     }
   }
 
-  /// Number of speakers whose level the server is to confirm.
+  /// The number of speakers whose level the server is to confirm.
   public var pendingChangeCount: Int { speakers.values.count(where: \.level.isUnderWay) }
 
   /// Waits until the server has confirmed the requested levels, or is lost.

@@ -14,8 +14,8 @@ extension ServerLevel {
   func isMet(by shown: Self) -> Bool { self == shown }
 }
 
-/// State machine of the level that is requested of a speaker, until its server has confirmed it: methods apply an event
-/// and return the actions to perform. Has no connection and no clock.
+/// The state machine of the level that is requested of a speaker, until its server has confirmed it: methods
+/// apply an event and return the actions to perform. Has no connection and no clock.
 ///
 /// One request is under way at a time; those that come meanwhile are one more, with the newest level.
 struct RequestedLevel<Level: ServerLevel> {
@@ -39,7 +39,7 @@ struct RequestedLevel<Level: ServerLevel> {
   }
 
   private var phase = Phase.confirmed
-  /// Level of the server, while the speaker shows a requested one; nil while it shows the server's.
+  /// The level of the server, while the speaker shows a requested one; nil while it shows the server's.
   private var held: Level?
 
   /// The newest level that is not confirmed; nil for none.

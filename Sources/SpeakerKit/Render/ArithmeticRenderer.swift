@@ -12,16 +12,16 @@ final class ArithmeticRenderer: Renderer {
 
   private struct Playback {
     let cue: Int
-    /// Index after the last frame that plays; nil without an end.
+    /// The index after the last frame that plays; nil without an end.
     let end: Int?
-    /// Failure reported at `end`; nil for a complete source.
+    /// The failure reported at `end`; nil for a complete source.
     var failure: (any CodedError)?
-    /// Frame heard at `since`, or the position while nothing flows.
+    /// The frame heard at `since`, or the position while nothing flows.
     var frame: Int
-    /// Time at which `frame` was heard; nil while the position does not move.
+    /// The time at which `frame` was heard; nil while the position does not move.
     var since: Instant?
     var timer: LoopTimer?
-    /// Source with a clock of its own, if it is one.
+    /// The source with a clock of its own, if it is one.
     var sound: (any ClockedSound)?
     var flow = SoundFlow.flows
     var isPaused = true

@@ -1,9 +1,9 @@
 internal import AudioCore
 internal import Synchronization
 
-/// Destination of the audio thread's blocks.
+/// The destination of the audio thread's blocks.
 struct Outputs: Sendable {
-  /// Arrangement of writers.
+  /// The arrangement of writers.
   enum Layout: Sendable {
     /// No writers; blocks are discarded.
     case none
@@ -37,7 +37,7 @@ struct Outputs: Sendable {
     }
   }
 
-  /// Times of outputs that play later than they receive.
+  /// The times of outputs that play later than they receive.
   var timing: StreamTiming { if case .streams(_, let timing) = layout { timing } else { .immediate } }
 }
 
@@ -50,7 +50,7 @@ final class AudioThread: @unchecked Sendable {
   let commands = RingBuffer<RenderCommand>(minimumCapacity: 1024)
   /// Wakes the thread: commands, room in outputs, frames of sources.
   let waiter: Waiter
-  /// Outputs of devices added while the thread runs, in the order of the devices, for layout `perDevice`.
+  /// The outputs of devices added while the thread runs, in the order of the devices, for layout `perDevice`.
   let arrivals: RingBuffer<SinkPort>
   /// Rings when there are reports.
   let reportBell: Bell
@@ -58,7 +58,7 @@ final class AudioThread: @unchecked Sendable {
   /// Owns the memory of `core`.
   private let memory: RenderMemory
   private let core: RenderCore
-  /// Owns the writers behind `ports`.
+  /// Owns the writers that `ports` belong to.
   private let outputs: Outputs
   /// Storage for the outputs of all devices that can be added.
   private let portMemory: UnsafeMutableBufferPointer<SinkPort>
@@ -157,7 +157,7 @@ final class AudioThread: @unchecked Sendable {
   private var latency: Int { cards != nil ? ports[0].latency : 0 }
 
   private var isReady: Bool {
-    // Of several cards the first sets the pace: no other one can stop the house.
+    // The first of several cards sets the pace: no other card can stop the house.
     for port in cards == nil ? ports : UnsafeMutableBufferPointer(rebasing: ports[..<1])
     where !port.isLost && port.room < blockFrames {
       return false

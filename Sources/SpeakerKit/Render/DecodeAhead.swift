@@ -8,15 +8,15 @@ internal import Synchronization
 /// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that
 /// fills, a `DecodeThread` or the loop under virtual time; `failure`, `duration` and `firstFrame` are written
 /// before the end of `open` or the end of the source is reported, and read by the loop after that. The ring
-/// has an end for each thread. A thread that `giveUp` has left behind writes nothing more.
+/// has an end for each thread. A thread that `giveUp` has abandoned writes nothing more.
 final class DecodeAhead: @unchecked Sendable {
   /// Identifies the source within its renderer.
   let cue: Int
-  /// Length of the whole source in frames of the session; nil when unknown; set by `open`.
+  /// The length of the whole source in frames of the session; nil when unknown; set by `open`.
   private(set) var duration: Int?
-  /// Failure that ended the source early; nil for a complete one.
+  /// The failure that ended the source early; nil for a complete one.
   private(set) var failure: (any CodedError)?
-  /// Times of the calls in which the thread that fills may be held by a file system.
+  /// The times of the calls in which the thread that fills may be held by a file system.
   let calls = FileCalls()
 
   private let request: SourceRequest

@@ -4,9 +4,10 @@ internal import Synchronization
 
 /// Decodes a source ahead of the renderer on a thread of its own. Owned by the loop.
 final class DecodeThread {
-  /// Time that a read may take; longer than the opening of a file of a queue, which has a limit of its own.
+  /// The time that a read may take; longer than the opening of a file of a queue, which has a limit of its
+  /// own.
   static let readLimit = Duration.seconds(12)
-  /// Time that a cancelled thread has to come back.
+  /// The time that a cancelled thread has to come back.
   private static let endLimit = Duration.seconds(3)
 
   let ahead: DecodeAhead
@@ -61,7 +62,7 @@ final class DecodeThread {
     thread.join()
   }
 
-  /// State of both threads.
+  /// The state of both threads.
   private final class Shared: Sendable {
     let isCancelled = Atomic(false)
     private let isOpened = Atomic(false)

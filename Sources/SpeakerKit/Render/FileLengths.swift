@@ -3,14 +3,14 @@ internal import Codecs
 internal import EventLoop
 internal import Glibc
 
-/// Lengths of files, each measured once for as long as the file stays the same. Confined to the loop.
+/// The lengths of files, each measured once for as long as the file stays the same. Confined to the loop.
 final class FileLengths {
-  /// Length of a file.
+  /// The length of a file.
   struct Length {
     /// Frames at `sampleRate`, which is the file's, or that of sessions where the file had to be decoded.
     let frames: Int
     let sampleRate: Int
-    /// Shortfall against the file's header.
+    /// The shortfall against the file's header.
     let shortfall: AudioError?
   }
 

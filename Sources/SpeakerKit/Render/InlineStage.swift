@@ -18,7 +18,7 @@ final class InlineStage: RenderStage {
   private var isPrepared = false
   private var decoders: [Int: DecodeAhead] = [:]
   private var waiting: [RenderCommand] = []
-  /// Timer of the next block, while blocks are rendered.
+  /// The timer of the next block, while blocks are rendered.
   private var timer: LoopTimer?
   private var anchor: Int64 = 0
   private var framesSinceAnchor: Int64 = 0

@@ -3,7 +3,7 @@ internal import EventLoop
 
 /// Runs a `RenderCore` and writes its blocks: on threads in real time, on the loop under virtual time.
 protocol RenderStage: AnyObject {
-  /// Current time in nanoseconds, on the clock by which blocks are heard.
+  /// The current time in nanoseconds, on the clock by which blocks are heard.
   var now: Int64 { get }
   /// Receives the events; not retained.
   var observer: (any StageObserver)? { get set }
@@ -38,7 +38,8 @@ final class PCMRenderer: Renderer, StageObserver {
     let firstFrame: Int
     /// Keeps the loop alive while the session plays.
     var hold: Hold?
-    /// Last blocks before pauses, which outputs that play later may not have played at the time of the next one.
+    /// The last blocks before pauses, which outputs that play later may not have played at the time of the
+    /// next one.
     var earlier: [PositionCell.Value] = []
   }
 

@@ -5,24 +5,24 @@ struct StreamTiming: Equatable, Sendable {
   /// The time between the moment at which a block is due and that at which it is heard.
   let delay: Int64
 
-  /// Outputs that play what is due.
+  /// Outputs that play each block when it is due.
   static let immediate = StreamTiming(lead: 0, delay: 0)
 }
 
 /// Decides when the next block is rendered. Has no clock and no thread; times are nanoseconds of a monotonic
 /// clock.
 struct Pacer {
-  /// Source of the pace.
+  /// The source of the pace.
   enum Mode: Equatable {
     /// A block is due when the one before has been heard: for outputs without a clock of their own.
     case clock
     /// As `clock`, but several blocks at a time: without outputs, a late command is not audible.
     case unheard
-    /// A block is due when the output has room: its own clock drains it, `latency` behind.
+    /// A block is due when the output has room: its own clock drains it, `latency` later.
     case room
   }
 
-  /// Next action of the caller.
+  /// The next action of the caller.
   enum Step: Equatable {
     /// Render a block whose first frame is heard at `heardAt`.
     case render(heardAt: Int64)
@@ -32,32 +32,34 @@ struct Pacer {
     case waitForRoom
   }
 
-  /// Lateness in ns above which blocks are not caught up with and `anchor` is set anew.
+  /// The lateness in ns above which blocks are not caught up with and `anchor` is set anew.
   static let greatestLateness: Int64 = 200_000_000
-  /// Maximum number of blocks ahead of the clock in mode `room`, for an output that accepts everything at
-  /// once (a null device behind a sound card's name); beyond it, rendering runs two per cent faster than the
+  /// The maximum number of blocks ahead of the clock in mode `room`, for an output that accepts everything at
+  /// once (a null device under a sound card's name); beyond it, rendering runs two per cent faster than the
   /// clock, which no real card's drift reaches.
   static let greatestLead: Int64 = 8
-  /// Duration in ns rendered per wake-up without outputs: waking up for a block costs more than the block.
+  /// The duration in ns rendered per wake-up without outputs: waking up for a block costs more than the
+  /// block.
   static let unheardBatch: Int64 = 200_000_000
 
-  /// Length in ns of the blocks of a server.
+  /// The length in ns of the blocks of a server.
   private static let serverBlock: Int64 = 20_000_000
 
   private let sampleRate: Int64
   private let timing: StreamTiming
-  /// Lateness in ns above which `anchor` is set anew. A server that waits for a block longer than one lasts plays it where
-  /// it was expected, and counts anew from the next one.
+  /// The lateness in ns above which `anchor` is set anew. A server that waits for a block longer than one
+  /// lasts plays it where it was expected, and counts anew from the next one.
   private let toleratedLateness: Int64
-  /// Time in ns between the moment at which `anchor` is set anew and the earlier one at which the late block was expected.
+  /// The time in ns between the moment at which `anchor` is set anew and the earlier one at which the late
+  /// block was expected.
   private let lostLength: Int64
   private var mode = Mode.clock
-  /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
+  /// The time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
   private var framesSinceAnchor: Int64 = 0
-  /// End of the current batch in mode `unheard`: blocks that are due before it are rendered at once.
+  /// The end of the current batch in mode `unheard`: blocks that are due before it are rendered at once.
   private var batchEnd: Int64 = .min
-  /// Earliest time of the next block in mode `room`.
+  /// The earliest time of the next block in mode `room`.
   private var earliest: Int64 = .min
 
   /// - Parameter timing: the times of outputs that play later than they receive; for mode `clock`.

@@ -13,20 +13,20 @@ internal import Synchronization
 struct RenderCore: BitwiseCopyable {
   let sessions: UnsafeMutableBufferPointer<SessionSlot>
   let devices: UnsafeMutableBufferPointer<DeviceSlot>
-  /// Effects of each session; as many as `sessions`.
+  /// The effects of the sessions, one for each of `sessions`.
   let chains: UnsafeMutablePointer<SessionChain>
-  /// Limiters of the devices, for the sum of two sessions; as many as `devices`.
+  /// The limiters of the devices, for the sum of two sessions, one for each of `devices`.
   let limiters: UnsafeMutablePointer<Limiter>
-  /// Published positions of the sessions; as many as `sessions`.
+  /// The published positions of the sessions, one for each of `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
-  /// Blocks of the sessions, each with the channels of its source.
+  /// The blocks of the sessions, each with the channels of its source.
   let sessionBlocks: UnsafeMutablePointer<PCMView>
-  /// Blocks of the devices: the output of `render`.
+  /// The blocks of the devices: the output of `render`.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
   /// Frames per second.
   let sampleRate: Int
   let reports: RingProducer<RenderReport>
-  /// Number of reports emitted so far; for the thread that renders.
+  /// The number of reports emitted so far; for the thread that renders.
   let reportCount: UnsafeMutablePointer<Int>
 
   /// `true` if at least one session sounds.

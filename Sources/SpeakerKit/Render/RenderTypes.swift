@@ -39,9 +39,9 @@ struct RenderSource: BitwiseCopyable {
   /// Decoded frames, in the session's format.
   let frames: SampleRingReader
   let state: UnsafeMutablePointer<DecodeState>
-  /// Index in the source of the ring's first frame.
+  /// The index in the source of the ring's first frame.
   let firstFrame: Int
-  /// Write end of the decoding thread's bell; -1 without one.
+  /// The write end of the decoding thread's bell; -1 without one.
   let bell: Int32
   /// `true` if the first block fades in, as a source that begins in the middle of a wave must.
   let fadesIn: Bool
@@ -49,13 +49,13 @@ struct RenderSource: BitwiseCopyable {
   let isLive: Bool
 }
 
-/// State shared by the thread that decodes a source and the thread that renders it.
+/// The state shared by the thread that decodes a source and the thread that renders it.
 struct DecodeState: ~Copyable {
   /// `true` if no frame will follow those in the ring.
   let isComplete = Atomic(false)
   /// `true` if the decoding thread sleeps until its bell rings.
   let isAsleep = Atomic(false)
-  /// Number of frames below which the renderer rings the decoding thread's bell: half the ring.
+  /// The number of frames below which the renderer rings the decoding thread's bell: half the ring.
   let refillBelow: Int
 
   init(refillBelow: Int) { self.refillBelow = refillBelow }
@@ -69,11 +69,11 @@ struct PositionCell: ~Copyable {
   /// A rendered block of a cue.
   struct Value: BitwiseCopyable {
     var cue: Int
-    /// Index in the source of the block's first frame.
+    /// The index in the source of the block's first frame.
     var frame: Int
-    /// Frames of the source in the block.
+    /// The frames of the source in the block.
     var count: Int
-    /// Time at which the block's first frame is heard, in ns of the renderer's clock.
+    /// The time at which the block's first frame is heard, in ns of the renderer's clock.
     var heardAt: Int64
 
     @_noLocks init(cue: Int, frame: Int, count: Int, heardAt: Int64) {

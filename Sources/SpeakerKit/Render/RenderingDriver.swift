@@ -3,7 +3,7 @@ internal import EventLoop
 
 /// A driver whose sessions are rendered in this process: the renderer performs the commands of sessions.
 protocol RenderingDriver: Driver {
-  /// Renderer of the sessions; nil while the driver is closed.
+  /// The renderer of the sessions; nil while the driver is closed.
   var renderer: (any Renderer)? { get }
 }
 

@@ -2,11 +2,11 @@ internal import AudioCore
 
 /// A change of the gain of a session, or of a device under an overlay. Plain data.
 struct GainChange: BitwiseCopyable, Equatable {
-  /// Target in dB.
+  /// The target in dB.
   let decibels: Double
-  /// Target as a linear factor.
+  /// The target as a linear factor.
   let gain: Float
-  /// Duration of the change in blocks, 1 or more.
+  /// The duration of the change in blocks, 1 or more.
   let blocks: Int
 }
 
@@ -21,7 +21,7 @@ struct GainFade: BitwiseCopyable {
   /// The current gain at the block boundary, in dB.
   private var decibels = 0.0
   private var gain = 1.0
-  /// Change per block: added in dB, multiplied as a factor.
+  /// The change per block: added in dB, multiplied as a factor.
   private var step = 0.0
   private var ratio = 1.0
   private var blocksLeft = 0

@@ -2,13 +2,13 @@ internal import AudioCore
 
 /// The renderer's state of one session. Plain data; touched by the thread that renders only.
 struct SessionSlot: BitwiseCopyable {
-  /// State of the slot.
+  /// The state of the slot.
   enum Phase: BitwiseCopyable {
     /// No source.
     case idle
     /// Frames flow.
     case playing
-    /// A source that is paused.
+    /// The source is paused.
     case held
     /// Frames flow for one more block while fading out; then `After`.
     case fading(After)
@@ -21,9 +21,9 @@ struct SessionSlot: BitwiseCopyable {
   /// Replaces `source` after `fading(.swap)`.
   var next: RenderSource?
   var nextPaused = false
-  /// Index in the source of the next frame to be read.
+  /// The index in the source of the next frame to be read.
   var frame = 0
-  /// Gain of the fades on pause, resume and stop; 1 while the session sounds.
+  /// The gain of the fades on pause, resume and stop; 1 while the session sounds.
   var gate: GainRamp
   /// Frames read into the session's current block.
   var count = 0
@@ -173,11 +173,11 @@ struct DeviceSlot: BitwiseCopyable {
   var mix: ChannelMixRamp
   /// `true` if the whole block has been cleared since the device was last heard.
   var isClear = false
-  /// Gain of the fades around a change of session or channel; 1 otherwise.
+  /// The gain of the fades around a change of session or channel; 1 otherwise.
   var gate: GainRamp
   /// The sound over that of `session`.
   var overlay: OverlaySlot
-  /// Gain of `session` under an overlay, 1 without one.
+  /// The gain of `session` under an overlay, 1 without one.
   var duck: GainFade
 
   init(blockFrames: Int) {

@@ -156,7 +156,7 @@ final class ThreadedStage: RenderStage {
         } catch { continuation.resume(throwing: error) }
       }
     } catch {
-      // A source that can't be opened is closed by nobody else.
+      // A source that can't be opened has no other owner that closes it.
       close(cue: ahead.cue)
       throw error
     }

@@ -5,8 +5,8 @@ internal import Glibc
 
 /// A PCM device of ALSA: a sound card, or a software device. The door to libasound.
 ///
-/// A card that has stopped to play without an error, as one whose firmware hangs, is an error after some seconds: the card
-/// is not blocking, and each wait for it has a limit.
+/// A card that stops playing without an error, as when its firmware hangs, is reported as an error after some
+/// seconds: the card is opened without blocking, and each wait for it has a limit.
 ///
 /// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm.html
 final class ALSASink: CardSink {
@@ -14,17 +14,17 @@ final class ALSASink: CardSink {
 
   /// Integer formats to try, best first: a 16-bit source then arrives bit for bit.
   private static let sampleFormats = [SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_S32_LE]
-  /// Length of the card's buffer in microseconds.
+  /// The length of the card's buffer in microseconds.
   private static let bufferTime: UInt32 = 100_000
-  /// Maximum number of channels that are tried.
+  /// The maximum number of channels that are tried.
   private static let mostChannels = 64
-  /// Maximum number of recoveries within one `write` before the card counts as lost.
+  /// The maximum number of recoveries within one `write` before the card counts as lost.
   private static let mostRecoveries = 8
-  /// Time in ns without a played frame after which the card has stopped.
+  /// The time in ns without a played frame after which the card has stopped.
   private static let longestStall: Int64 = 2_000_000_000
-  /// Time in ns of a wait after which the thread sleeps between attempts, whatever ALSA says.
+  /// The time in ns of a wait after which the thread sleeps between attempts, whatever ALSA says.
   private static let quickWait: Int64 = 100_000_000
-  /// Length in seconds of the silence that proves that a card plays.
+  /// The length in seconds of the silence that proves that a card plays.
   private static let proofLength = 0.04
 
   private struct Handle: ~Copyable {
@@ -41,7 +41,7 @@ final class ALSASink: CardSink {
   private var handle: Handle?
   private(set) var hasStalled = false
   private var isWide = false
-  /// Channels of the card, `format.channels` or more; the further ones are silent.
+  /// The channels of the card, `format.channels` or more; the further ones are silent.
   private var cardChannels = 0
   /// Frames that the card's buffer holds.
   private var bufferFrames = 0
@@ -53,7 +53,7 @@ final class ALSASink: CardSink {
   convenience init(device: String, format: AudioFormat) throws(AudioError) {
     let alsa = try Self.functions(for: device)
     try self.init(device: device, format: format) { raw in
-      // A card that another program has is refused at once, and not waited for.
+      // If another program has the card, opening fails at once, without a wait.
       alsa.snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
     }
   }
@@ -205,7 +205,7 @@ final class ALSASink: CardSink {
       hint: "it is tried again; unplug it and plug it in if it stays silent")
   }
 
-  /// Closes the card without waiting for what it was given.
+  /// Closes the card without waiting for the frames in its buffer.
   fileprivate func close() { handle = nil }
 
   /// Writes all of `bytes`, and waits for room; continues after an underrun or a suspend, which snd_pcm_recover repairs.
@@ -245,7 +245,7 @@ final class ALSASink: CardSink {
   /// - Throws: `audio.no_output` when it can't be loaded.
   private static func functions(for device: String) throws(AudioError) -> alsa_library {
     do throws(LibraryError) { return try library.functions } catch {
-      // The hint too: houses that go on without sound log the cause alone.
+      // The hint too: houses that continue without sound log the cause alone.
       throw .noOutput("the sound card \"\(device)\"", cause: "\(error)")
     }
   }
@@ -289,23 +289,24 @@ package enum SoundCards {
 
 /// A sink with a clock of its own, such as a sound card. For one thread, as `PCMSink`.
 protocol CardSink: PCMSink {
-  /// Number of frames written and not heard yet.
+  /// The number of frames written and not heard yet.
   var delay: Int { get }
-  /// Number of frames written and not played yet: `delay` without the frames on their way to the ear.
+  /// The number of frames written and not played yet: `delay` without the frames on their way to the ear.
   var held: Int { get }
-  /// Time without frames after which the sink is drained.
+  /// The time without frames after which the sink is drained.
   var restDelay: Duration { get }
   /// Starts a sink that waits for more frames; does nothing when it runs.
   func start() throws
   /// Drains the sink before a pause: returns when all frames have been heard.
   func rest() throws
-  /// `true` if the card has stopped to play without an error.
+  /// `true` if the card has stopped playing without an error.
   var hasStalled: Bool { get }
-  /// Writes frames, of which the first has this index in the sound of the house, with the frames that it was not given.
+  /// Writes frames, of which the first has this index in the sound of the house; the sink may have missed
+  /// frames before.
   func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws
-  /// Leaves the step, as frames were not given to the sink: the next one enters anew.
+  /// Falls out of step, as the sink has missed frames: the next one enters anew.
   func rejoin()
-  /// Plays a moment of silence, to be called before the first frame of a card that had stopped to play.
+  /// Plays a moment of silence, to be called before the first frame of a card that had stopped playing.
   /// - Throws: `audio.no_output` when the card does not play it.
   func check() throws
 }
@@ -315,7 +316,7 @@ extension CardSink {
   var held: Int { delay }
   /// `false`: the sink fails with errors.
   var hasStalled: Bool { false }
-  /// Writes the frames behind the last ones.
+  /// Writes frames that follow the last ones.
   func write(_ samples: UnsafeBufferPointer<Float>, at frame: Int) throws { try write(samples) }
   /// Does nothing: the sink is in step with no other one.
   func rejoin() {}

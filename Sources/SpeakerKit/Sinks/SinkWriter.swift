@@ -4,24 +4,24 @@ internal import Synchronization
 
 /// The audio thread's end of a `SinkWriter`. Plain data; valid as long as the writer lives.
 struct SinkPort: BitwiseCopyable, Sendable {
-  /// State shared by the audio thread and the writing thread.
+  /// The state shared by the audio thread and the writing thread.
   struct State: ~Copyable {
     /// `true` if the writing thread sleeps until its bell rings.
     let isAsleep = Atomic(false)
     /// `true` if the sink is lost.
     let isLost = Atomic(false)
-    /// Number of frames between the sink and the ear.
+    /// The number of frames between the sink and the ear.
     let delay = Atomic(0)
-    /// Number of frames of silence that precede the ring's contents and are not written yet.
+    /// The number of frames of silence that precede the ring's contents and are not written yet.
     let silence = Atomic(0)
-    /// Number of frames that were rendered while the sink was lost.
+    /// The number of frames that were rendered while the sink was lost.
     let skipped = Atomic(0)
   }
 
   private let ring: SampleRingWriter
   private let capacity: Int
   private let bell: Int32
-  // Sendable: everything behind it is atomic.
+  // Sendable: all that it points to is atomic.
   fileprivate nonisolated(unsafe) let state: UnsafeMutablePointer<State>
 
   fileprivate init(_ ring: SampleRing, _ bell: Bell) {
@@ -35,10 +35,10 @@ struct SinkPort: BitwiseCopyable, Sendable {
   /// `true` if the sink is lost; blocks for it are dropped meanwhile.
   var isLost: Bool { @_noLocks get { state.pointee.isLost.load(ordering: .acquiring) } }
 
-  /// Number of frames for which there is room now.
+  /// The number of frames for which there is room now.
   var room: Int { @_noLocks get { ring.room } }
 
-  /// Number of frames between the audio thread and the ear.
+  /// The number of frames between the audio thread and the ear.
   var latency: Int { @_noLocks get { capacity &- ring.room &+ state.pointee.delay.load(ordering: .relaxed) } }
 
   /// Queues a block for which there is room.
@@ -47,7 +47,7 @@ struct SinkPort: BitwiseCopyable, Sendable {
   /// Records `frames` frames that were rendered and not queued.
   @_noLocks func skip(_ frames: Int) { state.pointee.skipped.add(frames, ordering: .releasing) }
 
-  /// Marks the sink as lost: it does not play what it receives, and the others can't wait.
+  /// Marks the sink as lost: it does not play the frames that it receives, and the others can't wait.
   @_noLocks func overrun() { state.pointee.isLost.store(true, ordering: .releasing) }
 
   /// Inserts `frames` frames of silence before the first block; to be called before the first `write`.
@@ -55,7 +55,7 @@ struct SinkPort: BitwiseCopyable, Sendable {
 
   /// Wakes the writing thread if it sleeps; to be called after `write`.
   func wake() {
-    // Either this sees the flag, or the thread that has set it sees what was written.
+    // Either this sees the flag, or the thread that has set it sees the frames.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if state.pointee.isAsleep.load(ordering: .relaxed) { Bell.ring(bell) }
   }
@@ -101,7 +101,7 @@ enum WriterSink {
 /// Unchecked: `thread` belongs to the loop; the state of the writing thread is local to it; the rest is made
 /// for several threads.
 final class SinkWriter: @unchecked Sendable {
-  /// Behaviour after a failure of the sink.
+  /// The behaviour after a failure of the sink.
   enum Policy {
     case giveUp
     /// Opens the sink again.
@@ -239,7 +239,7 @@ final class SinkWriter: @unchecked Sendable {
         if isLast { break }
         switch output {
         case .open(let sink, _) where port.isLost:
-          // The sink did not keep up; it continues with what comes now.
+          // The sink did not keep up; it continues with the frames that come now.
           sink.card?.rejoin()
           port.state.pointee.isLost.store(false, ordering: .releasing)
         case .open(.card(let card), isAtRest: false):

@@ -8,7 +8,7 @@ internal import Glibc
 /// The files share one time line, which advances with every rendered block, so that the same second of each
 /// file is the same moment.
 struct WAVFolder: Sendable {
-  /// Path of the folder.
+  /// The path of the folder.
   let path: String
 
   /// Creates the folder, with those above it, and no file.

@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// It ends with the host, also when that is killed: `setpriv --pdeathsig` asks the kernel for it, where there is one.
 final class ManagedSnapserver {
-  /// Port of the control, port for snapclients, and those of the streams.
+  /// The ports of the control, of snapclients and of the streams.
   struct Ports: Equatable {
     let control: Int
     let clients: Int
@@ -63,7 +63,7 @@ final class ManagedSnapserver {
       .lost, "can't make the folder \(path.onOneLine) of the snapserver: \(SystemError(errno).text)")
   }
 
-  /// Process id while it runs.
+  /// The process id while it runs.
   var processID: Int32? { if case .running(let process) = phase { process } else { nil } }
 
   /// Starts the server, at its first start on ports that are free, and later on the same ones.

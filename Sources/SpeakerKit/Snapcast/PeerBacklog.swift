@@ -3,7 +3,7 @@ internal import Glibc
 /// The bytes that the other end of a TCP connection has received and not read, where it is a process of this machine. For
 /// one thread.
 ///
-/// The kernel tells them by the addresses of its socket: `SOCK_DIAG_BY_FAMILY`, sock_diag(7).
+/// The kernel reports them by the addresses of its socket: `SOCK_DIAG_BY_FAMILY`, sock_diag(7).
 struct PeerBacklog {
   private let socket: OwnedDescriptor
   private let request: [UInt8]
@@ -40,9 +40,9 @@ struct PeerBacklog {
     guard bytesNow() != nil else { return nil }
   }
 
-  /// Protocol of a netlink socket: `NETLINK_SOCK_DIAG`.
+  /// The protocol of a netlink socket: `NETLINK_SOCK_DIAG`.
   private static let socketDiagnosis: Int32 = 4
-  /// Offset of `idiag_rqueue` of struct inet_diag_msg behind struct nlmsghdr.
+  /// The offset of `idiag_rqueue` in struct inet_diag_msg, which follows struct nlmsghdr.
   private static let queueOffset = 16 + 56
 
   /// Returns the number of bytes at this moment; nil when the peer's socket has gone.

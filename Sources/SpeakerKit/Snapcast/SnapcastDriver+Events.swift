@@ -25,7 +25,7 @@ extension SnapcastDriver {
     speakers[device, default: Speaker()].zoneRank = lastRank
   }
 
-  /// Sets the zone of a speaker, which another state is to be adopted after.
+  /// Sets the zone of a speaker; a state is to be adopted afterwards.
   func setZone(_ zone: String?, of device: String) {
     guard speakers[device]?.zone != zone else { return }
     speakers[device, default: Speaker()].zone = zone
@@ -57,7 +57,7 @@ extension SnapcastDriver {
 
   // MARK: Adopting
 
-  /// Makes a state the current one, and reports what differs.
+  /// Makes a state the current one, and reports the differences.
   /// - Parameter isByController: `true` if another controller has caused it.
   func adopt(_ new: SnapcastServer, isByController: Bool = false) {
     guard let reports else { return server = new }
@@ -79,7 +79,7 @@ extension SnapcastDriver {
     arrange()
   }
 
-  /// Takes the zones from groups that another controller has changed.
+  /// Applies the zones of groups that another controller has changed.
   private func followZones(from old: SnapcastServer, to new: SnapcastServer) {
     for group in new.groups {
       for client in group.clients {
@@ -95,7 +95,7 @@ extension SnapcastDriver {
     }
   }
 
-  /// Takes the sessions from streams that another controller has chosen.
+  /// Applies the sessions of streams that another controller has chosen.
   private func followSessions(
     from old: SnapcastServer, to new: SnapcastServer, _ reports: any DriverReports
   ) {

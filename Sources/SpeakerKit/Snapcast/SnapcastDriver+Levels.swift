@@ -3,7 +3,7 @@ internal import JSONText
 
 /// A level as a snapserver keeps it.
 struct SnapcastLevel: ServerLevel {
-  /// Volume; nil for that of the server.
+  /// The volume; nil for that of the server.
   var percent: Int?
   var isMuted: Bool
 
@@ -41,10 +41,10 @@ extension SnapcastDriver {
     var givenName: String?
     var level = RequestedLevel<SnapcastLevel>()
     var keptName: KeptName?
-    /// Zone; nil for none.
+    /// The zone; nil for none.
     var zone: String?
     var zoneRank: Int?
-    /// Session; nil for none.
+    /// The session; nil for none.
     var session: SessionID?
 
     /// Keeps level and name of a client whose server is lost, for its return.
@@ -122,8 +122,8 @@ extension SnapcastDriver {
     if !reported.isEmpty { reports?.levelsChanged(reported) }
   }
 
-  /// Has clients keep what they show ahead of a new state of the server, and restores volumes and names of those that are
-  /// back on a server which has forgotten them.
+  /// Has clients keep the values that they show ahead of a new state of the server, and restores volumes and
+  /// names of clients that are back on a server which has forgotten them.
   func restore(_ new: inout SnapcastServer) {
     for client in new.clients {
       guard var record = speakers[client.id] else { continue }

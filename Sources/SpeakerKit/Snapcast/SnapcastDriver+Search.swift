@@ -3,7 +3,7 @@ internal import JSONText
 
 /// The loss of a server that has not come back.
 struct Outage {
-  /// Time of the loss.
+  /// The time of the loss.
   let since: Instant
   /// The loss in words.
   let message: String
@@ -51,7 +51,7 @@ extension SnapcastDriver {
     }
   }
 
-  /// Time of a search, in which servers answer.
+  /// The time of a search, in which servers answer.
   private static let searchSeconds = 2
 
   // MARK: Loss and return

@@ -8,16 +8,16 @@ internal import Synchronization
 /// Levels, names and groups are those of the server, mapped both ways; zones are kept by the host too, since the server
 /// forgets a group that is emptied. A level of 0...50 is a volume of 0...100 per cent, which a snapclient maps to a gain
 /// of (10^v − 1)/9: 50 is unity as in the embedded house, and 25 is −12.4 dB where the embedded house has −22.5 dB.
-/// Positions count frames that are heard, a buffer of the server later than they are sent; `pause` and `stop` are heard as
-/// much later.
+/// Positions count frames that are heard, a buffer of the server later than they are sent; `pause` and `stop`
+/// are heard with the same delay.
 public final class SnapcastDriver: RenderingDriver, RemoteDriver {
-  /// Name in the configuration: `"snapcast"`.
+  /// The name in the configuration: `"snapcast"`.
   public let name = SnapcastSettings.name
-  /// Names of the driver's capabilities.
+  /// The names of the driver's capabilities.
   public let capabilities = SnapcastSettings.capabilities
-  /// Format of all sessions: 48 kHz, stereo.
+  /// The format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
-  /// Number of streams of the server for sessions.
+  /// The number of streams of the server for sessions.
   public var sessionLimit: Int { pool?.sessions.count ?? 1 }
   /// The command that prints more streams.
   public var moreSessionsHint: String? { SnapcastPool.hint }
@@ -35,12 +35,12 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   private(set) var renderer: (any Renderer)?
   private var writers: [SinkWriter] = []
 
-  /// The server's state as the last message says; nil before the first one.
+  /// The server's state after its last message; nil before the first one.
   var server: SnapcastServer?
   private(set) var pool: SnapcastPool?
   /// Speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
-  /// Records of clients by their ids, also of those that are not shown as speakers.
+  /// The records of clients by their ids, also of those that are not shown as speakers.
   var speakers: [String: Speaker] = [:]
   /// Calls that wait for the answers to all requests of levels.
   let answering = PendingCalls<Void>()
@@ -49,12 +49,12 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   var outage: Outage?
   /// The loss of the server in words; nil while it is connected.
   public var loss: String? { outage?.message }
-  /// Sources of the server's streams by their ids, read on the threads that write to them.
+  /// The sources of the server's streams by their ids, read on the threads that write to them.
   private let sources = Lock<[String: SnapcastStream.Source]>([:])
   /// `true` while a step of a plan waits for its response, or is scheduled.
   var isArranging = false
 
-  /// Timeout of a response of the server.
+  /// The timeout of a response of the server.
   package var responseTime = SnapcastLink.responseTime
   /// The port at which the server accepts snapclients, for a server that the host has started.
   package var clientPort: Int? { managed?.ports.clients }
@@ -66,9 +66,9 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   var fallback: SnapserverAddress {
     SnapserverAddress(host: settings.host, port: managed?.ports.control ?? settings.port)
   }
-  /// Searches the network for servers, for so many seconds at most; waits for it.
+  /// Searches the network for servers, for at most that many seconds; waits for the result.
   var search: @Sendable (_ seconds: Int) -> SnapserverSearch.Outcome = SnapserverSearch.run(seconds:)
-  /// Process of the server that the host has started.
+  /// The process of the server that the host has started.
   package var serverProcess: Int32? { managed?.processID }
 
   /// Creates the driver of a snapserver's house.
@@ -154,7 +154,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     link.onNotification = { [unowned self] in received($0, $1) }
   }
 
-  /// Returns the error for what answers at an address and is no snapserver.
+  /// Returns the error for a program that answers at an address and is not a snapserver.
   func noServer(at address: SnapserverAddress) -> SpeakerError {
     SpeakerError(
       .lost, "the server at \(address.text) is not a snapserver: its state has another form",
@@ -211,7 +211,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     self.renderer = renderer
   }
 
-  /// Time by which the server plays a block earlier than a buffer after it has read it: the block's length.
+  /// The time by which the server plays a block earlier than a buffer after it has read it: the block's
+  /// length.
   private static let readTime = Duration.milliseconds(20)
 
   /// Keeps the sources of a server's streams: the next connections are made to them.

@@ -7,9 +7,9 @@ internal import JSONText
 /// Confined to the loop; names are resolved, servers searched for and connections made on a thread for each attempt. A
 /// connection that is lost, slow or wrong is given up and made again, for ever, with growing delays.
 final class SnapcastLink {
-  /// State of the connection.
+  /// The state of the connection.
   private enum Phase {
-    /// No connection, and none is wanted.
+    /// There is no connection, and no request for one.
     case closed
     /// A search before an attempt is under way on a thread of its own; the timer ends waiting for it.
     case searching(attempt: Int, LoopTimer)
@@ -25,7 +25,7 @@ final class SnapcastLink {
     let reading: FDWatch
     var writing: FDWatch?
     var input: [UInt8] = []
-    /// Bytes of `input` that hold no end of a line.
+    /// The bytes of `input` that hold no end of a line.
     var scanned = 0
     var output: [UInt8] = []
     var requests: [Int: Request] = [:]
@@ -38,14 +38,14 @@ final class SnapcastLink {
     let then: (Result<JSON, SpeakerError>) -> Void
   }
 
-  /// Maximum length of a line: the state of some 1,500 clients.
+  /// The maximum length of a line: the state of some 1,500 clients.
   static let longestLine = 1 << 20
-  /// Timeout of a response.
+  /// The timeout of a response.
   static let responseTime = Duration.seconds(5)
-  /// Interval of requests that only test the connection.
+  /// The interval of requests that only test the connection.
   private static let pingInterval = Duration.seconds(10)
 
-  /// Search before each connection but the first; nil for a server with a fixed address.
+  /// The search before each connection but the first; nil for a server with a fixed address.
   struct Search {
     /// Finds servers; waits, on a thread of its own.
     let run: @Sendable () -> SnapserverSearch.Outcome
@@ -53,7 +53,8 @@ final class SnapcastLink {
     let addresses: ([SnapserverSearch.Server]) -> [SnapserverAddress]
   }
 
-  /// Time after which a search counts as one that has found nothing: the bus may block longer than a search takes.
+  /// The time after which a search counts as one that has found nothing: the bus may block longer than a
+  /// search takes.
   static let searchTime = Duration.seconds(3)
 
   /// The search before each connection but the first; nil for a server with a fixed address.

@@ -7,7 +7,7 @@ internal import JSONText
 struct SnapcastPlan {
   /// A group as it is to be.
   struct Cell: Equatable {
-    /// Name of the zone; nil for none.
+    /// The name of the zone; nil for none.
     let zone: String?
     let stream: String
     var clients: [String]
@@ -51,10 +51,10 @@ struct SnapcastPlan {
 
   /// Returns the next step; nil when the server's groups are as they are to be.
   ///
-  /// A client that is taken from a group lands in a new one, which a later step finds.
+  /// A client that is removed from a group lands in a new one, which a later step finds.
   func next(_ server: SnapcastServer) -> Step? {
     var used: Set<String> = []
-    // Zones choose their groups first, so that those who leave one are those who move.
+    // Zones choose their groups first, so that the clients that leave a group are those that move.
     for cell in cells.filter({ $0.zone != nil }) + cells.filter({ $0.zone == nil }) {
       let wanted = Set(cell.clients)
       var best: (group: SnapcastGroup, rank: Int)?
@@ -74,7 +74,7 @@ struct SnapcastPlan {
 }
 
 extension SnapcastPlan.Step {
-  /// Method and parameters of the request.
+  /// The method and parameters of the request.
   var request: (method: String, parameters: [(name: String, value: JSON)]) {
     switch self {
     case .setClients(let group, let clients):

@@ -8,7 +8,7 @@ struct SnapcastServer: Equatable {
   var groups: [SnapcastGroup] = []
   var streams: [SnapcastStream] = []
 
-  /// Clients of all groups, in the order of the server.
+  /// The clients of all groups, in the order of the server.
   var clients: [SnapcastClient] { groups.flatMap(\.clients) }
 
   /// Reads the member `server` of a response or a notification; nil for one of another form.
@@ -32,7 +32,7 @@ struct SnapcastServer: Equatable {
     case byItself
     /// Another controller changed something.
     case byController
-    /// The notification names what is not known: the whole state is to be requested.
+    /// The notification has an unknown id or another form: the whole state is to be requested.
     case unknown
   }
 
@@ -69,7 +69,7 @@ struct SnapcastServer: Equatable {
   }
 
   /// Changes a client.
-  /// - Returns: `false` if there is none with that id.
+  /// - Returns: `false` if no client has that id.
   @discardableResult
   mutating func changeClient(_ id: String, _ change: (inout SnapcastClient) -> Void) -> Bool {
     for group in groups.indices {
@@ -81,7 +81,7 @@ struct SnapcastServer: Equatable {
   }
 
   /// Changes a group.
-  /// - Returns: `false` if there is none with that id.
+  /// - Returns: `false` if no group has that id.
   @discardableResult
   mutating func changeGroup(_ id: String, _ change: (inout SnapcastGroup) -> Void) -> Bool {
     guard let place = groups.firstIndex(where: { $0.id == id }) else { return false }
@@ -90,7 +90,7 @@ struct SnapcastServer: Equatable {
   }
 }
 
-/// Clients of a snapserver that play the same stream.
+/// The clients of a snapserver that play the same stream.
 struct SnapcastGroup: Equatable {
   let id: String
   var name: String
@@ -108,7 +108,7 @@ struct SnapcastGroup: Equatable {
     guard self.clients.count == clients.count else { return nil }
   }
 
-  /// Name of the house's group that the name of this one stands for; nil for none.
+  /// The name of the house's group that the name of this one stands for; nil for none.
   var zone: String? {
     let name = NameRule.fitted(name)
     return name.isEmpty || name == Group.ungrouped ? nil : name
@@ -118,14 +118,14 @@ struct SnapcastGroup: Equatable {
 /// A player of a snapserver, also one that is not connected.
 struct SnapcastClient: Equatable {
   let id: String
-  /// Name given by a person; empty for none.
+  /// The name given by a person; empty for none.
   var name: String
   let hostName: String
   let address: String
   let macAddress: String
   let version: String
   let isConnected: Bool
-  /// Volume; 0...100 unless another controller has set nonsense.
+  /// The volume; 0...100 unless another controller has set nonsense.
   var percent = 100
   var isMuted = false
 
@@ -148,22 +148,24 @@ struct SnapcastClient: Equatable {
     if let isMuted = volume["muted"]?.bool { self.isMuted = isMuted }
   }
 
-  /// Name given by a person, else the id that a person has configured, else the name of its machine, else its id.
+  /// The name given by a person, else the id that a person has configured, else the name of its machine, else
+  /// its id.
   var givenName: String {
     [name, configuredID, hostName, id].map(NameRule.fitted).first { !$0.isEmpty } ?? id
   }
 
-  /// Id as `--hostID` says it, without the number of `--instance`; empty for that of a client without one, which is the
-  /// address of its network card.
+  /// The id as `--hostID` sets it, without the number of `--instance`; empty for that of a client without
+  /// one, which is the address of its network card.
   private var configuredID: String {
-    // A further client of the machine has its number behind the id: `#2`.
+    // A further client of the machine has its number after the id: `#2`.
     let own = id.prefix { $0 != "#" }
     let pairs = own.split(separator: ":", omittingEmptySubsequences: false)
     let isAddress = pairs.count == 6 && pairs.allSatisfy { $0.count == 2 && $0.allSatisfy(\.isHexDigit) }
     return isAddress || own == macAddress ? "" : String(own)
   }
 
-  /// Level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its bound.
+  /// The level of the house, 0...50: half of the percentage, rounded; a percentage out of range counts as its
+  /// bound.
   var volume: Int { (min(max(percent, 0), 100) + 1) / 2 }
 }
 
@@ -181,7 +183,7 @@ struct SnapcastStream: Equatable {
 
   let id: String
   let source: Source
-  /// Rate, bits and channels, as `48000:16:2`.
+  /// The rate, bits and channels, as `48000:16:2`.
   let sampleFormat: String
 
   init?(_ json: JSON) {

@@ -3,22 +3,22 @@ internal import Glibc
 
 /// The settings of the driver `snapcast`.
 public struct SnapcastSettings: DriverKind, Equatable {
-  /// Name or address of the machine of the snapserver.
+  /// The name or address of the machine of the snapserver.
   public var host = "127.0.0.1"
-  /// TCP port of its JSON-RPC control.
+  /// The TCP port of its JSON-RPC control.
   public var port = 1705
   /// `true` if the network is searched for a snapserver, and `host` and `port` hold where none is found.
   public var isSearched = false
   /// `true` if the host starts a snapserver of its own, on loopback, and ends it.
   public var isManaged = false
-  /// The names of the streams that sessions play through begin so.
+  /// The prefix of the names of the streams that sessions play through.
   public var streams = "roomtone-"
   /// The buffer of the snapserver: the time between its source and the ear.
   public var buffer = Duration.seconds(1)
   /// Sessions at a time of a snapserver that the host starts.
   public var sessions = 4
 
-  /// Maximum number of sessions at a time.
+  /// The maximum number of sessions at a time.
   public static let mostSessions = 32
   /// Bytes that names of streams consist of.
   private static let streamBytes = Set(
@@ -27,8 +27,8 @@ public struct SnapcastSettings: DriverKind, Equatable {
   /// A snapserver on this machine with its default ports.
   public init() {}
 
-  /// Returns the lines of `snapserver.conf` that declare the streams of so many sessions, and one that stays idle: the
-  /// first one, which new clients are put on.
+  /// Returns the lines of `snapserver.conf` that declare the streams of the sessions, and one that stays
+  /// idle: the first one, which new clients are put on.
   /// - Parameter ports: the ports on loopback at which the snapserver expects the sound of the streams, one more than
   ///   sessions.
   public func sources(ports: [Int]) -> [String] {
@@ -40,7 +40,7 @@ public struct SnapcastSettings: DriverKind, Equatable {
 }
 
 extension SnapcastSettings {
-  /// Name in the configuration: `"snapcast"`.
+  /// The name in the configuration: `"snapcast"`.
   public static let name = "snapcast"
   /// The address of the snapserver, and its streams.
   public static let options = [
@@ -48,7 +48,7 @@ extension SnapcastSettings {
     DriverOption("streams", .name), DriverOption("buffer", .duration),
     DriverOption("sessions", .int(1...mostSessions)),
   ]
-  /// Names of the capabilities.
+  /// The names of the capabilities.
   public static let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "sessions", "rename", "group", "refresh",
     "gain", "fade", "equalizer", "interrupt", "snapshot",
@@ -120,7 +120,7 @@ extension SnapcastSettings {
     guard !isManaged else {
       let folders = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")
       guard folders.contains(where: { access("\($0)/snapserver", X_OK) == 0 }) else {
-        throw SpeakerError(.lost, "there is none to be started", hint: "apt-get install snapserver")
+        throw SpeakerError(.lost, "there is no snapserver to start", hint: "apt-get install snapserver")
       }
       return "started by the host when the house opens"
     }
@@ -140,8 +140,8 @@ struct SnapcastPool: Equatable {
   /// The streams of the sessions, in the order of their ids.
   let sessions: [SnapcastStream]
 
-  /// Finds the streams whose names begin with `prefix`, in the order of the server; the idle one is called `idle`
-  /// behind it, or is the last one.
+  /// Finds the streams whose names begin with `prefix`, in the order of the server; the idle one is that
+  /// whose name ends with `idle` after the prefix, or the last one.
   /// - Throws: `speaker.no_stream` when there are fewer than two.
   init(_ streams: [SnapcastStream], prefix: String) throws(SpeakerError) {
     var own = streams.filter { $0.id.hasPrefix(prefix) }

@@ -2,12 +2,12 @@ internal import CAvahi
 package import EventLoop
 internal import Glibc
 
-/// Machine and control port of a snapserver.
+/// The machine and control port of a snapserver.
 struct SnapserverAddress: Equatable, Sendable {
-  /// Name or address of the machine.
+  /// The name or address of the machine.
   let host: String
   let port: Int
-  /// Name under which the network announces the server; nil for one that was not found by a search.
+  /// The name under which the network announces the server; nil for one that was not found by a search.
   var name: String?
 
   /// The address on one line, for messages.
@@ -16,21 +16,21 @@ struct SnapserverAddress: Equatable, Sendable {
 
 /// A search for the snapservers that announce their control on the local network, through Avahi.
 ///
-/// Waits, and so belongs on a thread of its own: the bus and the daemon behind it may hang. What they report is from
+/// Waits, and so belongs on a thread of its own: the bus and Avahi's daemon may hang. Their reports come from
 /// outside: names are for messages alone, addresses are numbers.
 final class SnapserverSearch {
   /// A server that was announced.
   struct Server: Equatable, Sendable {
     let name: String
-    /// IPv4 address.
+    /// The IPv4 address.
     let address: String
-    /// Port of the control.
+    /// The port of the control.
     let port: Int
     /// `true` if it runs on this machine.
     let isLocal: Bool
   }
 
-  /// Result of a search.
+  /// The result of a search.
   enum Outcome: Equatable, Sendable {
     /// Servers by their names, those of this machine first; each once, however many interfaces announce it.
     case found([Server])
@@ -43,11 +43,11 @@ final class SnapserverSearch {
 
   /// The service that a snapserver announces for its control.
   private static let service = "_snapcast-jsonrpc._tcp"
-  /// Maximum number of announcements that are examined.
+  /// The maximum number of announcements that are examined.
   private static let mostServers = 64
 
-  /// Time for which a server that was lost is looked for alone, before another one of the network is connected: it may
-  /// only be restarting.
+  /// The time for which a server that was lost is looked for alone, before another one of the network is
+  /// connected: it may only be restarting.
   static let loyalty = Duration.seconds(30)
 
   private static let library = SharedLibrary<avahi_library>(
@@ -55,7 +55,7 @@ final class SnapserverSearch {
 
   private let avahi: avahi_library
   private var servers: [Server] = []
-  /// Number of announcements whose addresses are requested.
+  /// The number of announcements whose addresses are requested.
   private var unresolved = 0
   private var count = 0
   private var isComplete = false
@@ -66,7 +66,7 @@ final class SnapserverSearch {
 
   private init(_ avahi: avahi_library) { self.avahi = avahi }
 
-  /// Searches for so many seconds at most.
+  /// Searches for at most that many seconds.
   static func run(seconds: Int) -> Outcome {
     let search: SnapserverSearch
     do throws(LibraryError) { search = SnapserverSearch(try library.functions) } catch {

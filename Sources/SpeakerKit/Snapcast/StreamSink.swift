@@ -5,17 +5,17 @@ internal import Glibc
 /// The source of a snapserver's stream: a connection over TCP, or a named pipe, which receives 16-bit PCM. For one
 /// thread, as `PCMSink`.
 ///
-/// A connection lasts for one run of sound. The server reads a block per 20 ms from the first one on, and counts its time
-/// from there: it begins with 100 ms, so that a late block is none. At the end it is filled up to whole blocks of the
-/// server's encoder, which keeps others to itself.
+/// A connection lasts for one run of sound. The server reads a block per 20 ms from the first one on, and
+/// counts its time from there: a run starts with 100 ms of lead, which absorbs a late block. At the end it is
+/// filled up to whole blocks of the server's encoder, which does not send a part of one.
 ///
-/// A server that was late by more than a block plays all that follows as much later, and its socket keeps what it has not
-/// read: the sound would remain behind its position. Of a server of this machine the length of that is known, and as much
-/// is left out. When its socket is full nevertheless, the run ends, and a new one begins in step once the server has read the
-/// rest.
+/// A server that was late by more than a block plays everything after it later by the same amount, and its
+/// socket keeps the unread bytes: the sound would lag its position. The number of these bytes is known for a
+/// server on this machine; that many frames are dropped. If its socket fills up nevertheless, the run ends,
+/// and a new one begins in step once the server has read the rest.
 final class StreamSink: CardSink {
   let format: AudioFormat
-  /// Source of this connection, or of the last one.
+  /// The source of this connection, or of the last one.
   private var source: SnapcastStream.Source
   /// Returns the source of the next connection.
   private let newest: () -> SnapcastStream.Source
@@ -26,15 +26,15 @@ final class StreamSink: CardSink {
     case resting
     /// Connected before the first sound.
     case ready(OwnedDescriptor)
-    /// Sends what is written.
+    /// Sends the frames that are written.
     case flowing(OwnedDescriptor)
-    /// Drops what is written until a server that was behind has read the run.
+    /// Drops the frames that are written until a server that lags has read the run.
     case draining(OwnedDescriptor, PeerBacklog?)
   }
   private var phase = Phase.resting
   /// Bytes that were not sent.
   private var pending: [UInt8] = []
-  /// Frames of this run, sent or pending.
+  /// The frames of this run, sent or pending.
   private var frames = 0
   /// Frames that the server has not read, measured after each block of a second; `usual` are those of the first one.
   private var backlog: (peer: PeerBacklog, usual: Int?, frames: [Int])?
@@ -43,15 +43,15 @@ final class StreamSink: CardSink {
 
   /// Frames before a run is sent.
   private static let firstFrames = 4800
-  /// Frames of both a whole number of the server's blocks (960) and of its FLAC encoder's (1152).
+  /// The frames of both a whole number of the server's blocks (960) and of its FLAC encoder's (1152).
   private static let wholeFrames = 5760
   /// Blocks between two looks at the median backlog: either side is late for a moment without playing later.
   private static let blocksPerLook = 50
-  /// Frames from which on a full socket is a server that is behind.
+  /// The number of frames from which on a full socket means that the server lags.
   private static let settledFrames = 9600
-  /// Maximum number of frames that are dropped for a server that is behind: more than its socket holds.
+  /// The maximum number of frames that are dropped for a server that lags: more than its socket holds.
   private static let mostDropped = 2 * 48_000
-  /// Timeout in milliseconds of a server that reads nothing.
+  /// The timeout in milliseconds of a server that reads nothing.
   private static let writeTime: Int32 = 2000
 
   /// Creates the sink of a stream; connects with the first sound.
@@ -92,7 +92,7 @@ final class StreamSink: CardSink {
     if frames >= Self.firstFrames { try send() }
   }
 
-  /// Ends the run: the server plays what it has received.
+  /// Ends the run: the server plays the frames that it has received.
   func rest() throws {
     if case .draining = phase { return }
     defer { drop() }
@@ -111,13 +111,13 @@ final class StreamSink: CardSink {
     frames = 0
   }
 
-  /// Finds the frames by which the server is behind.
+  /// Finds the number of frames by which the server lags.
   private func measure() {
     guard var found = backlog, let bytes = found.peer.bytesNow() else { return backlog = nil }
     found.frames.append(bytes / (2 * format.channels))
     if found.frames.count == Self.blocksPerLook {
       let median = found.frames.sorted()[Self.blocksPerLook / 2]
-      // A block is written at the moment at which another one is read, and may come before it or behind it.
+      // A block is written at the moment at which another one is read, and may come before or after it.
       let first = Self.firstFrames
       let usual = found.usual ?? min(max(median, first), first + format.framesPerBlock)
       found.usual = usual

@@ -5,9 +5,9 @@ internal import Glibc
 ///
 /// Rings that come before the wait are remembered; several may arrive as one. Source: pipe(7).
 final class Bell: Sendable {
-  /// Read end, readable while a ring is pending; for `EventLoop.watch`.
+  /// The read end, readable while a ring is pending; for `EventLoop.watch`.
   let descriptor: Int32
-  /// Write end, for `ring(_:)` on threads without reference counting.
+  /// The write end, for `ring(_:)` on threads without reference counting.
   let writing: Int32
 
   /// Creates the pipe.

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Wakes a thread that waits for sources or outputs.
 final class Waiter: Sendable {
-  /// Bell that wakes the thread for any reason.
+  /// The bell that wakes the thread for any reason.
   let bell: Bell
   private let isWaiting = Atomic(false)
 

@@ -32,13 +32,13 @@ public struct Output: Sendable, Equatable {
     self.init(kind: kind.init(detail))
   }
 
-  /// Text form, as read by `init(parsing:)`.
+  /// The text form, as read by `init(parsing:)`.
   public var text: String {
     let name = type(of: kind).name
     return kind.detail.map { "\(name):\($0)" } ?? name
   }
 
-  /// Names of the kinds, with the forms of their texts.
+  /// The names of the kinds, with the forms of their texts.
   public static var forms: [(name: String, form: OutputForm)] { kinds.map { ($0.name, $0.form) } }
   /// The texts of all outputs, for people: `alsa, alsa:DEVICE, wav:DIR or null`.
   public static var summary: String { list(kinds.flatMap { $0.texts }, "or") }
@@ -58,9 +58,9 @@ public struct Output: Sendable, Equatable {
 public enum OutputForm: Sendable {
   /// The name of the kind alone.
   case bare
-  /// The name, or a name and a device; the word stands for that.
+  /// The name, or the name and a device; the associated word stands for the device.
   case device(String)
-  /// A name and the path of a folder; the word stands for that.
+  /// The name and the path of a folder; the associated word stands for the path.
   case folder(String)
 
   fileprivate func accepts(_ detail: String?) -> Bool {
@@ -75,21 +75,21 @@ public enum OutputForm: Sendable {
 /// The state of an output.
 public enum OutputState: Sendable {
   case ready(String)
-  /// The output is ready if so many bytes can be written into a folder.
+  /// The output is ready if `least` bytes can be written into a folder.
   case folder(String, least: Int)
   case failed(String, hint: String?)
 }
 
 /// A kind of output: its text, how it is made and how it is checked. Its values are outputs.
 protocol OutputKind: Sendable {
-  /// Name, with which its text begins.
+  /// The name, with which its text begins.
   static var name: String { get }
-  /// Form of its text.
+  /// The form of its text.
   static var form: OutputForm { get }
 
-  /// Creates an output from the part of its text behind the colon; nil for a text without one.
+  /// Creates an output from the part of its text after the colon; nil for a text without one.
   init(_ detail: String?)
-  /// The part of the text behind the colon; nil for a text without one.
+  /// The part of the text after the colon; nil for a text without one.
   var detail: String? { get }
   /// The ALSA device that speakers share; nil for an output on no card.
   var card: String? { get }
@@ -107,7 +107,7 @@ protocol OutputKind: Sendable {
 }
 
 extension OutputKind {
-  /// Texts of the kind, with the words of its form.
+  /// The texts of the kind, with the words of its form.
   fileprivate static var texts: [String] {
     switch form {
     case .bare: [name]
