@@ -16,7 +16,7 @@ enum ChannelConversion {
 
   private static let half = Float(0.5).squareRoot()
 
-  /// Gains of each channel to the left and the right side, for the supported numbers of channels.
+  /// The gains of each channel to the left and the right side, for the supported numbers of channels.
   private static func stereoGains(channels: Int) -> [(left: Float, right: Float)]? {
     let (left, right) = ((left: Float(1), right: Float(0)), (left: Float(0), right: Float(1)))
     let (centre, bass) = ((left: half, right: half), (left: Float(0), right: Float(0)))

@@ -46,7 +46,7 @@ public enum Codec: UInt8, Sendable, CaseIterable {
     var contentTypes: [String] = []
     /// The libraries that decode it.
     var libraries: [CodecLibrary] = []
-    /// Creates a decoder of frames, behind the headers of Ogg as whole pages; nil without frames.
+    /// Creates a decoder of frames, after the headers of Ogg as whole pages; nil without frames.
     var live: (@Sendable (any FrameSource, [UInt8]) throws -> any Decoder)?
     /// Opens the file at a path, whose first frame starts at a byte; nil for one that is not decoded.
     var open: (@Sendable (consuming FileDescriptor, String, Int) throws -> any Decoder)?

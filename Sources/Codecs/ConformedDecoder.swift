@@ -7,7 +7,7 @@ public import EventLoop
 /// `format.sampleRate`. Stereo of the wanted rate passes bit for bit. Positions and lengths count frames of
 /// `format`; after `seek` the samples are those that reading from the start would have returned (up to the
 /// rounding of the resampler when rates differ). The inner decoder may change its format while it is read,
-/// and may be a live one, which this decoder then is too.
+/// and may be a live one; this decoder is a live one then too.
 public final class ConformedDecoder: LiveDecoder {
   /// The wanted format.
   public let format: AudioFormat
@@ -22,12 +22,12 @@ public final class ConformedDecoder: LiveDecoder {
   private let converted: PCMBlock
   private var start = 0
   private var pending = 0
-  /// Frames of the output to be dropped after a seek.
+  /// The number of frames of the output to be dropped after a seek.
   private var excess = 0
   private let waste: PCMBlock
   /// The last frames that were converted in channels, for the end of a rate.
   private var history: [Float] = []
-  /// Frames of the output that stand for sound before a new rate, to be dropped.
+  /// The number of frames of the output that stand for sound before a new rate, to be dropped.
   private var lead = 0
   private var phase = Phase.flowing
   /// `true` if the inner decoder has no frames now, and will later.
@@ -47,7 +47,7 @@ public final class ConformedDecoder: LiveDecoder {
 
   /// Frames per read of the inner decoder.
   private static let chunk = 1024
-  /// Source frames that are resampled before the wanted one; more than the filter's length.
+  /// The source frames that are resampled before the wanted one; more than the filter's length.
   private static let preroll = 4096
   /// Frames by which sound is continued over a change of rate; more than half the filter's length.
   private static let overlap = 512
@@ -73,7 +73,7 @@ public final class ConformedDecoder: LiveDecoder {
     try adopt(decoder.format)
   }
 
-  /// Length in frames of `format`.
+  /// The length in frames of `format`.
   public var frameCount: Int? {
     decoder.frameCount.map {
       Resampler.length(of: $0, from: decoder.format.sampleRate, to: format.sampleRate)

@@ -15,7 +15,7 @@ public struct ContainedSound: Sendable, Equatable {
     case unsupported(String)
   }
 
-  /// Rate and channels.
+  /// The rate and channels.
   public let format: AudioFormat
   /// The length in PCM frames of the sound that is there; nil if no header states it.
   public let frames: Int?

@@ -5,7 +5,7 @@ internal import Glibc
 /// An open regular file, closed when the value is destroyed.
 struct FileDescriptor: ~Copyable {
   let raw: CInt
-  /// Length in bytes when it was opened.
+  /// The length in bytes when it was opened.
   let size: Int
 
   /// Opens a regular file for reading.

@@ -1,4 +1,4 @@
-/// Names of formats of sound and video that have no decoder here.
+/// The names of formats of sound and video that have no decoder here.
 public enum ForeignSound {
   private static let magic: [(bytes: [UInt8], offset: Int, name: String)] = [
     (Array("ADIF".utf8), 0, "AAC in ADIF"),

@@ -30,7 +30,7 @@ public final class Resampler {
   private let handle: SoxrHandle
   private var framesIn = 0
   private var framesOut = 0
-  /// Samples behind the last input, which the filter sees and which do not lengthen the output.
+  /// Samples after the last input, which the filter sees and which do not lengthen the output.
   private var tail: ArraySlice<Float> = []
 
   /// A resampler for frames of `channels` samples.
@@ -111,12 +111,12 @@ public final class Resampler {
 public final class VariableResampler {
   /// The range of ratios: input frames per output frame.
   public static let ratios = 0.99...1.01
-  /// Delay of soxr's filters in frames.
+  /// The delay of soxr's filters in frames.
   private static let filterDelay = 1.614
 
   /// Samples per frame.
   public let channels: Int
-  /// Index of the input frame that the next output frame reproduces, counted from the first one since the
+  /// The index of the input frame that the next output frame reproduces, counted from the first one since the
   /// start or `reset`.
   public private(set) var position = -VariableResampler.filterDelay
 

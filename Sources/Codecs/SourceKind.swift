@@ -14,7 +14,7 @@ enum SourceKind: Equatable {
   /// Bytes in which the first MPEG frame must start.
   private static let searchLength = 65_536
 
-  /// Detects the kind from the start of `file`, behind ID3v2 tags; reads 64 KiB at most.
+  /// Detects the kind from the start of `file`, after ID3v2 tags; reads 64 KiB at most.
   init(of file: borrowing FileDescriptor) {
     guard file.size > 0 else {
       self = .unknown(found: "nothing, the file is empty,", byte: 0)
@@ -56,7 +56,7 @@ enum SourceKind: Equatable {
     return .sound(frame.codec, firstFrame: start + frame.encoded.offset)
   }
 
-  /// Returns the codec of the first frame of a stream and its index in `head`; nil when there is none.
+  /// Returns the codec of the first frame of a stream and its index in `head`; nil when no frame is found.
   private static func firstFrame<Header: FrameHeader>(
     of header: Header.Type, in head: [UInt8], reachesEnd: Bool
   ) -> (codec: Codec, offset: Int)? {

@@ -7,11 +7,11 @@ internal import AudioCore
 struct AACConfiguration: Sendable, Equatable {
   /// MPEG-4 audio object type: 1 Main, 2 LC, 4 LTP.
   let objectType: Int
-  /// Index of the core's rate in `ADTSHeader.rates`.
+  /// The index of the core's rate in `ADTSHeader.rates`.
   let rateIndex: Int
-  /// Channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19.
+  /// The channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19.
   let channelConfiguration: Int
-  /// Samples of the core per frame and channel: 1024, or 960 in some broadcasts.
+  /// The number of samples of the core per frame and channel: 1024, or 960 in some broadcasts.
   let samplesPerFrame: Int
 
   /// The core's rate in Hz.
@@ -43,9 +43,9 @@ extension AACConfiguration {
       channelConfiguration: header.channelConfiguration, samplesPerFrame: 1024)
   }
 
-  /// Reads an AudioSpecificConfig: the core, whether bands are replicated explicitly (object type 5 or 29 in
-  /// front), in an extension behind, or not announced at all. Nil when it is cut off or has a rate without an
-  /// index.
+  /// Reads an AudioSpecificConfig: the core, whether bands are replicated explicitly (object type 5 or 29 at
+  /// the start), in an extension at the end, or not announced at all. Nil when it is cut off or has a rate
+  /// without an index.
   ///
   /// Source: ISO/IEC 14496-3 §1.6.2.1 and §1.6.5.
   init?(audioSpecificConfig bytes: ArraySlice<UInt8>) {

@@ -14,10 +14,10 @@ final class AACDecoder: AACFrameDecoder {
 
   private var handle: FAADHandle?
   private var configuration: AACConfiguration?
-  /// The frame, and zeros behind it for a reader that overruns its end.
+  /// The frame, and zeros after it for a reader that overruns its end.
   private var input: [UInt8] = []
 
-  /// Length in bytes of the longest frame that is accepted: the most that an ADTS header can state.
+  /// The length in bytes of the longest frame that is accepted: the most that an ADTS header can state.
   static let longestFrame = ADTSHeader.longest
   private static let zeros = [UInt8](repeating: 0, count: 1024)
 

@@ -24,7 +24,7 @@ struct DecodedAAC: Sendable, Equatable {
   let channels: Int
   /// PCM frames.
   let frames: Int
-  /// Bytes of the frame that were used.
+  /// The number of bytes of the frame that were used.
   let length: Int
 }
 

@@ -6,18 +6,18 @@ struct AACPacket {
   let configuration: AACConfiguration
   /// The number of raw data blocks.
   let blocks: Int
-  /// Bytes of checksum behind each block but the last.
+  /// The number of bytes of checksum after each block but the last.
   let checksumLength: Int
   /// Byte of the file at which it starts.
   let offset: Int
 
-  /// Samples of the core per channel.
+  /// The number of samples of the core per channel.
   var samples: Int { blocks * configuration.samplesPerFrame }
 }
 
 /// The frames of AAC in a file, in order.
 protocol AACPacketSource: AnyObject {
-  /// Path of the file, for errors.
+  /// The path of the file, for errors.
   var path: String { get }
 
   /// Returns the next frame, nil at the end.

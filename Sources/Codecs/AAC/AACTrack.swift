@@ -5,9 +5,9 @@ internal import AudioCore
 /// Positions count frames at `format.sampleRate`, from the first sample of the first frame. A frame that
 /// can't be decoded becomes silence of its length, so that later frames keep their positions.
 final class AACTrack {
-  /// Rate and channels of the frames that `read` returned last.
+  /// The rate and channels of the frames that `read` returned last.
   private(set) var format: AudioFormat
-  /// Output samples per sample of the core: 2 with spectral band replication.
+  /// The output samples per sample of the core: 2 with spectral band replication.
   private(set) var factor: Int
 
   /// The number of frames that became silence, as they could not be decoded.

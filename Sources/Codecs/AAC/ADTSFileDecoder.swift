@@ -2,14 +2,14 @@ public import AudioCore
 
 /// AAC files of ADTS frames, as web radio sends them: AAC-LC, HE-AAC and HE-AAC v2.
 ///
-/// ADTS has no field for the silence that the encoder put in front, so all of it is heard. Mono comes in two
-/// equal channels. `seek` is exact to a frame. Memory is bounded whatever the file holds.
+/// ADTS has no field for the silence that the encoder put at the start, so all of it is heard. Mono comes in
+/// two equal channels. `seek` is exact to a frame. Memory is bounded whatever the file holds.
 public final class ADTSFileDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` returned; a file may change them.
+  /// The rate and channels of the frames that the last `read` returned; a file may change them.
   public var format: AudioFormat { track.format }
 
-  /// Length in frames, from the headers of all frames, which are read at the first access. Parts of a file
-  /// with different rates are counted each at its own.
+  /// The length in frames, from the headers of all frames, which are read at the first access. Parts of a
+  /// file with different rates are counted each at its own.
   public private(set) lazy var frameCount: Int? = source.sampleCount() * track.factor
 
   private let source: ADTSPacketSource

@@ -12,7 +12,7 @@ final class ADTSPacketSource: AACPacketSource {
   private var hasEnded = false
   /// The first frame, and every 64th after it, as far as they were counted.
   private var marks: [Mark] = []
-  /// Samples of the core in all frames, once they are counted.
+  /// The number of samples of the core in all frames, once they are counted.
   private var total: Int?
   /// The first frame after a seek, which was found already.
   private var waiting: EncodedFrame?
@@ -65,7 +65,7 @@ final class ADTSPacketSource: AACPacketSource {
     var index = (marks.firstIndex { $0.sample > sample } ?? marks.count) - 1
     while index > 0 {
       restart(at: marks[index].offset)
-      // A frame in front of damage is found by a scan from earlier frames, but not by one that begins with
+      // A frame before damage is found by a scan from earlier frames, but not by one that begins with
       // it.
       if let first = advance(&framing, &position), first.offset == marks[index].offset {
         return pass(from: first, marks[index].sample, to: sample)

@@ -6,7 +6,7 @@ internal import EventLoop
 /// A frame that can't be decoded becomes silence of its length. HE-AAC may begin at any frame: `format`
 /// follows.
 public final class ADTSStreamDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` returned.
+  /// The rate and channels of the frames that the last `read` returned.
   public var format: AudioFormat { track?.format ?? .session }
   /// Nil: a stream has no known length.
   public let frameCount: Int? = nil
@@ -33,7 +33,7 @@ public final class ADTSStreamDecoder: Decoder {
   }
 }
 
-/// Frames of a stream for `AACTrack`, which reads the first ones before it starts playing with them.
+/// The frames of a stream for `AACTrack`, which reads the first ones before it starts playing with them.
 private final class LivePacketSource: AACPacketSource {
   let path = "the stream"
   private let source: any FrameSource

@@ -11,8 +11,8 @@ final class OggFLACDecoder: Decoder {
   static var libraryVersion: String { String(cString: flac_version()) }
 
   let format: AudioFormat
-  /// Length in frames according to the header or, where that is silent or claims more than there is, to the
-  /// last page.
+  /// The length in frames according to the header or, where that is silent or claims more than there is, to
+  /// the last page.
   let frameCount: Int?
   /// The error of a file that was cut off.
   let shortfall: AudioError?
@@ -76,7 +76,7 @@ final class OggFLACDecoder: Decoder {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)
     }
     source.clear()
-    // libFLAC refuses the frame behind the last one; the target is then the one before it, and its samples
+    // libFLAC refuses the frame after the last one; the target is then the one before it, and its samples
     // are dropped.
     let target = frame > 0 && frame == frameCount ? frame - 1 : frame
     guard FLAC__stream_decoder_seek_absolute(handle.raw, FLAC__uint64(target)) != 0 else {
@@ -91,10 +91,10 @@ final class OggFLACDecoder: Decoder {
   }
 }
 
-/// Files of FLAC without a container. libsndfile decodes them, but does not report the end of one that was
-/// cut off.
+/// The files of FLAC without a container. libsndfile decodes them, but does not report the end of one that
+/// was cut off.
 enum FLACFile {
-  /// Returns `true` for a file that begins with FLAC, behind tags.
+  /// Returns `true` for a file that begins with FLAC, after tags.
   static func isOne(_ file: borrowing FileDescriptor) -> Bool {
     var start = 0
     while let length = StreamTag.id3v2(file.bytes(at: start, count: 10)[...]) { start += length }
@@ -230,7 +230,7 @@ private final class FLACSource {
     let frames: Int?
   }
 
-  /// Format and length; nil until the header was read.
+  /// The format and length; nil until the header was read.
   private(set) var info: Info?
   /// `true` once libFLAC met bytes that it could not decode.
   var isDamaged = false

@@ -90,7 +90,7 @@ public struct FLACFraming: Sendable {
   private var hasEnded = false
   private var info: Info?
   private var headers: OggHeaders?
-  /// The offset of the first byte behind the headers; nil before they have come.
+  /// The offset of the first byte after the headers; nil before they have come.
   public private(set) var soundStart: Int?
   /// The number of PCM frames by the headers; nil if they state none.
   public private(set) var total: Int?
@@ -103,10 +103,10 @@ public struct FLACFraming: Sendable {
   /// Appends the next bytes of the stream. Frames returned earlier have no bytes after this.
   public mutating func feed(_ new: UnsafeRawBufferPointer) { bytes.append(contentsOf: new) }
 
-  /// Ends the input: the last frame needs no header behind it.
+  /// Ends the input: the last frame needs no header after it.
   public mutating func end() { hasEnded = true }
 
-  /// Continues behind the headers with the bytes from `offset` on, which may begin within a frame.
+  /// Continues after the headers with the bytes from `offset` on, which may begin within a frame.
   public mutating func move(to offset: Int) {
     (bytes, self.offset, hasEnded, state) = ([], offset, false, .searching)
   }
@@ -286,7 +286,7 @@ public struct FLACFraming: Sendable {
     state = .frame(frame)
     guard hasEnded else { return frame.scanned > longest + Self.headerLength ? giveUp(frame) : .more }
     if frame.sum == 0, frame.scanned > header.length { return .whole(frame.scanned) }
-    // A tag may follow the last frame; a frame that is cut off is none.
+    // A tag may follow the last frame; a frame that is cut off is dropped.
     if bytes.count > Self.tagLength + header.length, bytes.suffix(Self.tagLength).starts(with: "TAG".utf8) {
       bytes.removeLast(Self.tagLength)
       state = .frame(Begun(header: header))
@@ -296,7 +296,7 @@ public struct FLACFraming: Sendable {
     return .more
   }
 
-  /// Searches behind the first byte of what is no frame.
+  /// Continues the search after the first byte of bytes that are not a frame.
   private mutating func giveUp(_ frame: Begun) -> Scan {
     if let end = frame.possibleEnd { return .whole(end) }
     drop(1)

@@ -1,4 +1,5 @@
-/// The numbers of the frames of FLAC in a file: behind a gap each frame gets the number that follows the one before.
+/// The numbers of the frames of FLAC in a file: after a gap each frame gets the number that follows the one
+/// before.
 ///
 /// Where numbers jump, decoders disagree: libFLAC counts silence, of which its MD5 is made, and others do not. The sound
 /// of a frame stays as it is, bit for bit; its header and its checksums are written anew. The first frame of a file
@@ -6,12 +7,13 @@
 ///
 /// Sources: RFC 9639 §9.1.5 (coded number), §9.1.8 (CRC-8), §9.3 (CRC-16).
 struct FLACNumbering: Sendable {
-  /// True if the headers state different sizes of blocks, by which libFLAC knows that numbers count samples.
+  /// `true` if the headers state different sizes of blocks, by which libFLAC knows that numbers count
+  /// samples.
   private let hasSizes: Bool
-  /// The number of the next frame; nil in front of the first.
+  /// The number of the next frame; nil before the first.
   private var next: UInt64?
 
-  /// Creates the numbering of the frames behind `headers`.
+  /// Creates the numbering of the frames after `headers`.
   init(_ headers: OggHeaders) {
     let block = headers.identification.dropFirst(17).prefix(4)
     hasSizes = !block.prefix(2).elementsEqual(block.suffix(2))
@@ -58,7 +60,7 @@ struct FLACNumbering: Sendable {
     sum = sum << 8 ^ crc16Table[Int(UInt8(sum >> 8) ^ byte)]
   }
 
-  /// Adds bytes to the checksum of a frame, from `index` up to the first `stop` that is at `least` or behind.
+  /// Adds bytes to the checksum of a frame, from `index` up to the first `stop` at `least` or later.
   /// - Returns: the index of that one, or the number of bytes.
   static func checksum(
     _ sum: inout UInt16, _ bytes: [UInt8], from index: Int, before stop: UInt8, atLeast least: Int
@@ -87,14 +89,14 @@ struct FLACFrameHeader {
   let countsSamples: Bool
   /// The number of the frame, or of its first sample.
   let number: UInt64
-  /// The offset of the first byte behind the number.
+  /// The offset of the first byte after the number.
   let numberEnd: Int
   /// The length of the header in bytes, with its checksum.
   let length: Int
   /// The number of PCM frames.
   let samples: Int
 
-  /// Reads the header at the start of a packet; nil when it is none, or damaged.
+  /// Reads the header at the start of a packet; nil when it is missing or damaged.
   init?(_ packet: [UInt8]) {
     samples = FLACMapping.samples(of: packet)
     guard samples > 0 else { return nil }

@@ -30,11 +30,11 @@ public final class FLACSamples {
   private let channels: Int
   private let bits: Int
   private var bytes: [UInt8] = []
-  /// The number of the first sample of the next frame; nil in front of the first frame.
+  /// The number of the first sample of the next frame; nil before the first frame.
   private var next: UInt64?
   private var parts = OggPacketParts()
 
-  /// Creates a decoder of packets behind these headers; nil unless they are of FLAC.
+  /// Creates a decoder of packets after these headers; nil unless they are of FLAC.
   public init?(_ headers: OggHeaders) {
     guard headers.codec == .oggflac, let decoder = try? FLACFrameDecoder(headers) else { return nil }
     (self.decoder, channels) = (decoder, headers.channels)
@@ -43,8 +43,9 @@ public final class FLACSamples {
   }
 
   /// Calls `body` with the samples of a packet.
-  /// - Returns: false if the packet is not exactly one frame without damage, in the format of the headers, that continues
-  ///   the one before: where frames are missing, decoders differ in the silence that they count.
+  /// - Returns: `false` if the packet is not exactly one frame without damage, in the format of the headers,
+  ///   that continues the one before: where frames are missing, decoders differ in the silence that they
+  ///   count.
   public func decode(_ packet: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
     bytes.removeAll(keepingCapacity: true)
     var isSuitable = true
@@ -61,8 +62,8 @@ public final class FLACSamples {
     return true
   }
 
-  /// Calls `body` with the samples of each packet that ends in a page, of which none is missing in front.
-  /// - Returns: false if one is not suitable, as `decode` says.
+  /// Calls `body` with the samples of each packet that ends in a page, where no page before it is missing.
+  /// - Returns: `false` if a packet is not suitable, by the rules of `decode`.
   public func decode(page bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
     guard let page = OggPage(bytes), page.length <= bytes.count else { return false }
     return page.parts.allSatisfy { part in
@@ -101,7 +102,7 @@ private final class FLACFrameDecoder {
   private final class Feed {
     var bytes: [UInt8] = []
     var position = 0
-    /// The bytes of the packets before.
+    /// The number of bytes of the packets before.
     var earlier = 0
     var channels = 0
     /// The blocks that the packet gave so far.
@@ -173,7 +174,7 @@ private final class FLACFrameDecoder {
 
   /// Decodes a packet.
   /// - Parameter body: receives the samples of a frame, whose channels are those of the headers.
-  /// - Returns: true if the packet is exactly one frame, and has no damage.
+  /// - Returns: `true` if the packet is exactly one frame, and has no damage.
   @discardableResult
   func decode(_ packet: [UInt8], _ body: (Planes, FLAC__FrameHeader) -> Void) -> Bool {
     feed.earlier += feed.position

@@ -1,10 +1,10 @@
-/// The seven bytes in front of every AAC frame of an ADTS stream.
+/// The seven bytes before every AAC frame of an ADTS stream.
 ///
 /// Source: ISO/IEC 13818-7 §6.2, ISO/IEC 14496-3 §1.A.2.2.
 struct ADTSHeader: FrameHeader, Equatable {
-  /// Length in bytes of a header: 12 bits of sync, then fields up to the number of blocks.
+  /// The length in bytes of a header: 12 bits of sync, then fields up to the number of blocks.
   static let size = 7
-  /// Length in bytes of the longest frame: the field has 13 bits.
+  /// The length in bytes of the longest frame: the field has 13 bits.
   static let longest = 8191
   /// Sample rates in Hz by rate index; higher indices are reserved.
   static let rates = [
@@ -13,9 +13,9 @@ struct ADTSHeader: FrameHeader, Equatable {
 
   /// MPEG-4 audio object type: 1 Main, 2 LC, 3 SSR, 4 LTP.
   let objectType: Int
-  /// Index in `rates`.
+  /// The index in `rates`.
   let rateIndex: Int
-  /// Channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19; 0 when the frame describes its channels
+  /// The channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19; 0 when the frame describes its channels
   /// inside.
   let channelConfiguration: Int
   /// `true` if a checksum of 16 bits follows the header.

@@ -4,15 +4,16 @@
 /// decide the codec, which may change in the stream, also in mid-frame. Frames that hold a `StreamLength` are
 /// returned like any other. Memory: the last input, and 24 KiB.
 public struct AudioFraming: Sendable {
-  /// A frame, with the figures that decide whether it can be decoded behind a join.
+  /// A frame, with the figures that decide whether it can be decoded after a join.
   public struct Frame: Sendable, Equatable {
     /// The frame.
     public let encoded: EncodedFrame
     /// The frame's coding.
     public let codec: Codec
-    /// Bytes of main data of earlier frames that the sound begins in (layer III's bit reservoir), 0 to 511.
+    /// The number of bytes of main data of earlier frames that the sound begins in (layer III's bit
+    /// reservoir), 0 to 511.
     public let mainDataBegin: Int
-    /// Bytes in front of the main data: header, checksum and, in layer III, side information.
+    /// Bytes before the main data: header, checksum and, in layer III, side information.
     public let overhead: Int
     /// `true` if a frame, a tag or the end of the input follows; otherwise bytes that are neither may have begun inside
     /// the frame.
@@ -50,10 +51,10 @@ public struct AudioFraming: Sendable {
   /// Frees the memory of the frames returned so far; to be called before a wait for the next bytes.
   public mutating func compact() { scanner.compact() }
 
-  /// Ends the input: the last frames need no header behind them.
+  /// Ends the input: the last frames need no header after them.
   public mutating func end() { scanner.end() }
 
-  /// Returns the next frame; nil when more bytes are needed, or after `end` when there is none.
+  /// Returns the next frame; nil when more bytes are needed, or after `end` when none is left.
   public mutating func next() -> Frame? {
     guard let found = scanner.next() else { return nil }
     guard case .mpeg(let header) = found.header else {

@@ -2,9 +2,9 @@
 public struct EncodedFrame: Sendable, Equatable {
   /// Byte of the stream at which its header starts.
   public let offset: Int
-  /// Length in bytes, with header and checksum.
+  /// The length in bytes, with header and checksum.
   public let length: Int
-  /// Bytes in front of the coded sound: the header, and the checksum where there is one.
+  /// Bytes before the coded sound: the header, and the checksum where there is one.
   public let headerLength: Int
   /// The sample rate in Hz, from the header. AAC with spectral band replication may decode to twice as much.
   public let sampleRate: Int
@@ -17,9 +17,9 @@ public struct EncodedFrame: Sendable, Equatable {
 
 /// The properties of a frame header that a framing needs.
 protocol FrameHeader: Sendable {
-  /// Length of a header in bytes.
+  /// The length of a header in bytes.
   static var size: Int { get }
-  /// Length of the longest frame in bytes.
+  /// The length of the longest frame in bytes.
   static var longest: Int { get }
 
   /// Reads the header in the `size` bytes from `index` on; nil when they are no header.
@@ -29,9 +29,9 @@ protocol FrameHeader: Sendable {
   var codec: Codec { get }
   /// Bytes from this header to the next one; nil in free format while that distance is not known.
   var frameLength: Int? { get }
-  /// Length in bytes of the shortest frame that occurs in practice.
+  /// The length in bytes of the shortest frame that occurs in practice.
   var shortestFrame: Int { get }
-  /// Bytes in front of the coded sound.
+  /// Bytes before the coded sound.
   var headerLength: Int { get }
   /// The sample rate in Hz.
   var sampleRate: Int { get }
@@ -51,6 +51,6 @@ protocol FrameHeader: Sendable {
 ///
 /// Used on the thread of the decoder that reads it.
 public protocol FrameSource: AnyObject {
-  /// Returns the bytes of the next frame; nil when there is none now.
+  /// Returns the bytes of the next frame; nil when no frame is available now.
   func nextFrame() -> [UInt8]?
 }

@@ -1,6 +1,6 @@
 /// Cuts a stream of bytes into frames, for `ADTSFraming` and `MPEGAudioFraming`.
 ///
-/// A frame is returned once the header behind it has arrived, so the frames found do not depend on how the
+/// A frame is returned once the header after it has arrived, so the frames found do not depend on how the
 /// bytes were cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless
 /// another sequence of frames starts inside it: then it was cut off. Where bytes of no frame and no tag follow, it is
 /// marked, as they may have begun inside it. Sync is found at three headers that
@@ -19,9 +19,9 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   /// The frames at the first byte that is not yet consumed.
   private enum Sequence {
-    /// No frame follows the one before, or there was none.
+    /// No frame follows the one before, or no frame was found yet.
     case none
-    /// The frame before has this header; a tag is behind it.
+    /// The frame before has this header; a tag follows it.
     case after(Header)
     /// The next frame has this header.
     case at(Header)
@@ -36,14 +36,14 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   var pendingBytes: Int { buffer.count - start }
 
   private var buffer: [UInt8] = []
-  /// Index of the first byte that is not yet consumed.
+  /// The index of the first byte that is not yet consumed.
   private var start = 0
   /// Stream offset of the first byte in `buffer`.
   private var base: Int
   private var sequence = Sequence.none
   /// `true` if a frame or a tag may start exactly at `start`: no unknown bytes precede it.
   private var isBorder = true
-  /// Bytes of a tag that are still to be skipped.
+  /// The number of bytes of a tag that are still to be skipped.
   private var restOfTag = 0
   /// Bytes that may belong to a tag whose length is not believed: frames are searched for in them.
   private var restOfDoubtfulTag = 0
@@ -186,8 +186,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   // MARK: Judgements
 
   private enum Judgement {
-    /// The frame is as long as it states; the sequence behind it. Without one, and without an end of the input, it is not
-    /// known to be whole.
+    /// The frame is as long as it states; carries the sequence that follows. Without one, and before the end
+    /// of the input, the frame is not known to be whole.
     case whole(Sequence, isConfirmed: Bool)
     /// Other frames or a page begin inside the frame, at this index.
     case cut(at: Int)

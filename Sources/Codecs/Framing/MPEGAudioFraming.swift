@@ -14,7 +14,7 @@ public struct MPEGAudioFraming: Sendable {
     public let layer: Int
     /// The bit rate in bit/s; 0 for free format.
     public let bitRate: Int
-    /// Bytes of earlier frames that the sound begins in (layer III's bit reservoir).
+    /// The number of bytes of earlier frames that the sound begins in (layer III's bit reservoir).
     public let mainDataBegin: Int
     /// The information that the frame holds instead of sound; nil for sound.
     public let streamLength: StreamLength?
@@ -31,10 +31,10 @@ public struct MPEGAudioFraming: Sendable {
   /// Appends the next bytes of the stream. Frames returned earlier have no bytes after this.
   public mutating func feed(_ bytes: some Collection<UInt8>) { scanner.feed(bytes) }
 
-  /// Ends the input: the last frames need no header behind them.
+  /// Ends the input: the last frames need no header after them.
   public mutating func end() { scanner.end() }
 
-  /// Returns the next frame; nil when more bytes are needed, or after `end` when there is none.
+  /// Returns the next frame; nil when more bytes are needed, or after `end` when none is left.
   public mutating func next() -> Frame? {
     guard let found = scanner.next() else { return nil }
     let bytes = scanner.bytes(of: found.frame)

@@ -1,4 +1,4 @@
-/// The four bytes in front of every MPEG audio frame.
+/// The four bytes before every MPEG audio frame.
 ///
 /// Source: ISO/IEC 11172-3 §2.4.1.3 and §2.4.2.3, ISO/IEC 13818-3 §2.4.2.3; MPEG-2.5 as encoders agreed on
 /// it.
@@ -26,8 +26,8 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
   private var freeLength = 0
 
   static let size = 4
-  /// Length in bytes of the longest frame. Layer II at 384 kbit/s and 32 kHz has 1728; free format may have
-  /// more, libmpg123 reads up to this.
+  /// The length in bytes of the longest frame. Layer II at 384 kbit/s and 32 kHz has 1728; free format may
+  /// have more, libmpg123 reads up to this.
   static let longest = 3456
 
   init?(_ bytes: [UInt8], at index: Int) {
@@ -54,7 +54,7 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
     layer == 1 ? 384 : layer == 3 && version != .mpeg1 ? 576 : 1152
   }
 
-  /// Bytes of padding, a slot of the layer.
+  /// The number of bytes of padding, a slot of the layer.
   private var padding: Int { isPadded ? (layer == 1 ? 4 : 1) : 0 }
 
   /// Bytes from this header to the next one; nil in free format while that distance is not known.
@@ -65,12 +65,12 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
       : samplesPerFrame / 8 * bitRate / sampleRate + padding
   }
 
-  /// Bytes of the shortest frame of this version and rate, that of the lowest bit rate.
+  /// The number of bytes of the shortest frame of this version and rate, that of the lowest bit rate.
   var shortestFrame: Int { samplesPerFrame / 8 * (version == .mpeg1 ? 32_000 : 8000) / sampleRate }
 
   var headerLength: Int { hasChecksum ? 6 : 4 }
 
-  /// Bytes of side information behind header and checksum, in layer III.
+  /// The number of bytes of side information after header and checksum, in layer III.
   var sideInformationLength: Int {
     version == .mpeg1 ? (channels == 1 ? 17 : 32) : (channels == 1 ? 9 : 17)
   }

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// Tags, damage, frames that another programme cut off and a VBRI header are left out, so a decoder of the
 /// rest never has to search. Frames are searched while the file is read. Memory: two parts of the file, and
-/// 24 bytes for each position where something was left out, up to 65,536 of them; the file behind that is
+/// 24 bytes for each position where something was left out, up to 65,536 of them; the file after these is
 /// read as it is.
 final class MPEGFrameReader {
   private let file: FileDescriptor

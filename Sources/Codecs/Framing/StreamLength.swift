@@ -1,8 +1,8 @@
 /// The information about a whole file that its first frame may hold instead of sound.
 ///
-/// Sources: "Xing VBR header", G. Bouvigne and Xing Technology: behind the side information, `Xing` or, at a
-/// constant bit rate, `Info`; LAME adds the encoder's delay and padding 21 bytes behind its name ("LAME Tag
-/// rev 1"). `VBRI`, Fraunhofer IIS: always 32 bytes behind the header.
+/// Sources: "Xing VBR header", G. Bouvigne and Xing Technology: after the side information, `Xing` or, at a
+/// constant bit rate, `Info`; LAME adds the encoder's delay and padding 21 bytes after its name ("LAME Tag
+/// rev 1"). `VBRI`, Fraunhofer IIS: always 32 bytes after the header.
 public struct StreamLength: Sendable, Equatable {
   /// The format of the frame.
   public enum Kind: Sendable {
@@ -12,29 +12,29 @@ public struct StreamLength: Sendable, Equatable {
   }
   /// The format of this frame.
   public let kind: Kind
-  /// Frames of sound behind this one, if stated.
+  /// The number of frames of sound after this one, if stated.
   public let frames: Int?
-  /// Bytes of the stream with this frame, if stated.
+  /// The number of bytes of the stream with this frame, if stated.
   public let bytes: Int?
-  /// PCM frames that the encoder put in front, if stated.
+  /// The number of PCM frames that the encoder put at the start, if stated.
   public let delay: Int?
-  /// PCM frames that the encoder put behind, if stated.
+  /// The number of PCM frames that the encoder put at the end, if stated.
   public let padding: Int?
 
   /// PCM frames in one of the counted frames.
   public let samplesPerFrame: Int
-  /// Positions of some frames in the stream, in order; empty if not stated.
+  /// The positions of some frames in the stream, in order; empty if not stated.
   public private(set) var marks: [Mark] = []
 
   /// A position that the frame states.
   public struct Mark: Sendable, Equatable {
-    /// Frames of sound before it; hundredths of the total make it fractional.
+    /// The frames of sound before it; hundredths of the total make it fractional.
     public let frame: Double
     /// Bytes from the start of the frame with the `StreamLength`.
     public let byte: Int
   }
 
-  /// Reads a frame of MPEG audio; nil when it holds sound, or is none.
+  /// Reads a frame of MPEG audio; nil when it holds sound, or is not a frame.
   public init?(_ frame: UnsafeRawBufferPointer) {
     let bytes = [UInt8](frame)
     guard let header = MPEGAudioHeader(bytes, at: 0) else { return nil }

@@ -40,7 +40,8 @@ enum StreamTag {
     }
   }
 
-  /// Returns the length of an ID3v2 tag with header and footer, nil when its ten bytes are none.
+  /// Returns the length of an ID3v2 tag with header and footer, nil when its ten bytes are not the header of
+  /// one.
   static func id3v2(_ bytes: ArraySlice<UInt8>) -> Int? {
     let head = Array(bytes)
     guard head.count == 10, head.starts(with: "ID3".utf8), head[3] != 0xFF, head[4] != 0xFF,

@@ -62,7 +62,7 @@ extension FileDescriptor {
   /// Returns the content of the first box of `type` at the file's top level, or the end of the search without
   /// one.
   ///
-  /// Boxes in front of it are skipped, not read, so `moov` may be behind gigabytes of `mdat`.
+  /// Boxes before it are skipped, not read, so `moov` may follow gigabytes of `mdat`.
   /// - Parameter limit: longest content that is read.
   borrowing func topLevelBox(_ type: String, limit: Int) -> Result<MP4Bytes, MP4Obstacle> {
     var offset = 0

@@ -1,4 +1,4 @@
-/// The audible part of the sound: the encoder puts silence in front and fills up the last frame.
+/// The audible part of the sound: the encoder puts silence at the start and fills up the last frame.
 extension MP4Demuxer {
   /// Returns the audible range of `all` PCM frames at `rate`.
   func heard(of all: Int, rate: Int) -> Range<Int> {
@@ -43,9 +43,9 @@ extension MP4Demuxer {
   }
 
   /// Returns the edit in a tag that iTunes writes: numbers in base 16, of which the second counts the frames
-  /// in front, the third those behind, and the fourth the audible ones.
+  /// at the start, the third those at the end, and the fourth the audible ones.
   static func iTunes(_ moov: MP4Bytes) -> Edit? {
-    // "meta" has four bytes in front of its boxes.
+    // "meta" has four bytes before its boxes.
     guard let list = moov.box("udta/meta")?.dropping(4)?.box("ilst") else { return nil }
     for entry in list.boxes() where entry.type == "----" {
       guard let name = entry.content.box("name")?.dropping(4), name.bytes.elementsEqual("iTunSMPB".utf8),

@@ -2,7 +2,7 @@ internal import AudioCore
 
 /// The description of the first track of AAC in an MP4 file (M4A, M4B).
 ///
-/// `moov` may be in front of or behind the sound. Every size is checked against the size of the file; only
+/// `moov` may precede or follow the sound. Every size is checked against the size of the file; only
 /// headers and `moov` are read, which may have up to 64 MiB (that is 80 days of sound).
 ///
 /// Sources: ISO/IEC 14496-12 (boxes), ISO/IEC 14496-14 §5.6 (esds), ISO/IEC 14496-1 §7.2.6 (descriptors),
@@ -19,7 +19,7 @@ struct MP4Demuxer {
 
   /// The audible part of the sound; the rest is the encoder's padding.
   struct Edit: Equatable {
-    /// Units of `scale` in front that are not audible.
+    /// The number of units of `scale` at the start that are not audible.
     let start: Int
     /// Units of `scale` that are audible, nil for all.
     let length: Int?
@@ -96,7 +96,7 @@ struct MP4Demuxer {
       let isName = entry.type.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) }
       return .other(kinds[entry.type] ?? "sound of kind \(isName ? entry.type : "unknown") in MP4")
     }
-    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box.
+    // QuickTime's versions 1 and 2 have more fields before the boxes, and may keep esds in a "wave" box.
     // ISO's own version 1, which an stsd of version 1 marks, has no more fields.
     let version = stsd.number(0, 1) == 1 ? 0 : entry.content.number(8, 2)
     let extra = [0: 0, 1: 16, 2: 36][version ?? 0] ?? 0

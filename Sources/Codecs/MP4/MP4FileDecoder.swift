@@ -3,13 +3,14 @@ public import EventLoop
 
 /// AAC in MP4 files (M4A, M4B): AAC-LC, HE-AAC and HE-AAC v2.
 ///
-/// Gapless: silence that the encoder put in front and behind according to an edit list or iTunes' own tag is
-/// not heard and not counted. Mono comes in two equal channels. `seek` is exact to a frame. Memory is bounded
-/// whatever the file claims.
+/// Gapless: silence that the encoder put at the start and the end according to an edit list or iTunes' own
+/// tag is not heard and not counted. Mono comes in two equal channels. `seek` is exact to a frame. Memory is
+/// bounded whatever the file claims.
 public final class MP4FileDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` returned; HE-AAC may begin in the middle of a file.
+  /// The rate and channels of the frames that the last `read` returned; HE-AAC may begin in the middle of a
+  /// file.
   public var format: AudioFormat { track.format }
-  /// Length in frames; for a file that was cut off, of those that are there.
+  /// The length in frames; for a file that was cut off, of those that are there.
   public let frameCount: Int?
   /// The error of a file that was cut off.
   public let shortfall: AudioError?
@@ -18,7 +19,7 @@ public final class MP4FileDecoder: Decoder {
 
   private let source: MP4PacketSource
   private let track: AACTrack
-  /// PCM frames in front that are not audible.
+  /// The number of PCM frames at the start that are not audible.
   private let skipped: Int
   /// PCM frames that were returned or skipped.
   private var position = 0

@@ -1,11 +1,11 @@
-/// The frames of AAC in fragments of MP4, which come in pieces: `moof` boxes, each in front of its sound.
+/// The frames of AAC in fragments of MP4, which come in pieces: `moof` boxes, each before its sound.
 ///
 /// ```swift
 /// var fragments = try MP4Fragments(initialization: bytes)
 /// fragments.begin()  // a segment
 /// try fragments.feed(bytes) { item in … }
 /// ```
-/// Memory: one `moof` of at most 1 MiB with the places of its frames, and one frame.
+/// Memory: one `moof` of at most 1 MiB with the positions of its frames, and one frame.
 ///
 /// Sources: ISO/IEC 14496-12 §8.8 (fragments), RFC 8216 §3.3, ISO/IEC 23009-1 §5.10.3.3 (`emsg`).
 public struct MP4Fragments: Sendable {
@@ -13,13 +13,13 @@ public struct MP4Fragments: Sendable {
   public enum Item {
     /// The time of the frame that follows, in seconds, where a fragment states it.
     case time(Double)
-    /// A frame with an ADTS header in front.
+    /// A frame that begins with an ADTS header.
     case frame([UInt8])
     /// A message beside the sound, as a tag of ID3, and the seconds between the time of the next frame and its own.
     case message([UInt8], after: Double)
   }
 
-  /// Bytes of the longest initialization section.
+  /// The number of bytes of the longest initialization section.
   public static let longestInitialization = 1 << 20
   private static let longestHeader = 1 << 20
   private static let longestMessage = 64 * 1024
@@ -91,7 +91,7 @@ public struct MP4Fragments: Sendable {
   }
 
   /// Receives the next bytes of the segment.
-  /// - Parameter body: receives what they complete.
+  /// - Parameter body: receives the items that they complete.
   public mutating func feed(
     _ bytes: UnsafeRawBufferPointer, _ body: (Item) throws(MP4Obstacle) -> Void
   ) throws(MP4Obstacle) {
@@ -202,7 +202,7 @@ public struct MP4Fragments: Sendable {
       frames.count + count <= mostFrames
     else { throw damage }
     var index = 8
-    // Behind the run before it where it states no offset.
+    // A run that states no offset follows the run before it.
     var place = frames.last?.upperBound ?? base
     if flags & 0x1 != 0 {
       guard let offset = run.number(index, 4) else { throw damage }

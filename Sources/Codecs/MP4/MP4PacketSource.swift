@@ -26,11 +26,11 @@ final class MP4PacketSource: AACPacketSource {
     self.path = path
   }
 
-  /// Samples of the core in all frames of the tables.
+  /// The number of samples of the core in all frames of the tables.
   var sampleCount: Int { demuxer.table.count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
-  /// Samples of the core in the frames present.
+  /// The number of samples of the core in the frames present.
   var presentSampleCount: Int { count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
-  /// Length of the file in bytes.
+  /// The length of the file in bytes.
   var fileSize: Int { file.size }
 
   /// Returns the number of frames before the first incomplete one. Chunks come in the order of their sound,

@@ -6,7 +6,7 @@
 struct MP4SampleTable {
   /// Frames with sizes and chunks in the tables.
   let count: Int
-  /// Duration of all frames together, in units of the track's time.
+  /// The duration of all frames together, in units of the track's time.
   let duration: Int
 
   private let sizes: Sizes
@@ -52,7 +52,7 @@ struct MP4SampleTable {
     duration = try Self.duration(stbl)
   }
 
-  /// Returns the bytes of a frame, nil when there is none.
+  /// Returns the size of a frame in bytes; nil when there is no such frame.
   func size(of sample: Int) -> Int? {
     guard sample >= 0, sample < count else { return nil }
     switch sizes {
@@ -63,7 +63,7 @@ struct MP4SampleTable {
     }
   }
 
-  /// Returns the position of a frame, nil when there is none.
+  /// Returns the position of a frame; nil when there is no such frame.
   func location(of sample: Int) -> Location? {
     guard let size = size(of: sample), let position = chunk(of: sample) else { return nil }
     guard var offset = chunks.number(8 + position.chunk * chunkWidth, chunkWidth) else { return nil }
@@ -75,7 +75,7 @@ struct MP4SampleTable {
     return Location(offset: offset, size: size)
   }
 
-  /// Returns the position of the frame behind `sample`, which is at `location`.
+  /// Returns the position of the frame after `sample`, which is at `location`.
   func location(after sample: Int, at location: Location) -> Location? {
     guard let size = size(of: sample + 1), let position = chunk(of: sample + 1) else { return nil }
     if position.first == sample + 1 { return self.location(of: sample + 1) }
@@ -140,7 +140,7 @@ struct MP4SampleTable {
     return runs
   }
 
-  /// Returns the frame behind a run that ends with the chunk in front of `chunks`. Numbers of 32 bits can't
+  /// Returns the frame after a run that ends with the chunk before `chunks`. Numbers of 32 bits can't
   /// overflow here.
   private static func end(of run: Run, chunks: Int) -> Int {
     let (length, overflows) = (chunks - run.firstChunk).multipliedReportingOverflow(by: run.perChunk)

@@ -3,9 +3,9 @@
 public struct MP4Track: Sendable {
   /// The position of a frame in the file.
   public struct Location: Sendable, Equatable {
-    /// Offset of the first byte.
+    /// The offset of the first byte.
     public let offset: Int
-    /// Length in bytes.
+    /// The length in bytes.
     public let size: Int
   }
 
@@ -44,7 +44,7 @@ public struct MP4Track: Sendable {
     heard = Double(frames.lowerBound) / Double(rate)..<Double(frames.upperBound) / Double(rate)
   }
 
-  /// Returns the position of a frame; nil when there is none.
+  /// Returns the position of a frame; nil when there is no such frame.
   /// - Parameter previous: the position of the frame before it, if known; saves a search in the tables.
   public func location(of frame: Int, after previous: Location? = nil) -> Location? {
     let location = previous.map {
@@ -53,7 +53,7 @@ public struct MP4Track: Sendable {
     return (location ?? demuxer.table.location(of: frame)).map { Location(offset: $0.offset, size: $0.size) }
   }
 
-  /// Length in bytes of the longest frame that an ADTS header can state.
+  /// The length in bytes of the longest frame that an ADTS header can state.
   public static let longestFrame = 8191 - 7
 
   /// Returns a frame with an ADTS header in front. Source: ISO/IEC 14496-3 §1.A.2.2.

@@ -6,15 +6,15 @@ internal import Glibc
 /// MPEG audio files, layers I to III, through libmpg123.
 ///
 /// Gapless: the encoder's delay and padding, if a LAME tag states them, are not heard and not counted. Mono
-/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have
-/// given, but for the rounding of the last bit (−130 dB): libmpg123 may add in another order then. Memory is
+/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would give,
+/// but for the rounding of the last bit (−130 dB): libmpg123 may add in another order then. Memory is
 /// bounded whatever the file holds.
 public final class MP3Decoder: Decoder {
-  /// Rate and channels of the frames that the last `read` returned; a file may change them.
+  /// The rate and channels of the frames that the last `read` returned; a file may change them.
   public private(set) var format: AudioFormat
 
-  /// Length in frames: from the Xing or Info tag, else from all frame headers, which are read at the first
-  /// access.
+  /// The length in frames: from the Xing or Info tag, else from all frame headers, which are read at the
+  /// first access.
   public private(set) lazy var frameCount: Int? = countFrames()
 
   /// The error of a file with fewer frames than its tag states.
@@ -27,8 +27,8 @@ public final class MP3Decoder: Decoder {
   private let stated: StreamLength?
   /// The information in the first frame, nil when it is absent or not plausible.
   private let length: StreamLength?
-  /// PCM frames in front that libmpg123 leaves out: the delay in the first frame, plausible or not, and the
-  /// decoder's own.
+  /// The number of PCM frames at the start that libmpg123 leaves out: the delay in the first frame, plausible
+  /// or not, and the decoder's own.
   private let skipped: Int?
   /// `true` if the next decoded frame has another format than the last one returned.
   private var formatChanges = false
@@ -37,8 +37,8 @@ public final class MP3Decoder: Decoder {
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
     let first = MPEGAudioHeader(file.bytes(at: firstFrame, count: MPEGAudioHeader.size), at: 0)
     if let first, first.layer != 3, first.bitRate == 0 {
-      // Of layer II libmpg123 uses the same table of quantizers for all rates, and returns noise; of layer I it loses
-      // frames, as it counts padding in bytes, not in slots of four.
+      // In layer II, libmpg123 uses the same table of quantizers for all rates, and returns noise; in layer I
+      // it loses frames, as it counts padding in bytes, not in slots of four.
       throw AudioError.unsupportedKind(path, "MPEG layer \(first.layer == 1 ? "I" : "II") in free format")
     }
     let tag = Self.tag(file, firstFrame: firstFrame)
@@ -100,8 +100,8 @@ public final class MP3Decoder: Decoder {
     }
     if let length, length.kind == .vbri, let frames = length.frames { return frames * length.samplesPerFrame }
     if length == nil, let skipped {
-      // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out the frames in
-      // front.
+      // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out the frames at
+      // the start.
       return max(0, handle.sampleCount() - skipped)
     }
     if length == nil { mpg123_scan(handle.raw) }
@@ -122,9 +122,9 @@ public final class MP3Decoder: Decoder {
     return .cutShort(path, frames: there, of: all, sampleRate: format.sampleRate, size: size)
   }
 
-  /// Delay in frames of a decoder of layer III behind its encoder. Source: libmpg123, GAPLESS_DELAY.
+  /// The delay in frames of a decoder of layer III after its encoder. Source: libmpg123, GAPLESS_DELAY.
   private static let decoderDelay = 529
-  /// The number of frames that is believed of a tag without a number of bytes: two days of sound.
+  /// The limit of frames up to which a tag without a number of bytes is believed: two days of sound.
   private static let mostFrames = 1 << 23
 
   /// Returns the information in the first frame of the file.
@@ -141,7 +141,7 @@ public final class MP3Decoder: Decoder {
     }
     let isThere = firstFrame + (length.bytes ?? 0) <= file.size
     let hasRoom = (length.frames ?? .max) <= (file.size - firstFrame) / header.shortestFrame
-    // A number of frames that the stated bytes can't hold is no number of frames.
+    // A number of frames that the stated bytes can't hold is wrong.
     let isPlausible =
       (length.frames ?? .max) <= length.bytes.map { $0 / header.shortestFrame } ?? mostFrames
     // Without a number of frames libmpg123 leaves nothing out.
@@ -193,7 +193,7 @@ private struct MPG123Handle: ~Copyable {
 
   deinit { mpg123_delete(raw) }
 
-  /// Rate and channels of the next frame, nil when that is no MPEG audio.
+  /// The rate and channels of the next frame, nil when that is no MPEG audio.
   var format: AudioFormat? { AudioFormat(nextOf: raw) }
 
   /// Returns rate and channels of the first frame, which need not be followed by another one: the reader
@@ -213,7 +213,7 @@ private struct MPG123Handle: ~Copyable {
 }
 
 extension AudioFormat {
-  /// Rate and channels of the next frame of a handle of libmpg123; nil when that is no MPEG audio.
+  /// The rate and channels of the next frame of a handle of libmpg123; nil when that is no MPEG audio.
   init?(nextOf handle: OpaquePointer) {
     var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
     guard mpg123_getformat(handle, &rate, &channels, &encoding) == MPG123_OK.rawValue,

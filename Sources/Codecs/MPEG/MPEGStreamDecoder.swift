@@ -7,7 +7,7 @@ public import EventLoop
 /// Every frame of the source sounds: a stream has no beginning and no end that could be cut. The first frames
 /// after a join may need main data that is not there; the source leaves those out.
 public final class MPEGStreamDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` returned.
+  /// The rate and channels of the frames that the last `read` returned.
   public private(set) var format = AudioFormat.session
   /// Nil: a stream has no known length.
   public let frameCount: Int? = nil
@@ -78,12 +78,12 @@ private struct MPG123Feed: ~Copyable {
 
   deinit { mpg123_delete(raw) }
 
-  /// Switches read-ahead, which decodes a frame only when the header behind it is there.
+  /// Switches read-ahead, which decodes a frame only when the header after it is there.
   func setReadAhead(_ isOn: Bool) {
     let change = isOn ? MPG123_REMOVE_FLAGS : MPG123_ADD_FLAGS
     mpg123_param2(raw, CInt(change.rawValue), CLong(MPG123_NO_READAHEAD.rawValue), 0)
   }
 
-  /// Rate and channels of the next frame, nil when that is no MPEG audio.
+  /// The rate and channels of the next frame, nil when that is no MPEG audio.
   var format: AudioFormat? { AudioFormat(nextOf: raw) }
 }

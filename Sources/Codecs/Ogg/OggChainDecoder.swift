@@ -7,7 +7,8 @@ enum OggEnd {
   case whole
   /// A page of another logical stream, or a position that no stream can have, which libsndfile believes.
   case otherStream
-  /// A page that is not the last of its stream, as in what was received from a station: libsndfile knows no length then.
+  /// A page that is not the last of its stream, as in a recording of a station: libsndfile knows no length
+  /// then.
   case open
   /// A part of a page.
   case cut
@@ -22,7 +23,7 @@ enum OggEnd {
       index = found
       guard tail[found...].starts(with: "OggS".utf8.prefix(tail.count - found)) else { continue }
       guard let page = tail[found...].withUnsafeBytes({ OggPage($0) }) else {
-        // The beginning of a header; a letter that happens to stand at the end is none.
+        // The beginning of a header; a single letter at the end is not enough.
         guard tail.count - found >= 4, tail.count - found < OggPage.headLength + 255 else { continue }
         self = .cut
         return
@@ -40,8 +41,8 @@ enum OggEnd {
   }
 }
 
-/// A file of Ogg in which several logical streams follow on each other: they sound one behind the other, without a gap. Also
-/// one without an end.
+/// A file of Ogg in which several logical streams follow each other: they sound one after the other, without
+/// a gap. Also a file without an end.
 ///
 /// The pages are visited once when it is opened, by their headers alone. `seek` is exact to a frame. Memory: 16 bytes for
 /// each 64 KiB of the file, and the headers.
@@ -132,7 +133,7 @@ final class OggChainDecoder: Decoder {
   private func move(to frame: Int, in index: Int) throws {
     let link = links[index]
     let granule = link.base + frame
-    // Decoders need some sound in front, 80 ms in Opus (RFC 7845 §4.6).
+    // Decoders need some sound before the target, 80 ms in Opus (RFC 7845 §4.6).
     let mark = link.marks.last { $0.granule <= granule - 8192 }
     try begin(index, from: mark?.offset ?? link.start)
     target = granule
@@ -150,7 +151,7 @@ struct OggLink {
   /// The granule position of the first frame that is heard, and the number of those that are.
   let base: Int
   var frames = 0
-  /// Offsets of pages with the granule positions at their beginnings.
+  /// The offsets of pages with the granule positions at their beginnings.
   var marks: [(offset: Int, granule: Int)] = []
 }
 
@@ -163,7 +164,7 @@ final class OggFile {
 
   init(_ file: consuming FileDescriptor) { self.file = file }
 
-  /// Returns the page at `offset`, or the next one behind damage; nil at the end.
+  /// Returns the page at `offset`, or the next one after damage; nil at the end.
   func page(at offset: Int) -> (page: OggPage, offset: Int)? {
     var offset = offset
     while offset < file.size {
@@ -217,7 +218,7 @@ final class OggFile {
       guard case .headers(let headers)? = framing?.next() else { continue }
       var clock = OggClock(headers)
       let effect = bytes.withUnsafeBytes { clock.advance(page, $0) }
-      // Positions of a stream that was cut from another begin later.
+      // Positions of a stream that was cut from another one begin later.
       let start = clock.isWhole ? headers.preSkip : max(0, page.granule - effect.decoded)
       let serial = framing?.serial ?? page.serial
       links.append(

@@ -1,7 +1,7 @@
 /// Counts the sound in the pages of a logical stream, from wherever it was joined.
 ///
-/// The packets are counted, and not the granule positions believed: those say only where a stream begins and ends. Sources:
-/// Vorbis I §A.2; RFC 7845 §4; "Ogg FLAC Mapping 1.0".
+/// The packets are counted; the granule positions only show where a stream begins and ends.
+/// Sources: Vorbis I §A.2; RFC 7845 §4; "Ogg FLAC Mapping 1.0".
 public struct OggClock: Sendable {
   private let headers: OggHeaders
   /// The PCM frames that were decoded so far.
@@ -13,12 +13,12 @@ public struct OggClock: Sendable {
   /// The PCM frames that are still to be skipped.
   private var skip = 0
   private var last: (serial: UInt32, sequence: UInt32)?
-  /// The block size of the last packet, in Vorbis; 0 behind a gap.
+  /// The block size of the last packet, in Vorbis; 0 after a gap.
   private var blockSize = 0
   /// The first bytes of the packet that continues in the next page.
   private var begun: [UInt8]?
 
-  /// Creates a clock for the sound behind `headers`.
+  /// Creates a clock for the sound after `headers`.
   public init(_ headers: OggHeaders) { self.headers = headers }
 
   /// The effect of a page.
@@ -36,7 +36,7 @@ public struct OggClock: Sendable {
   }
 
   /// Returns the effect of the next page.
-  /// - Parameter isJoined: `true` if decoders will not notice a gap in front of it.
+  /// - Parameter isJoined: `true` if decoders will not notice a gap before it.
   public mutating func advance(
     _ page: OggPage, _ bytes: UnsafeRawBufferPointer, isJoined: Bool = false
   ) -> Page {
@@ -64,7 +64,7 @@ public struct OggClock: Sendable {
     return result
   }
 
-  /// Leaves off PCM frames at the end of the last page, behind which none follows.
+  /// Leaves off PCM frames at the end of the last page, which no page follows.
   mutating func leaveOff(_ frames: Int) {
     position -= frames
     base = base.map { $0 - frames }

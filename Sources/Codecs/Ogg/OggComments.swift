@@ -21,7 +21,7 @@ public struct OggComments: Sendable, Equatable {
   /// Creates comments without fields.
   public init() {}
 
-  /// Returns the texts of all fields of a name, joined by commas; nil when there is none, or no text in them.
+  /// Returns the texts of all fields of a name, joined by commas; nil when no such field has a text.
   public subscript(_ name: String) -> String? {
     let texts = fields.filter { $0.name.uppercased() == name && !$0.text.isEmpty }.map(\.text)
     return texts.isEmpty ? nil : texts.joined(separator: ", ")
@@ -64,7 +64,7 @@ struct OggCommentReader: Sendable {
   private var fieldsLeft = 0
   private var together = 0
 
-  /// - Parameter magicLength: the number of bytes in front of the vendor's length.
+  /// - Parameter magicLength: the number of bytes before the vendor's length.
   init(magicLength: Int) { (step, missing, isSkipped) = (.magic, magicLength, true) }
 
   mutating func feed(_ piece: some Collection<UInt8>) {

@@ -1,8 +1,9 @@
 /// Divides a stream of Ogg into the pages of its sound, with their lengths in time.
 ///
-/// Of logical streams that are multiplexed the first one of sound counts; those that follow on each other (a chain)
-/// each come with headers of their own. The headers come as one item, in front of the first page of sound: a chain of
-/// headers alone is nothing. Memory: the last input, a page, and 128 KiB while headers are read.
+/// The first stream of sound among multiplexed logical streams is used; streams that follow each other (a
+/// chain) each come with headers of their own. The headers come as one item, before the first page of sound:
+/// headers without a page of sound are dropped. Memory: the last input, a page, and 128 KiB while headers are
+/// read.
 public struct OggFraming: Sendable {
   /// An item found in the stream.
   public enum Item: Sendable, Equatable {
@@ -33,7 +34,7 @@ public struct OggFraming: Sendable {
   private static let longestStart = 256 * 1024
 
   private enum State {
-    /// No first page of a logical stream has come; pages of so many bytes have.
+    /// No first page of a logical stream has come, but other pages of `bytes` bytes have.
     case unknown(bytes: Int)
     /// The first pages of a group of streams have come, none of them of sound; `found` names the first.
     case foreign(found: String)
@@ -57,7 +58,7 @@ public struct OggFraming: Sendable {
   /// The length in bytes of the longest page.
   public static let longestPage = OggPage.longest
 
-  /// Returns the end of the last whole page in `bytes`; nil when there is none.
+  /// Returns the end of the last whole page in `bytes`; nil when there is no such page.
   public static func endOfLastPage(_ bytes: [UInt8]) -> Int? {
     wholePages(in: bytes).last.map { $0.offset + $0.page.length }
   }
@@ -69,7 +70,7 @@ public struct OggFraming: Sendable {
     var pages: [(page: OggPage, offset: Int)] = []
     while true {
       while let found = scanner.next() { pages.append((found.page, found.offset)) }
-      // A page that is cut off may hide whole ones behind a false header.
+      // A page that is cut off may hide whole ones after a false header.
       let left = scanner.pendingBytes
       scanner.skip()
       if scanner.pendingBytes == left { return pages }

@@ -1,4 +1,4 @@
-/// The headers of a logical stream of sound in Ogg: what a decoder needs before the first packet of sound.
+/// The headers of a logical stream of sound in Ogg, which a decoder needs before the first packet of sound.
 ///
 /// Sources: Vorbis I §4.2, §A; RFC 7845 §5; "Ogg FLAC Mapping 1.0", Xiph.Org.
 public struct OggHeaders: Sendable, Equatable {
@@ -70,7 +70,7 @@ struct OggHeaderReader: Sendable {
 
   private(set) var state = State.reading
   private(set) var headers: OggHeaders
-  /// The number of packets behind the first that have ended.
+  /// The number of packets after the first that have ended.
   private var count = 0
   private var comments: OggCommentReader?
   private var packet: [UInt8] = []

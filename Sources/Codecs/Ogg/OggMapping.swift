@@ -7,19 +7,20 @@ protocol OggMapping: Sendable {
   static var magic: [UInt8] { get }
   /// Reads the first packet, 1 KiB of it at most; nil when it is damaged.
   static func format(_ first: [UInt8]) -> (channels: Int, sampleRate: Int, preSkip: Int)?
-  /// Returns the number of bytes in front of the comments in a further header packet with this first byte; nil for one
-  /// without comments.
+  /// Returns the number of bytes before the comments in a further header packet with this first byte; nil for
+  /// one without comments.
   static func commentStart(_ first: UInt8?) -> Int?
   /// The limit in bytes of a further header packet without comments that is read as a whole; nil where 8 bytes suffice.
   static var longestSetup: Int? { get }
   /// Reads a further header packet: the first 8 bytes of one with comments.
-  /// - Parameter number: 1 for the packet behind the first.
+  /// - Parameter number: 1 for the packet after the first.
   /// - Returns: `complete` if it is the last one.
   static func read(_ packet: [UInt8], number: Int, into headers: inout OggHeaders) -> OggHeaderReader.State
   /// Returns the header packets for the start of a file.
   static func packets(of headers: OggHeaders, preSkip: Int) -> [[UInt8]]
   /// Returns the number of PCM frames that a packet decodes to, from its first 16 bytes.
-  /// - Parameter blockSize: the block size of the packet before, in codecs that overlap blocks; 0 behind a gap.
+  /// - Parameter blockSize: the block size of the packet before, in codecs that overlap blocks; 0 after a
+  ///   gap.
   static func samples(of packet: [UInt8], _ headers: OggHeaders, blockSize: inout Int) -> Int
   /// Creates a decoder of the packets.
   /// - Throws: `audio.unreadable`, `audio.unsupported`.

@@ -30,7 +30,8 @@ public struct OggPage: Sendable, Equatable {
   /// The lengths of the segments: a packet ends with the first that is below 255.
   let lacing: [UInt8]
 
-  /// Reads the header at the start of `bytes`, which may end with the header; nil when that is none, or cut off.
+  /// Reads the header at the start of `bytes`, which may end with the header; nil when that is not a header,
+  /// or is cut off.
   public init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.headLength, bytes.starts(with: "OggS".utf8), bytes[4] == 0 else { return nil }
     let segments = Int(bytes[26])
@@ -164,7 +165,7 @@ struct OggPacketParts: Sendable {
 
   private var state = State.none
 
-  /// The bytes of the packet that continues.
+  /// The number of bytes of the packet that continues.
   var heldBytes: Int { if case .begun(let packet) = state { packet.count } else { 0 } }
 
   /// Forgets the packet that continues: a page is missing.
@@ -258,9 +259,9 @@ struct OggPageScanner: Sendable {
     return nil
   }
 
-  /// Ends the input: a page that is cut off is none.
+  /// Ends the input: a page that is cut off is dropped.
   mutating func end() {
-    // Its bytes may hold whole pages behind a false header.
+    // Its bytes may hold whole pages after a false header.
     while start < bytes.count, case let length = seek(), length <= 0 { skip(max(1, -length)) }
   }
 

@@ -4,9 +4,9 @@ internal import EventLoop
 /// Decodes the pages of one logical stream of Ogg as they arrive: Vorbis, Opus or FLAC.
 ///
 /// A packet that can't be decoded becomes silence of its length. The padding at the beginning and the end of a stream is
-/// left out, as its granule positions say. Channels come in WAV's order.
+/// left out, by its granule positions. Channels come in WAV's order.
 public final class OggStreamDecoder: Decoder {
-  /// Rate and channels; constant.
+  /// The rate and channels; constant.
   public let format: AudioFormat
   /// Nil: a stream has no known length.
   public let frameCount: Int? = nil
@@ -24,7 +24,7 @@ public final class OggStreamDecoder: Decoder {
   /// The number of frames that the first page with sound gives: in the midst of a stream a packet less than it has.
   public private(set) var lead: Int?
 
-  /// The bytes of the packet that continues in the next page.
+  /// The number of bytes of the packet that continues in the next page.
   var heldBytes: Int { packets.heldBytes }
 
   /// A decoder of the pages of `source`, the first of which is requested by the first `read`.

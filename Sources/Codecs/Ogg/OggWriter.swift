@@ -1,5 +1,6 @@
-/// Writes pages of a logical stream as a stream of its own, wherever they begin: headers in front, numbers and granule
-/// positions from 0, and no parts of packets. Frames of FLAC behind a gap are numbered anew: see `FLACNumbering`.
+/// Writes pages of a logical stream as a stream of its own, wherever they begin: headers first, numbers and
+/// granule positions from 0, and no parts of packets. Frames of FLAC after a gap are numbered anew: see
+/// `FLACNumbering`.
 ///
 /// The end is marked by `OggFileEnd`, when all is written.
 public struct OggWriter: Sendable {
@@ -14,12 +15,12 @@ public struct OggWriter: Sendable {
   /// The numbers of frames of FLAC; nil in other codecs.
   private var numbering: FLACNumbering?
   private var recent: [(bytes: Int, samples: Int)] = []
-  /// The bytes of the pages of sound that were returned.
+  /// The number of bytes of the pages of sound that were returned.
   public private(set) var bytes = 0
   /// The PCM frames that these pages sound.
   public private(set) var samples = 0
 
-  /// The bytes of the packet that continues in the next page.
+  /// The number of bytes of the packet that continues in the next page.
   var heldBytes: Int { parts.heldBytes }
 
   /// Creates a writer of a stream that has the number `serial`, and begins with `headers`.
@@ -28,9 +29,11 @@ public struct OggWriter: Sendable {
     if headers.codec == .oggflac { numbering = FLACNumbering(headers) }
   }
 
-  /// Returns the bytes to append to the file for the next page of sound, headers in front of the first.
+  /// Returns the bytes to append to the file for the next page of sound, with the headers before the first
+  /// page.
   /// - Parameters:
-  ///   - limit: the PCM frames from the start of the page that are kept; nothing is added behind a page that has more.
+  ///   - limit: the PCM frames from the start of the page that are kept; nothing is added after a page that
+  ///     has more.
   ///     Exact in Vorbis and Opus, where the granule position of the last page trims its end; the packet that reaches
   ///     beyond it is kept whole in FLAC.
   ///   - onPacket: receives each packet that these bytes hold.

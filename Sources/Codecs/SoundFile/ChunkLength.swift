@@ -1,11 +1,12 @@
 internal import EventLoop
 
-/// The length that the header of a WAV or AIFF file gives for its sound, of which libsndfile drops what is not there.
+/// The length that the header of a WAV or AIFF file gives for its sound. libsndfile drops the missing part of
+/// it.
 ///
 /// Sources: "Multimedia Programming Interface and Data Specifications 1.0", RIFF; "Audio Interchange File Format
 /// AIFF-C", chunks.
 enum ChunkLength {
-  /// Bytes of a chunk of sound: claimed by its header, and present in the file.
+  /// The bytes of a chunk of sound: claimed by its header, and present in the file.
   struct Bytes: Equatable {
     let claimed: Int
     let present: Int
@@ -25,7 +26,7 @@ enum ChunkLength {
     default: return nil
     }
     var offset = 12
-    // A file with more chunks in front of its sound is damaged or hostile.
+    // A file with more chunks before its sound is damaged or hostile.
     for _ in 0..<1_000 {
       let header = file.bytes(at: offset, count: 8)
       guard header.count == 8 else { return nil }

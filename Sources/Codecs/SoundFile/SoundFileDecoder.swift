@@ -8,9 +8,9 @@ internal import Glibc
 /// Whole-number samples are divided by 2^(bits−1): 8, 16 and 24 bits arrive exactly. A file that ends before
 /// the length in its header has the frames that are there; a header's claims cost no memory.
 public final class SoundFileDecoder: Decoder {
-  /// Rate and channels; constant.
+  /// The rate and channels; constant.
   public let format: AudioFormat
-  /// Length in frames; for a file that was cut off, of those that are there; nil for such an Ogg file.
+  /// The length in frames; for a file that was cut off, of those that are there; nil for such an Ogg file.
   public let frameCount: Int?
   /// The error of FLAC, WAV and AIFF that was cut off.
   public let shortfall: AudioError?

@@ -69,8 +69,8 @@ final class SoundFileHandle {
   ///
   /// Its decoder would run at the encoder's original input rate, "not the sample rate to use for playback"
   /// (RFC 7845 §5.1), which may be too low for the stream. And where the positions of a file do not begin at
-  /// 0, as in one that was cut from another, the encoder's lead-in would be heard, and as much be missing at
-  /// the end, until the first seek.
+  /// 0, as in one that was cut from another, the encoder's lead-in would be heard, and the same duration be
+  /// missing at the end, until the first seek.
   func prepareOpus(_ info: inout SF_INFO) {
     guard info.format & CInt(SF_FORMAT_SUBMASK) == CInt(SF_FORMAT_OPUS) else { return }
     var rate: CInt = 48_000
@@ -79,7 +79,7 @@ final class SoundFileHandle {
     _ = sndfile.sf_seek(raw, 0, SEEK_SET)
   }
 
-  /// libsndfile's words for its last failure on this file, nil when there was none.
+  /// libsndfile's words for its last failure on this file, nil without a failure.
   var lastError: String? { sndfile.sf_error(raw) == 0 ? nil : Self.words(sndfile.sf_strerror(raw)) }
 
   private static func words(_ text: UnsafePointer<CChar>?) -> String {

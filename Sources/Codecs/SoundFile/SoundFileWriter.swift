@@ -10,7 +10,7 @@ internal import Glibc
 /// the plain one, without extensions, that every program reads, and so holds 4 GiB at most (six hours of a
 /// session); `write` refuses more.
 public final class SoundFileWriter: PCMSink {
-  /// Rate and channels of the file.
+  /// The rate and channels of the file.
   public let format: AudioFormat
 
   private var handle: SoundFileHandle?
