@@ -45,7 +45,7 @@ final class SteppedCard: CardSink {
   private static let entryInterval: Int64 = 5_000_000
   /// The time in ns within which a delay is read without an interruption.
   private static let exactReading: Int64 = 100_000
-  /// The frames of silence after which the resampler has written all of its input.
+  /// The number of frames of silence after which the resampler has written all of its input.
   private static let resamplerTail = 512
 
   /// Creates the stage of an open card.

@@ -42,7 +42,7 @@ final class Media: Sendable {
     var begun: Int64?
     /// `true` if the last byte has been sent.
     var isComplete = false
-    /// The frames of the sound; nil before its end has been decoded.
+    /// The number of frames of the sound; nil before its end has been decoded.
     var frames: Int?
     /// `true` if no byte is sent any more.
     var isDropped = false
@@ -54,7 +54,7 @@ final class Media: Sendable {
   let firstFrame: Int
   let format: AudioFormat
   let progress = Lock(Progress())
-  /// The bytes of the sound; nil for an unknown length, or one beyond that of a WAV file.
+  /// The number of bytes of the sound; nil for an unknown length, or one beyond that of a WAV file.
   let soundBytes: Int?
 
   /// Bytes before the sound.
@@ -66,7 +66,7 @@ final class Media: Sendable {
     soundBytes = bytes.flatMap { $0 <= Int(UInt32.max) - 64 ? $0 : nil }
   }
 
-  /// The bytes of the whole file; nil when unknown.
+  /// The number of bytes of the whole file; nil when unknown.
   var bytes: Int? { soundBytes.map { $0 + Self.headerBytes } }
 
   /// Ends the delivery.
@@ -103,7 +103,7 @@ final class MediaReader {
   private var samples: [Float]
   /// Sound that has been decoded and not been sent.
   private var pending: ArraySlice<UInt8> = []
-  /// The bytes of the medium sent so far on this connection.
+  /// The number of bytes of the medium sent so far on this connection.
   private var sent = 0
   private var began: Int64?
 

@@ -71,7 +71,7 @@ struct PositionCell: ~Copyable {
     var cue: Int
     /// The index in the source of the block's first frame.
     var frame: Int
-    /// The frames of the source in the block.
+    /// The number of frames of the source in the block.
     var count: Int
     /// The time at which the block's first frame is heard, in ns of the renderer's clock.
     var heardAt: Int64

@@ -25,7 +25,7 @@ final class SnapcastLink {
     let reading: FDWatch
     var writing: FDWatch?
     var input: [UInt8] = []
-    /// The bytes of `input` that hold no end of a line.
+    /// The number of bytes of `input` that hold no end of a line.
     var scanned = 0
     var output: [UInt8] = []
     var requests: [Int: Request] = [:]

@@ -34,7 +34,7 @@ final class StreamSink: CardSink {
   private var phase = Phase.resting
   /// Bytes that were not sent.
   private var pending: [UInt8] = []
-  /// The frames of this run, sent or pending.
+  /// The number of frames of this run, sent or pending.
   private var frames = 0
   /// Frames that the server has not read, measured after each block of a second; `usual` are those of the first one.
   private var backlog: (peer: PeerBacklog, usual: Int?, frames: [Int])?
@@ -43,7 +43,8 @@ final class StreamSink: CardSink {
 
   /// Frames before a run is sent.
   private static let firstFrames = 4800
-  /// The frames of both a whole number of the server's blocks (960) and of its FLAC encoder's (1152).
+  /// The number of frames of both a whole number of the server's blocks (960) and of its FLAC encoder's
+  /// (1152).
   private static let wholeFrames = 5760
   /// Blocks between two looks at the median backlog: either side is late for a moment without playing later.
   private static let blocksPerLook = 50
