@@ -37,17 +37,18 @@ public enum HeadsetErrorKind: String, FailureKind, CaseIterable {
   case range = "headset.range"
   /// The headset has no such thing.
   case unsupported = "headset.unsupported"
-  /// Firmware can't be written, or was not.
+  /// Firmware can't be written, or writing it failed.
   case updateFailed = "headset.update_failed"
 
-  /// The name that the SDHMI framework has for the failure, as `seed_name`; empty when it has none.
+  /// The name that the SDHMI framework has for the failure, as `seed_name`; empty without such a name.
   public var facts: [ErrorFact] {
     SDHMIErrorName(code: rawValue).map { [ErrorFact("seed_name", .string($0.rawValue))] } ?? []
   }
 }
 
 extension HeadsetError {
-  /// A board's no to `operation`; to a write elsewhere than the board expects, with `next_offset` among its facts.
+  /// Creates the error of a refusal of `operation` by the board; that of a write at an unexpected offset has
+  /// the fact `next_offset`.
   package init(_ refusal: LinkRefusal, to operation: LinkOperation) {
     var kind = Kind.noData
     var words = "answers with status \(refusal.code), which is not known"
@@ -60,7 +61,7 @@ extension HeadsetError {
       facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [])
   }
 
-  /// An answer or an event of the board that can't be read.
+  /// Creates the error of an answer or an event of the board that can't be read.
   package init(_ error: PayloadError, in operation: LinkOperation) {
     let message = operation.isEvent ? "event" : "answer"
     self.init(.noData, "\(operation.name): the board's \(message) can't be read (\(error.meaning))")
@@ -81,7 +82,7 @@ enum SDHMIErrorName: String, CaseIterable {
   case tooManyBands = "UP_TO_10_BANDS_ARE_UNSUPPORTED_ERROR"
   case updateFailed = "ERROR_FOUND_UPDATING_THE_FIRMWARE"
 
-  /// A name in any spelling of the framework's own documentation, and without its slips.
+  /// Reads a name in any spelling of the framework's own documentation, and in the correct one.
   init?(spelling: String) {
     switch spelling {
     case "CHALLENGE_LENGHT_NOT_16_BYTES_AS_EXPECTED": self = .challengeLength
@@ -92,7 +93,7 @@ enum SDHMIErrorName: String, CaseIterable {
     }
   }
 
-  /// The name of what scripts know by `code`; nil when the framework has none.
+  /// Creates the name of the error with a script's `code`; nil when the framework has no such error.
   init?(code: String) {
     switch code {
     case "headset.no_data": self = .noRowData

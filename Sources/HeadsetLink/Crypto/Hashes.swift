@@ -2,17 +2,17 @@ internal import Crypto
 
 /// The hash of bytes that come in pieces. Source: FIPS 180-4.
 package final class SHA256 {
-  /// Bytes of a hash.
+  /// The number of bytes of a hash.
   static let length = Digest.length
 
   private let digest = Digest()
 
   package init() {}
 
-  /// Adds bytes behind those that were.
+  /// Appends bytes.
   package func update(_ bytes: ArraySlice<UInt8>) { digest.update(bytes) }
 
-  /// The hash of all that was added, 32 bytes. To be called once, as the last.
+  /// Returns the hash of all bytes that were added, 32 bytes. To be called once, as the last call.
   package func finish() -> [UInt8] { digest.finish() }
 
   /// The hash of `bytes`, 32 bytes.
@@ -28,7 +28,7 @@ package final class SHA256 {
 
 /// Proofs that bytes come from the owner of a key. Source: RFC 2104 with SHA-256 of FIPS 180-4.
 package final class HMACSHA256 {
-  /// Bytes of a whole proof.
+  /// The number of bytes of a whole proof.
   static let length = Digest.length
 
   private let authenticator: Authenticator
@@ -42,7 +42,7 @@ package final class HMACSHA256 {
   package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool { Digest.isEqual(one, other) }
 }
 
-/// Bytes that nobody can foretell.
+/// Random bytes that are fit for keys.
 package enum SecureRandom {
   /// Returns `count` random bytes of libcrypto's generator.
   /// - Throws: `noRandomness` if the machine has no random numbers.

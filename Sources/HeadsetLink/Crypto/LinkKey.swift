@@ -2,7 +2,7 @@ public import EventLoop
 
 /// The secret that a headset and its hosts share: 32 bytes. Never shown.
 public struct LinkKey: Sendable, Equatable {
-  /// Bytes of a key.
+  /// The number of bytes of a key.
   public static let length = 32
 
   /// The key of the emulated board when none is configured. It is published here and protects nothing.
@@ -16,7 +16,7 @@ public struct LinkKey: Sendable, Equatable {
   }
 
   /// A key from text: 64 hexadecimal digits, with spaces and line ends around them.
-  /// - Throws: `auth` without a word of what the text is.
+  /// - Throws: `auth`, which contains nothing of the text.
   public init(text: String, from source: String) throws(HeadsetError) {
     let digits = text.utf8.drop { $0 <= 0x20 }
     let key = digits.prefix { $0 > 0x20 }
@@ -32,7 +32,7 @@ public struct LinkKey: Sendable, Equatable {
     bytes = (0..<Self.length).map { UInt8(nibbles[2 * $0] << 4 | nibbles[2 * $0 + 1]) }
   }
 
-  /// Reads a key file, which nobody but its owner may read.
+  /// Reads a key file, which only its owner may be able to read.
   /// - Throws: `auth`.
   public init(file path: String) throws(HeadsetError) {
     let bytes: [UInt8]

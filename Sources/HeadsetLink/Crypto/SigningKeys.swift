@@ -3,7 +3,7 @@ public import EventLoop
 
 /// An Ed25519 key that signs firmware. Source: RFC 8032.
 public struct SigningKey: Sendable {
-  /// Bytes of a signature.
+  /// The number of bytes of a signature.
   static let signatureLength = Ed25519.signatureLength
 
   private let seed: [UInt8]
@@ -77,7 +77,7 @@ private enum PEMKey {
 }
 
 extension SigningKey {
-  /// Reads a private key in PEM, which nobody but its owner may read.
+  /// Reads a private key in PEM, whose file only its owner may be able to read.
   /// - Throws: `auth`.
   public init(file path: String) throws(HeadsetError) {
     let text = try KeyFile.text(path, isSecret: true)
@@ -98,7 +98,7 @@ extension VerifyingKey {
   }
 }
 
-/// The text of keys, and what is wrong with it; never a word of what it is.
+/// The text of keys, and errors about it, which never contain any of the text.
 private enum KeyFile {
   static func text(_ path: String, isSecret: Bool) throws(HeadsetError) -> String {
     do {
@@ -118,7 +118,7 @@ private enum KeyFile {
 public enum CryptoError: Error, Equatable {
   /// The machine has no random numbers.
   case noRandomness
-  /// A text is no key in PEM.
+  /// A text is not a key in PEM.
   case noKey
   /// A key is locked with a passphrase.
   case lockedKey

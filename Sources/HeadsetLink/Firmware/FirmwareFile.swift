@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Firmware as it lies in a file: the manifest, and behind it the image to the file's end.
+/// The content of a firmware file: the manifest, then the image up to the file's end.
 public struct FirmwareFile: Equatable, Sendable {
   /// The description of the image; made of the bytes before it.
   public private(set) var manifest: FirmwareManifest
@@ -10,7 +10,7 @@ public struct FirmwareFile: Equatable, Sendable {
   /// The most bytes of a file.
   package static let longest = FirmwareManifest.longest + FirmwareManifest.imageSizes.upperBound
 
-  /// Firmware of an image, signed.
+  /// Creates signed firmware of an image.
   /// - Parameter lowestVersion: the lowest version that can be updated from; any when nil.
   /// - Throws: `manifest` when the values can't be those of a manifest.
   public init(
@@ -22,7 +22,7 @@ public struct FirmwareFile: Equatable, Sendable {
     self.image = image
   }
 
-  /// The firmware that the bytes of a file are. Neither hash nor signature are looked at.
+  /// Parses the bytes of a firmware file. Neither the hash nor the signature is checked.
   /// - Throws: `manifest`, `size`.
   package init(parsing bytes: [UInt8]) throws(FirmwareFault) {
     var reader = PayloadReader(bytes)
@@ -52,7 +52,7 @@ public struct FirmwareFile: Equatable, Sendable {
 
 extension FirmwareManifest {
   /// Refuses firmware that is not for `board`, before anything is sent.
-  /// - Parameter allowsDowngrade: true if older firmware than the board has is accepted.
+  /// - Parameter allowsDowngrade: `true` if older firmware than the board has is accepted.
   /// - Throws: `model`, `boardVersion`, `downgrade`, `tooOld`.
   package func check(for board: BoardInfo, allowingDowngrade allowsDowngrade: Bool = false)
     throws(FirmwareFault)
@@ -70,21 +70,21 @@ extension FirmwareManifest {
   }
 }
 
-/// The reason for which bytes are no firmware, or none for this board.
+/// The reason why bytes are not firmware, or not firmware for this board.
 public enum FirmwareFault: Error, Equatable {
-  /// The manifest's bytes mean nothing; what exactly.
+  /// The manifest's bytes are invalid; the text is the reason.
   case manifest(String)
   /// The number of bytes of image in the file differs from the manifest's.
   case size(said: Int, found: Int)
   /// The SHA-256 of the image differs from the manifest's.
   case hash
-  /// The signature is not of the key that is trusted.
+  /// The signature was not made with the trusted key.
   case signature
   /// The board is another model than the firmware is for.
   case model(firmware: String, board: String)
   /// The board has newer firmware.
   case downgrade(to: String, from: String)
-  /// The board's firmware is older than what can be updated from.
+  /// The board's firmware is older than the lowest version that can be updated from.
   case tooOld(board: String, lowest: String)
   /// The board's version can't be read.
   case boardVersion(String)
@@ -106,7 +106,7 @@ extension FirmwareFault {
     }
   }
 
-  /// The remedy; nil where there is none.
+  /// The remedy; nil without one.
   public var hint: String? {
     switch self {
     case .manifest: "name a firmware file, as `roomtone firmware pack` makes them"

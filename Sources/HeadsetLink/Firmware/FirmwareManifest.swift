@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// The front of a firmware file, which is sent to the board before the image.
+/// The first part of a firmware file, which is sent to the board before the image.
 ///
 /// Little-endian: "RTFW", the format u8 = 1, model, version and lowest version (each u8 length + UTF-8), the
 /// image's size u32 and SHA-256 (32 bytes), an Ed25519 signature (64 bytes) over all bytes before it.
@@ -15,18 +15,18 @@ public struct FirmwareManifest: Equatable, Sendable {
 
   /// The model that the image is for, as boards send it in HELLO: 1 to 255 bytes without control characters.
   public let model: String
-  /// The version that the image is.
+  /// The version of the image.
   public let version: FirmwareVersion
   /// The lowest version that can be updated from; not above `version`.
   public let lowestVersion: FirmwareVersion
-  /// Bytes of the image.
+  /// The number of bytes of the image.
   public let imageSize: Int
   /// The SHA-256 of the image.
   public let imageHash: [UInt8]
-  /// The signature of all that is before it, 64 bytes.
+  /// The signature of all bytes before it, 64 bytes.
   private(set) var signature: [UInt8]
 
-  /// A manifest for `image`, signed.
+  /// Creates a signed manifest for `image`.
   /// - Throws: `manifest`, `size`.
   package init(
     model: String, version: FirmwareVersion, lowestVersion: FirmwareVersion, image: [UInt8], key: SigningKey
@@ -38,7 +38,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     sign(with: key)
   }
 
-  /// The manifest that `bytes` are.
+  /// Parses a whole manifest.
   /// - Throws: `manifest`.
   package init(parsing bytes: [UInt8]) throws(FirmwareFault) {
     var reader = PayloadReader(bytes)
@@ -46,7 +46,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     guard reader.rest.isEmpty else { throw .manifest("has \(reader.rest.count) bytes after its end") }
   }
 
-  /// Reads a manifest from the front of bytes.
+  /// Reads a manifest from the start of the remaining bytes.
   /// - Throws: `manifest`.
   package init(from reader: inout PayloadReader) throws(FirmwareFault) {
     let (versionText, lowestText): (String, String)
@@ -112,7 +112,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     writer.raw(Self.magic)
     writer.u8(Self.format)
     for text in [model, version.description, lowestVersion.description] {
-      // `check` has seen to it that its length fits a byte.
+      // `check` has made sure that its length fits a byte.
       let bytes = Array(text.utf8)
       writer.u8(UInt8(bytes.count))
       writer.raw(bytes)
@@ -128,15 +128,15 @@ public struct FirmwareManifest: Equatable, Sendable {
 
 /// The version of firmware: one to four decimal numbers joined by dots, "1.10.2".
 ///
-/// Versions are compared number by number; one that is not written counts as 0, so 1.2 and 1.2.0 are the same.
+/// Versions are compared number by number; a missing number counts as 0, so 1.2 and 1.2.0 are the same.
 public struct FirmwareVersion: Sendable, CustomStringConvertible {
-  /// The numbers, as many as are written.
+  /// The numbers that are written.
   private let written: [UInt32]
 
-  /// Reads a version; nil for a text that is none. Numbers are below 2³² and have no leading zeros, so that a
+  /// Reads a version; nil for an invalid text. Numbers are below 2³² and have no leading zeros, so that a
   /// version has one spelling.
   public init?(_ text: String) {
-    // A longer text can't be one, and is not worth looking at.
+    // A longer text can't be a version, and is not parsed.
     guard text.utf8.count <= 43 else { return nil }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard (1...4).contains(parts.count) else { return nil }
@@ -151,7 +151,7 @@ public struct FirmwareVersion: Sendable, CustomStringConvertible {
     written = numbers
   }
 
-  /// The version that none is below.
+  /// The lowest version of all.
   public static let lowest = FirmwareVersion(numbers: [0])
 
   private init(numbers: [UInt32]) { written = numbers }

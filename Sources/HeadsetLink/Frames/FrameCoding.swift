@@ -17,7 +17,7 @@ enum COBS {
       encoded.append(UInt8(run.count + 1))
       encoded += run
       rest = rest[run.endIndex...]
-      // A full run has no zero behind it; any other ends at one, or where the bytes end.
+      // No zero follows a full run; any other run ends at a zero, or where the bytes end.
       if rest.isEmpty { return encoded }
       if run.count < longestRun { rest = rest.dropFirst() }
     }
@@ -45,14 +45,14 @@ enum COBS {
 
 /// The checksum of a frame and of a part of an image: CRC-32 as Ethernet (IEEE 802.3) and zlib have it.
 package struct CRC32 {
-  /// The checksum of all that was added; 0 of nothing.
+  /// The checksum of all bytes that were added; 0 without any.
   package private(set) var value: UInt32 = 0
 
   package init() {}
 
-  /// Adds bytes behind those that were.
+  /// Appends bytes.
   package mutating func add(_ bytes: ArraySlice<UInt8>) {
-    // zlib takes a null pointer, which an empty slice may have, for the wish to begin anew.
+    // zlib interprets a null pointer, which an empty slice may have, as a request to begin anew.
     guard !bytes.isEmpty else { return }
     value = bytes.withUnsafeBufferPointer {
       UInt32(truncatingIfNeeded: crc32_z(UInt(value), $0.baseAddress, $0.count))

@@ -4,13 +4,13 @@
 /// bytes each), payload, CRC-32 of all that. On the wire, the body and its seal are stuffed by COBS and end
 /// with a zero.
 package struct LinkFrame: Equatable {
-  /// The version of the link that this is.
+  /// The version of the link protocol.
   package static let version: UInt8 = 1
   /// The most bytes of a payload.
   package static let longestPayload = 1024
-  /// Bytes of a body before its payload.
+  /// The number of bytes of a body before its payload.
   static let headLength = 8
-  /// Bytes of the checksum.
+  /// The number of bytes of the checksum.
   static let checksumLength = 4
 
   package let kind: LinkKind
@@ -21,7 +21,7 @@ package struct LinkFrame: Equatable {
   /// The payload, at most 1,024 bytes.
   package let payload: [UInt8]
 
-  /// - Throws: `long` when the payload is.
+  /// - Throws: `long` when the payload is too long.
   package init(kind: LinkKind, sequence: UInt16, code: UInt16, payload: [UInt8]) throws(PayloadError) {
     guard payload.count <= Self.longestPayload else {
       throw .long(payload.count, limit: Self.longestPayload)
@@ -45,17 +45,18 @@ package struct LinkFrame: Equatable {
     return writer.bytes
   }
 
-  /// The frame as bytes of the wire, with the zero that ends it, without a seal: for what comes before AUTH is done.
+  /// The frame as bytes of the wire, with the zero that ends it, without a seal: for frames before AUTH is
+  /// done.
   package var unsealed: [UInt8] { COBS.encode(body) + [0] }
 }
 
-/// A frame as it came: whole, but from whom is not yet known.
+/// A received frame: whole, but its sender is not yet known.
 package struct LinkPacket: Equatable {
   /// The seal of a frame, which follows its body.
   package struct Seal: Equatable {
-    /// Bytes of a seal: counter and proof.
+    /// The number of bytes of a seal: counter and proof.
     static let length = 12
-    /// Bytes of its proof.
+    /// The number of bytes of its proof.
     static let macLength = 8
 
     let counter: UInt32
@@ -63,7 +64,7 @@ package struct LinkPacket: Equatable {
   }
 
   package let frame: LinkFrame
-  /// The frame's body, as the seal is made of.
+  /// The frame's body, which the seal covers.
   let body: [UInt8]
   /// The checksum of the body; with session and sequence, it identifies a repeated request.
   package let checksum: UInt32
@@ -72,15 +73,15 @@ package struct LinkPacket: Equatable {
 }
 
 extension LinkPacket {
-  /// The reason for which bytes between two zeros are no frame.
+  /// The reason why bytes between two zeros are not a frame.
   package enum Fault: Error, CaseIterable {
-    /// The bytes are no output of COBS.
+    /// The bytes are not output of COBS.
     case stuffing
     /// The number of bytes differs from the head's, or the head's is impossible.
     case length
-    /// The checksum is another.
+    /// The checksum differs.
     case checksum
-    /// Version or kind is not known.
+    /// The version or kind is not known.
     case head
     /// The limit of bytes without a zero is exceeded.
     case endless
@@ -108,7 +109,7 @@ extension LinkPacket {
     let checksum: UInt32
     let seal: Seal?
 
-    /// Bytes that the checksum is of.
+    /// The number of bytes that the checksum covers.
     var summed: Int { LinkFrame.headLength + payload.count }
 
     init(_ bytes: [UInt8]) throws(PayloadError) {

@@ -1,6 +1,6 @@
 /// Finds the frames in received bytes, which may be cut anywhere.
 ///
-/// Bytes that are no frame are dropped and counted. Bytes before a frame that don't end with a zero spoil
+/// Bytes that are not a frame are dropped and counted. Bytes before a frame that don't end with a zero damage
 /// that frame and no other. Holds 1,100 bytes at most.
 package struct LinkReader {
   /// The most bytes without a zero; the longest frame has 1,053.
@@ -30,7 +30,7 @@ package struct LinkReader {
       } else if isLost {
         isLost = false
       } else if !buffer.isEmpty {
-        // Zeros one behind the other are how a sender begins anew.
+        // Several zeros in a row: the sender begins anew.
         if let packet = end() { each(packet) }
       }
     }

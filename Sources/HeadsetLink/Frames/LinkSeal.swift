@@ -7,23 +7,23 @@ package enum LinkSide: UInt8 {
   var other: LinkSide { self == .host ? .board : .host }
 }
 
-/// The proof that a frame after AUTH belongs to this session: a rising counter and its MAC, so that nobody in
-/// between adds, changes or repeats a frame.
+/// The proof that a frame after AUTH belongs to this session: a rising counter and its MAC, so that no third
+/// party can add, change or repeat a frame.
 ///
 /// The MAC is the first 8 bytes of an HMAC-SHA256 over direction (a byte: 0 from the host, 1 from the board),
 /// counter and body. A lost frame leaves a gap in the counters, which is accepted.
 package struct LinkSeal {
-  /// The reason for which a frame is refused.
+  /// The reason why a frame is refused.
   package enum Refusal: Error, Equatable {
     /// The frame has no seal.
     case unsealed
-    /// The proof is another: the frame is changed, of another session, or goes the other way.
+    /// The proof differs: the frame is changed, of another session, or goes the other way.
     case forged
     /// The counter, or a later one, was received before.
     case repeated(UInt32)
   }
 
-  /// Counters went as far as they can: a new session is due.
+  /// The counters are used up: a new session is due.
   package struct Exhausted: Error, Equatable {}
 
   private let key: HMACSHA256
@@ -74,7 +74,7 @@ package struct LinkSeal {
 /// Both payloads of HELLO, as they were on the wire (the answer's with its status), identify the session:
 /// each side has put 16 random bytes into them.
 package struct LinkHandshake {
-  /// Bytes of a nonce, of a challenge and of a proof.
+  /// The number of bytes of a nonce, of a challenge and of a proof.
   package static let length = 16
 
   private let key: [UInt8]

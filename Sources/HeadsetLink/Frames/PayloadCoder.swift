@@ -1,4 +1,4 @@
-/// A direction in which messages are coded: `PayloadReader` sets their fields from the front of its bytes,
+/// A direction in which messages are coded: `PayloadReader` sets their fields from the start of its bytes,
 /// `PayloadWriter` appends the fields to its bytes. Integers are little-endian.
 ///
 /// A message names its fields once, in `LinkMessage.code`; reading and writing can't differ.
@@ -7,7 +7,7 @@ package protocol PayloadCoder {
   mutating func u16(_ value: inout UInt16) throws(PayloadError)
   mutating func u32(_ value: inout UInt32) throws(PayloadError)
   mutating func u64(_ value: inout UInt64) throws(PayloadError)
-  /// Bytes behind their length, a byte: 255 at most.
+  /// Bytes after their length, which has one byte: 255 at most.
   mutating func field(_ value: inout [UInt8]) throws(PayloadError)
   /// The last field of a payload: all bytes up to its end.
   mutating func remainder(_ value: inout [UInt8]) throws(PayloadError)
@@ -36,7 +36,7 @@ extension PayloadCoder {
     value = choice
   }
 
-  /// UTF-8 behind its length in bytes: 255 at most.
+  /// UTF-8 after its length in bytes: 255 at most.
   package mutating func text(_ value: inout String) throws(PayloadError) {
     var bytes = Array(value.utf8)
     try field(&bytes)
@@ -44,14 +44,14 @@ extension PayloadCoder {
     value = text
   }
 
-  /// Signed bytes behind their number: 255 at most.
+  /// Signed bytes after their number: 255 at most.
   package mutating func i8s(_ values: inout [Int8]) throws(PayloadError) {
     var bytes = values.map { UInt8(bitPattern: $0) }
     try field(&bytes)
     values = bytes.map { Int8(bitPattern: $0) }
   }
 
-  /// 32-bit integers behind their length in bytes: 63 at most.
+  /// 32-bit integers after their length in bytes: 63 at most.
   mutating func u32s(_ values: inout [UInt32]) throws(PayloadError) {
     var bytes = values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
     try field(&bytes)
@@ -62,7 +62,7 @@ extension PayloadCoder {
   }
 }
 
-/// Reads the fields of a payload from its front.
+/// Reads the fields of a payload from its start.
 package struct PayloadReader: PayloadCoder {
   /// The bytes that are not read yet.
   package private(set) var rest: ArraySlice<UInt8>

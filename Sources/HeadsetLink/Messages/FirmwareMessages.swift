@@ -41,7 +41,7 @@ package struct TransferPlan: LinkMessage {
   static let widestWindow: UInt8 = 8
 
   package var transfer: UInt32 = 0
-  /// Bytes of the image that the board has.
+  /// The number of bytes of the image that the board has.
   package var resumeOffset: UInt32 = 0
   /// The most bytes of a write.
   package var chunk: UInt16 = 0
@@ -93,7 +93,7 @@ package struct WriteTransfer: LinkRequest {
   }
 }
 
-/// Bytes of the image that the board has.
+/// The number of bytes of the image that the board has.
 package struct NextOffset: LinkMessage {
   package var offset: UInt32 = 0
 
@@ -119,7 +119,7 @@ package struct TransferStatus: LinkMessage {
   }
 
   package var state = State.none
-  /// Bytes of the image that the board has.
+  /// The number of bytes of the image that the board has.
   package var nextOffset: UInt32 = 0
   /// The CRC-32 of those bytes.
   package var prefixChecksum: UInt32 = 0

@@ -9,7 +9,7 @@ package protocol LinkMessage: Equatable, Sendable {
 }
 
 extension LinkMessage {
-  /// Reads a message from the front of a payload.
+  /// Reads a message from the start of a payload.
   package init(from reader: inout PayloadReader) throws(PayloadError) {
     self.init()
     try code(&reader)
@@ -158,7 +158,7 @@ package enum LinkMessages {
   ]
 }
 
-/// A board's response to a request: a status, and behind `ok` the answer.
+/// A board's response to a request: a status, and after `ok` the answer.
 package enum LinkReply<Answer: LinkMessage>: LinkMessage {
   case done(Answer)
   case refused(LinkRefusal)
@@ -197,7 +197,7 @@ package struct LinkRefusal: Error, Equatable {
   /// The offset at which to resume writing; with `wrongOffset` alone.
   package private(set) var nextOffset: UInt32?
 
-  /// Creates a refusal; `ok` is none.
+  /// Creates a refusal; `ok` is not allowed.
   package init(_ status: LinkStatus) {
     precondition(status != .ok && status != .wrongOffset, "\(status) has an initializer of its own")
     self.init(code: status.rawValue)
@@ -208,7 +208,7 @@ package struct LinkRefusal: Error, Equatable {
 
   fileprivate init(code: UInt16) { self.code = code }
 
-  /// Codes the fields behind the status.
+  /// Codes the fields after the status.
   fileprivate mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
     guard code == LinkStatus.wrongOffset.rawValue else { return }
     var offset = nextOffset ?? 0

@@ -35,7 +35,7 @@ package struct AmbientLimits: LinkMessage {
 /// Asks for the ambient level of one side.
 package typealias GetAmbient = SingleRequest<0x0021, Side, AmbientLevel>
 
-/// The ambient level of one side: how much of the surroundings it lets in, from 0.
+/// The ambient level of one side: the amount of outside sound that it lets in, from 0.
 package struct AmbientLevel: LinkMessage {
   package var side = Side.left
   package var level: UInt8 = 0

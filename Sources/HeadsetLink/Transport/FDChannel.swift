@@ -66,7 +66,7 @@ package final class FDChannel: LinkChannel {
     if count > 0 {
       receiver.bytes(bytes[...])
     } else if count == 0 || errno == EIO || errno == ECONNRESET {
-      // A terminal whose other side has gone says EIO.
+      // A terminal whose other side has gone reports EIO.
       end(.closed)
     } else if errno != EAGAIN && errno != EINTR {
       end(.failed(SystemError(errno).text))

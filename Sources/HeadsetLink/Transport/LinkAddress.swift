@@ -17,7 +17,7 @@ public enum LinkAddress: Sendable, Hashable {
     "unix:PATH, tcp:127.0.0.1:PORT, serial:PATH or serial:PATH@BAUD, rfcomm:AA:BB:CC:DD:EE:FF"
 
   /// Reads `unix:PATH`, `tcp:HOST:PORT`, `serial:PATH[@BAUD]`, `rfcomm:ADDRESS[/CHANNEL]`.
-  /// - Throws: `connectionFailed`, which names what was expected.
+  /// - Throws: `connectionFailed`, which names the expected forms.
   public init(parsing text: String) throws(HeadsetError) {
     guard let colon = text.firstIndex(of: ":") else { throw Self.unreadable(text) }
     let rest = String(text[text.index(after: colon)...])

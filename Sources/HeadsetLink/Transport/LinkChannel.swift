@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// The reason for which a channel ended by itself.
+/// The reason why a channel ended by itself.
 package enum LinkEnd: Equatable {
   /// The other end closed it.
   case closed
@@ -16,7 +16,7 @@ package enum LinkEnd: Equatable {
   }
 }
 
-/// The receiver of what comes over a channel; by default it discards all.
+/// The receiver of the bytes of a channel; by default it discards all.
 package struct LinkReceiver {
   /// Receives bytes, cut anywhere, in turns of the loop of their own.
   package let bytes: (ArraySlice<UInt8>) -> Void
@@ -30,11 +30,11 @@ package struct LinkReceiver {
   }
 }
 
-/// Bytes there and back between the two ends of a link. Confined to a loop.
+/// A channel for bytes in both directions between the two ends of a link. Confined to a loop.
 ///
-/// Whoever has one closes it.
+/// The owner closes it.
 package protocol LinkChannel: AnyObject {
-  /// Passes what comes from now on to `receiver`, in place of an earlier one.
+  /// Passes the bytes that come from now on to `receiver`, in place of an earlier one.
   func deliver(to receiver: LinkReceiver)
   /// Sends bytes, in order, without waiting. Nothing happens when the channel has ended.
   func send(_ bytes: [UInt8])

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Serial lines and pseudo-terminals in raw mode: nothing is echoed, translated or interpreted as a signal.
 package enum SerialLine {
-  /// The system's name of a speed; nil for one that it has none for.
+  /// The system's constant for a speed; nil for an unsupported speed.
   static func speed(_ baud: Int) -> speed_t? {
     switch baud {
     case 9_600: speed_t(B9600)
@@ -30,12 +30,13 @@ package enum SerialLine {
     return fd
   }
 
-  /// Makes a terminal pass bytes as they are. 0, or an errno.
+  /// Makes a terminal pass bytes as they are. Returns 0, or an errno.
   static func makeRaw(_ fd: Int32, baud: Int) -> Int32 {
     var settings = termios()
     guard tcgetattr(fd, &settings) == 0 else { return errno }
     cfmakeraw(&settings)
-    // What another program may have left, and cfmakeraw does: flow control, a second stop bit, checks of parity.
+    // Settings that another program may have left, and cfmakeraw keeps: flow control, a second stop bit,
+    // parity.
     settings.c_iflag &= ~tcflag_t(IXOFF | IXANY | INPCK)
     settings.c_cflag &= ~(tcflag_t(CSTOPB) | tcflag_t(CRTSCTS))
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)

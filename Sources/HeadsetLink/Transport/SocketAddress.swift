@@ -8,7 +8,7 @@ package struct SocketAddress {
   package let networkProtocol: Int32
   private let bytes: [UInt8]
 
-  /// The address of a socket; not for serial lines, which have none.
+  /// Creates the address of a socket; not for serial lines, which have no socket address.
   package init(_ address: LinkAddress) {
     switch address {
     case .unix(let path): self = Self.unixSocket(path)
