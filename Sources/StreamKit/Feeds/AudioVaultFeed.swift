@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Reads the XML of an AudioVault system.  No public description of that XML is known. The default names are
+/// Reads the XML of an AudioVault system. No public description of that XML is known. The default names are
 /// guesses from their meaning, to be replaced by those of a station's feed; elements may be at any depth, and
 /// attributes serve as well. Times of day are those of the station's clock, in milliseconds or seconds since
 /// midnight or as `14:05:09`.

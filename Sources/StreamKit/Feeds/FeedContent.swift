@@ -58,8 +58,8 @@ struct FeedFlaw: Error, Equatable {
 }
 
 extension XMLDocument.Element {
-  /// Returns the text of the first element in it with that name, or of an attribute; nil if neither exists,
-  /// or it is empty.
+  /// Returns the text of the first element within this one with that name, or of an attribute; nil if neither
+  /// exists, or it is empty.
   func value(_ name: String) -> String? {
     for element in children.flatMap({ $0.elements(named: name) }) where !element.text.isEmpty {
       return element.text

@@ -5,7 +5,7 @@ internal import EventLoop
 ///
 /// A feed is polled when its announced entries end, 10 s after the last request at the soonest and 5 minutes
 /// at the latest; when it has nothing new by then, after 10, 20, 40 and then every 60 s. A feed that sets an
-/// interval is polled at that interval, 10 s to an hour. All requests are scattered by up to 5 s, as many
+/// interval is polled at that interval, 10 s to an hour. All requests are scattered by up to 5 s, since many
 /// listeners see the same song end. After failures the retry delay doubles from 10 s to 5 minutes, and is at
 /// least as long as the server asks for.
 struct FeedMachine: Sendable {

@@ -9,7 +9,7 @@ enum FeedText {
   static let sizeLimit = 1 << 20
   /// The limit of a name in bytes.
   private static let nameLimit = 64
-  /// The beginnings and ends of what is no tag.
+  /// The beginnings and ends of markup that is not a tag.
   private static let marks = [("<![CDATA[", "]]>"), ("<!--", "-->"), ("<?", "?>"), ("<!", ">")]
 
   /// Returns the document in `bytes`; nil when it has more than 1 MiB, or a tag with hundreds of attributes.
@@ -18,7 +18,7 @@ enum FeedText {
     return XMLDocument(tagged(Array(text(bytes).utf8)), isLoose: true, encoding: "UTF-8", root: "feed")
   }
 
-  /// Returns a name as the document has it, in lower case: `_` replaces what no name may have.
+  /// Returns a name as the document has it, in lower case: `_` replaces characters that no name may have.
   static func name(_ text: String) -> String {
     String(decoding: legal(Array(text.utf8)[...]), as: UTF8.self).lowercased()
   }

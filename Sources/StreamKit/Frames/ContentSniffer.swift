@@ -14,11 +14,11 @@ enum ContentSniffer {
   static func container(_ head: ArraySlice<UInt8>) -> Codec? {
     if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .other }  // Matroska, WebM
     let codec = Codec(head: head)
-    // AIFF and the like are read from files on this machine alone.
+    // AIFF and similar formats are read only from files on this machine.
     return codec == .pcm ? nil : codec
   }
 
-  /// Returns the kind of page or document that `head` begins, in words; nil when it resembles none.
+  /// Returns the kind of page or document that `head` begins, in words; nil when it resembles no page.
   static func page(_ head: ArraySlice<UInt8>) -> String? {
     guard isText(head) else { return nil }
     let text = String(decoding: trimmed(head).prefix(pageLength), as: UTF8.self).lowercased()
@@ -31,7 +31,7 @@ enum ContentSniffer {
     return nil
   }
 
-  /// Returns the kind of text in `head`, in words; nil when it is none.
+  /// Returns the kind of text in `head`, in words; nil when it is not text.
   static func text(_ head: ArraySlice<UInt8>) -> String? {
     guard !head.isEmpty, isText(head) else { return nil }
     if let page = page(head) { return page }
@@ -61,7 +61,7 @@ enum ContentSniffer {
     return "bytes without frames (\(digits.joined(separator: " ")))"
   }
 
-  /// Returns the text without white space and a byte order mark in front.
+  /// Returns the text without leading white space and byte order mark.
   private static func trimmed(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let text = head.starts(with: [0xEF, 0xBB, 0xBF]) ? head.dropFirst(3) : head
     return text.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }

@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// The frames of a stream of Ogg: its pages, and in front of those of each logical stream its headers.
+/// The frames of a stream of Ogg: its pages, with the headers of each logical stream before its pages.
 struct OggPages: Sendable {
   private var framing: OggFraming
   private var format: StreamFormat?
@@ -78,7 +78,7 @@ struct OggPosition: Sendable {
   private let range: (start: Int, end: Int)?
   private let sampleRate: Int
 
-  /// Reads the position of a frame; nil for headers, and what is no page.
+  /// Reads the position of a frame; nil for headers, and for bytes that are not a page.
   init?(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     guard frame.codec.isOgg, !frame.isHeaders, let page = OggPage(bytes) else { return nil }
     self.page = page
@@ -86,7 +86,7 @@ struct OggPosition: Sendable {
     range = page.granule >= 0 && page.granule < 1 << 60 ? (page.granule - frame.samples, page.granule) : nil
   }
 
-  /// `true` if it is the next page behind another one.
+  /// `true` if it is the next page after another one.
   func follows(_ other: OggPosition) -> Bool {
     page.serial == other.page.serial && page.sequence == other.page.sequence &+ 1 && !other.page.isLast
       && !page.isFirst

@@ -4,7 +4,7 @@ public import Codecs
 public struct StreamFormat: Sendable, Hashable {
   /// The codec.
   public let codec: Codec
-  /// The sample rate in Hz, as in the headers (AAC with band replication plays at twice as much); 0 without
+  /// The sample rate in Hz, as in the headers (AAC with band replication plays at twice the rate); 0 without
   /// frames.
   public let sampleRate: Int
   /// The number of channels, as in the headers (AAC with parametric stereo has 1 there); 0 when unknown, and
@@ -38,7 +38,7 @@ public struct StreamFrame: Sendable, Hashable {
   /// - Parameters:
   ///   - samples: PCM frames at the header's rate.
   ///   - mainDataBegin: bytes of main data of earlier frames that it needs, in layer III.
-  ///   - overhead: bytes in front of its main data.
+  ///   - overhead: the number of bytes before its main data.
   public init(
     offset: Int, length: Int, hash: UInt64, format: StreamFormat, samples: Int = 0, mainDataBegin: Int = 0,
     overhead: Int = 0
@@ -64,7 +64,7 @@ public struct StreamFrame: Sendable, Hashable {
     self.init(offset: offset, length: length, hash: hash, format: format, overhead: 1)
   }
 
-  /// `true` if it is no sound but the headers of the pages of Ogg that follow.
+  /// `true` if it is not sound, but the headers of the pages of Ogg that follow.
   public var isHeaders: Bool { codec.isOgg && overheadBits > 0 }
 
   /// Returns the same frame at another offset.
@@ -82,11 +82,11 @@ public struct StreamFrame: Sendable, Hashable {
   public var samples: Int { codec.isOgg ? Int(beginBits) << 16 | Int(samplesBits) : Int(samplesBits) }
   /// The number of channels, as in the header.
   public var channels: Int { Int(channelBits) }
-  /// The bytes of main data of earlier frames in which the sound begins, in layer III.
+  /// The number of bytes of main data of earlier frames in which the sound begins, in layer III.
   public var mainDataBegin: Int { codec.isOgg ? 0 : Int(beginBits) }
-  /// The bytes of main data in the frame, in layer III.
+  /// The number of bytes of main data in the frame, in layer III.
   public var mainDataLength: Int { max(0, length - Int(overheadBits)) }
-  /// Codec, rate and channels.
+  /// The codec, rate and channels.
   public var format: StreamFormat { StreamFormat(codec: codec, sampleRate: sampleRate, channels: channels) }
   /// The duration; zero without frames.
   public var duration: StreamTime { StreamTime(samples: samples, sampleRate: sampleRate) }

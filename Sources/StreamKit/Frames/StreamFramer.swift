@@ -10,11 +10,11 @@ internal import Codecs
 /// ```
 /// The codec is found in the bytes, otherwise in the content type. MPEG audio and ADTS come out as whole
 /// frames: the first after three headers that agree, wherever the stream was joined, and each when the header
-/// behind it has come. A format that changes, also in mid-frame, is reported before the first frame that has
-/// it. Ogg comes out as pages, behind a frame with the headers of their logical stream. Other containers pass
-/// in pieces. The result does not depend on how the bytes are divided, except for those
-/// pieces. Memory: 56 KiB until the codec is known, then 24 KiB, and what was fed last; after `compact` what
-/// is left of that.
+/// after it has come. A format that changes, also in mid-frame, is reported before the first frame that has
+/// it. Ogg comes out as pages, after a frame with the headers of their logical stream. Other containers pass
+/// in pieces. The result does not depend on how the bytes are divided, except for those pieces.
+/// Memory: 56 KiB until the codec is known, then 24 KiB, and the bytes that were fed last; after `compact`
+/// only the rest of these.
 public struct StreamFramer: Sendable {
   /// An item found in the stream.
   public enum Item: Sendable, Equatable {
@@ -37,7 +37,8 @@ public struct StreamFramer: Sendable {
   private enum State {
     case probing
     case framed
-    // Indirect: the pages are as large as all else, which the frames of other codecs would carry along.
+    // Indirect: the pages are as large as all other state together, and frames of other codecs don't need
+    // them.
     indirect case ogg(OggPages)
     case passing(Codec)
     case refused
@@ -53,7 +54,7 @@ public struct StreamFramer: Sendable {
   private var headOffset: Int
   /// The number of bytes of `head` that were examined.
   private var sniffed = 0
-  /// `true` if the stream starts with a tag: only frames are searched for behind it.
+  /// `true` if the stream starts with a tag: only frames are searched for after it.
   private var isTagged = false
   /// `true` if `head` was returned: it is dropped with the next `feed`.
   private var isHeadEmitted = false
@@ -61,7 +62,7 @@ public struct StreamFramer: Sendable {
   /// The offset in the stream of the first byte that was fed.
   private let start: Int
   private var format: StreamFormat?
-  /// The frame behind a format that was returned.
+  /// The frame after a format that was returned.
   private var waiting: StreamFrame?
   /// The number of bytes that had been skipped when the last frame was found.
   private var skippedBefore = 0
@@ -71,8 +72,9 @@ public struct StreamFramer: Sendable {
   ///   - contentType: the server's content type, such as `audio/mpeg`; used only when the bytes identify
   ///     nothing.
   ///   - offset: the offset in the received audio of the first byte that is fed.
-  ///   - dropsDoubtful: `true` to leave out a frame of MPEG audio or ADTS behind which bytes of no frame and no tag follow:
-  ///     they may have begun inside it, in place of its rest.
+  ///   - dropsDoubtful: `true` to leave out a frame of MPEG audio or ADTS that is followed by bytes of
+  ///     neither a frame nor
+  ///     a tag: they may have begun inside it, in place of its rest.
   ///   - longestTag: the length in bytes up to which a tag is believed; one that claims more ends where frames begin.
   public init(
     contentType: String? = nil, offset: Int = 0, dropsDoubtful: Bool = false,
@@ -131,7 +133,7 @@ public struct StreamFramer: Sendable {
     state = .ogg(pages)
   }
 
-  /// Ends the stream: a last frame needs no header behind it.
+  /// Ends the stream: the last frame needs no header after it.
   public mutating func end() {
     hasEnded = true
     framing.end()

@@ -1,5 +1,5 @@
-/// Finds tags that would keep libxml2 busy: it compares each attribute with all those before it, and a
-/// megabyte has room for so many that this takes minutes.
+/// Finds tags that would keep libxml2 busy: it compares each attribute with all those before it, and with the
+/// number of attributes that fit into a megabyte this takes minutes.
 struct TagScan {
   /// The limit of words in a tag: its name, its attributes.
   private static let wordLimit = 256

@@ -8,7 +8,7 @@ struct URIReference {
   /// The path, with %XX decoded.
   let path: String?
 
-  /// Parses a URI; nil for a text that is none.
+  /// Parses a URI; nil for a text that is not a URI.
   init?(_ uri: String) {
     guard let parts = xmlParseURI(uri) else { return nil }
     defer { xmlFreeURI(parts) }
@@ -17,7 +17,7 @@ struct URIReference {
     path = parts.pointee.path.map { String(cString: $0) }
   }
 
-  /// Resolves a reference to an absolute URI (§5); nil for a text that is none.
+  /// Resolves a reference to an absolute URI (§5); nil for a text that is not a reference.
   static func resolve(_ reference: String, base: String) -> String? {
     guard let resolved = xmlBuildURI(reference, base) else { return nil }
     defer { shim_xml_free(resolved) }

@@ -37,7 +37,7 @@ struct XMLDocument {
   /// Parses a document.
   /// - Parameters:
   ///   - source: at most 1 MiB.
-  ///   - isLoose: `true` if it is written as people write HTML: names in any case, attributes with bare
+  ///   - isLoose: `true` if it is written as loosely as HTML: names in any case, attributes with bare
   ///     ampersands.
   ///   - encoding: the encoding of the source; nil for the one that it declares.
   ///   - name: the name of the element that is the root; nil for the outermost one.
