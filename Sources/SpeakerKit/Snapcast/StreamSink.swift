@@ -43,8 +43,7 @@ final class StreamSink: CardSink {
 
   /// Frames before a run is sent.
   private static let firstFrames = 4800
-  /// The number of frames of both a whole number of the server's blocks (960) and of its FLAC encoder's
-  /// (1152).
+  /// The number of frames of whole blocks both of the server (960) and of its FLAC encoder (1152).
   private static let wholeFrames = 5760
   /// Blocks between two looks at the median backlog: either side is late for a moment without playing later.
   private static let blocksPerLook = 50
