@@ -211,7 +211,8 @@ public struct ConnectionMachine: Sendable {
     return actions
   }
 
-  /// Sound continues as evenly as before: passes as much of `time` as makes no difference to later decisions.
+  /// Sound continues as evenly as before: passes the part of `time` that makes no difference to later
+  /// decisions.
   /// - Returns: the time passed; the rest is to be received.
   mutating func passSteadily(_ time: Duration) -> Duration {
     guard phase == .receiving, time > StallTest.memory * 2 else { return .zero }

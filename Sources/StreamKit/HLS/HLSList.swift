@@ -56,7 +56,7 @@ struct HLSList: Sendable {
   var fetch: Fetch
 }
 
-/// The received copies of a list: servers behind one address may answer with older ones.
+/// The received copies of a list: several servers at one address may answer with older ones.
 struct HLSListCopies: Sendable {
   /// The age of a copy among the received ones.
   enum Age: Sendable {

@@ -121,7 +121,7 @@ struct HLSPosition: Sendable {
       move(to: media.sequence, lost: max(0, seconds - received))
       return true
     }
-    // After a move the list may be behind for a while.
+    // After a move the list may lag for a while.
     if number > media.end, !hasMoved {
       restart(in: media, after: old.media, elapsed: elapsed)
       return true

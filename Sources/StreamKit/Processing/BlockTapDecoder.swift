@@ -218,7 +218,7 @@ final class BlockTapDecoder: TapDecoder {
       letGo(index)
       guard queue[index].outcome == .unchanged, overrun.add(queue[index].block.duration) else { continue }
       port.report(overrun)
-      // The blocks behind it are due a little earlier, so that the loop has some when it responds again.
+      // The blocks after it are due a little earlier, so that the loop has some when it responds again.
       tap = .late
       if let limit = deadline?.limit {
         due? -= limit

@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// Decides which frames can be played behind a join.
+/// Decides which frames can be played after a join.
 ///
 /// A frame of layer III may begin in bytes of the frames before it, up to 511 of them. After a gap those
 /// bytes belong to another programme, and the frame would sound as garbage, so it is dropped until enough

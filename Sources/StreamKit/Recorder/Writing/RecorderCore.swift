@@ -14,7 +14,8 @@ final class RecorderCore: @unchecked Sendable {
   static let writeInterval = Duration.milliseconds(500)
   /// The longest interval between two ticks, in which all recordings are checked.
   static let tick = Duration.seconds(1)
-  /// The time in which the sound of many recordings is written together, and the number that counts as many.
+  /// The time in which the sound of many recordings is written together, and the number from which on they
+  /// are many.
   static let (grain, many) = (Duration.milliseconds(25), 8)
   /// The interval at which the rows of growing recordings are updated; recovery after a kill measures the
   /// file anyway.
