@@ -42,6 +42,6 @@ public struct HouseNames: Sendable {
     let hint =
       near.map { "did you mean \(quoted($0))?" } ?? "there are "
       + names.prefix(12).map { quoted($0) }.joined(separator: ", ")
-    return "no \(kind) is called \(quoted(text)); \(names.isEmpty ? "there is none" : hint)"
+    return "no \(kind) is called \(quoted(text)); \(names.isEmpty ? "there are no \(kind)s" : hint)"
   }
 }
