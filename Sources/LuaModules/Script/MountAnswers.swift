@@ -43,7 +43,7 @@ final class MountAnswers {
     }
   }
 
-  /// True if a call for one of the paths might never return.
+  /// `true` if a call for one of the paths might never return.
   func areSilent(_ paths: [String]) -> Bool { !unanswered(paths).isEmpty }
 
   private func isValid(_ answer: Instant) -> Bool { answer.duration(to: loop.now) <= Self.validity }
