@@ -30,7 +30,7 @@
   each(snd_strerror)
 LIBRARY(alsa, ALSA_FUNCTIONS)
 
-// Without this the library writes its complaints to standard error; what matters comes as a return code.
+// Without this the library writes its complaints to standard error; all errors that matter are return codes.
 static void alsa_say_nothing(
   const char *file, int line, const char *function, int error, const char *format, va_list arguments) {
   (void)file, (void)line, (void)function, (void)error, (void)format, (void)arguments;

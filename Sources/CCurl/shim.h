@@ -32,7 +32,7 @@
   each(curl_version_info)
 LIBRARY(curl, CURL_FUNCTIONS)
 
-// Of libidn2, whose header is not needed to build libcurl's users.
+// Functions of libidn2, whose header is not needed to build libcurl's users.
 int idn2_lookup_u8(const uint8_t *name, uint8_t **ascii, int flags);
 void idn2_free(void *name);
 #define IDN_FUNCTIONS(each) \
@@ -95,12 +95,12 @@ static inline void curl_multi_set_timer_function(
   (curl.curl_multi_setopt)(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/// Returns a number that libcurl knows of a transfer, 0 when it does not.
+/// Returns a number of a transfer; 0 when libcurl does not know it.
 static inline long curl_get_long(struct curl_library curl, CURL *handle, CURLINFO info) {
   long value = 0;
   return (curl.curl_easy_getinfo)(handle, info, &value) == CURLE_OK ? value : 0;
 }
-/// Returns a text of a transfer, valid as long as that; NULL when there is none.
+/// Returns a text of a transfer, valid as long as the transfer; NULL when libcurl has no such text.
 static inline const char *curl_get_string(struct curl_library curl, CURL *handle, CURLINFO info) {
   char *value = NULL;
   return (curl.curl_easy_getinfo)(handle, info, &value) == CURLE_OK ? value : NULL;

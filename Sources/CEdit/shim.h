@@ -24,7 +24,7 @@ LIBRARY(edit, EDIT_FUNCTIONS)
 typedef int (*edit_reader)(EditLine *line, wchar_t *character);
 
 /// Opens an editor of one line for the terminal at `terminal`, which it leaves open. The bindings are those of emacs, and
-/// of the user's ~/.editrc. Returns NULL when `terminal` is none.
+/// of the user's ~/.editrc. Returns NULL when `terminal` is not a terminal.
 static inline EditLine *edit_open(struct edit_library edit, int terminal, edit_reader read) {
   int copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
   FILE *in = copy >= 0 ? fdopen(copy, "r") : NULL;

@@ -109,7 +109,8 @@ static inline long clock_maximum_error(void) {
   return result == TIME_ERROR || state.status & STA_UNSYNC ? -1 : state.maxerror;
 }
 
-/// Returns the bytes that a socket has received and that were not read; 0 when `fd` is no socket.
+/// Returns the number of bytes that a socket has received and that were not read; 0 when `fd` is not a
+/// socket.
 static inline int socket_bytes_waiting(int fd) {
   int count = 0;
   return ioctl(fd, FIONREAD, &count) == 0 ? count : 0;

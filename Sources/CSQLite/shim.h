@@ -1,7 +1,7 @@
 #pragma once
 #include <sqlite3.h>
 
-// SQLITE_TRANSIENT is a cast that Swift can't see: SQLite copies what it is given.
+// SQLITE_TRANSIENT is a cast that Swift can't see: SQLite copies the values that it receives.
 static inline int shim_bind_text(sqlite3_stmt *statement, int index, const char *text, sqlite3_uint64 length) {
   return sqlite3_bind_text64(statement, index, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }

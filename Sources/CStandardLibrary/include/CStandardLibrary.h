@@ -11,7 +11,7 @@ typedef struct {
   size_t size;
 } standard_library_file;
 
-/* Returns the file with this number, from 0; NULL behind the last one. */
+/* Returns the file with this number, from 0; NULL after the last one. */
 const standard_library_file *standard_library_file_at(size_t number);
 
 #endif
