@@ -10,7 +10,7 @@ public enum AudioFile {
   /// Opens the file at `path` with the decoder for its bytes; the file's name has no influence.
   ///
   /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), WAV, RF64, AIFF, CAF, AU, W64 and FLAC, and Ogg
-  /// with Vorbis, Opus or FLAC. Memory does not grow with what a file claims to hold.
+  /// with Vorbis, Opus or FLAC. Memory does not grow with the size that a file claims.
   /// - Throws: `audio.not_found` when it can't be opened (the system's words, or that it is a folder),
   ///   `audio.unreadable` with the content found and its byte (for a file without any sound too),
   ///   `audio.unsupported` for audio of other kinds.

@@ -45,11 +45,12 @@ public final class ConformedDecoder: LiveDecoder {
     case ended
   }
 
-  /// Frames per read of the inner decoder.
+  /// The number of frames per read of the inner decoder.
   private static let chunk = 1024
   /// The source frames that are resampled before the wanted one; more than the filter's length.
   private static let preroll = 4096
-  /// Frames by which sound is continued over a change of rate; more than half the filter's length.
+  /// The number of frames by which sound is continued over a change of rate; more than half the filter's
+  /// length.
   private static let overlap = 512
 
   /// - Parameters:

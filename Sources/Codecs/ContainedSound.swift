@@ -17,9 +17,10 @@ public struct ContainedSound: Sendable, Equatable {
 
   /// The rate and channels.
   public let format: AudioFormat
-  /// The length in PCM frames of the sound that is there; nil if no header states it.
+  /// The length in PCM frames of the sound that is present; nil if no header states it.
   public let frames: Int?
-  /// The difference from what the header states, or the damage of the sound, in words; nil when none was found.
+  /// The difference from the length in the header, or the damage of the sound, in words; nil when none was
+  /// found.
   public let damage: String?
 
   /// Reads the headers of the file at `path`; time and memory do not grow with the file, unless they state no length: then

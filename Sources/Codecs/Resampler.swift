@@ -24,7 +24,7 @@ public final class Resampler {
   public let inputRate: Int
   /// The output's sample rate in Hz.
   public let outputRate: Int
-  /// Samples per frame.
+  /// The number of samples per frame.
   public let channels: Int
 
   private let handle: SoxrHandle
@@ -114,7 +114,7 @@ public final class VariableResampler {
   /// The delay of soxr's filters in frames.
   private static let filterDelay = 1.614
 
-  /// Samples per frame.
+  /// The number of samples per frame.
   public let channels: Int
   /// The index of the input frame that the next output frame reproduces, counted from the first one since the
   /// start or `reset`.

@@ -11,7 +11,7 @@ enum SourceKind: Equatable {
   /// Unknown content, in words, and the byte where it was found.
   case unknown(found: String, byte: Int)
 
-  /// Bytes in which the first MPEG frame must start.
+  /// The number of bytes in which the first MPEG frame must start.
   private static let searchLength = 65_536
 
   /// Detects the kind from the start of `file`, after ID3v2 tags; reads 64 KiB at most.

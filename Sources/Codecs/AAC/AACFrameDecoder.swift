@@ -22,7 +22,7 @@ struct DecodedAAC: Sendable, Equatable {
   let sampleRate: Int
   /// Channels; 2 for mono too, since parametric stereo may begin at any frame.
   let channels: Int
-  /// PCM frames.
+  /// The number of PCM frames.
   let frames: Int
   /// The number of bytes of the frame that were used.
   let length: Int

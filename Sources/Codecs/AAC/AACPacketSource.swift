@@ -8,7 +8,7 @@ struct AACPacket {
   let blocks: Int
   /// The number of bytes of checksum after each block but the last.
   let checksumLength: Int
-  /// Byte of the file at which it starts.
+  /// The byte of the file at which it starts.
   let offset: Int
 
   /// The number of samples of the core per channel.

@@ -21,13 +21,13 @@ final class AACTrack {
   private var start = 0
   private var samplesFormat: AudioFormat
   private var block: [Float] = []
-  /// PCM frames to be dropped after a seek.
+  /// The number of PCM frames to be dropped after a seek.
   private var excess = 0
 
-  /// Frames that are decoded, unheard, before the one that is wanted: for AAC-LC the overlap of two would do,
-  /// the history of replicated bands and parametric stereo is longer.
+  /// The number of frames that are decoded, unheard, before the wanted one: for AAC-LC the overlap of two
+  /// would do, the history of replicated bands and parametric stereo is longer.
   private static let preroll = 12
-  /// Frames at the start of which one must be decodable.
+  /// The number of frames at the start, one of which must be decodable.
   private static let flawLimit = 16
 
   /// - Throws: `audio.unsupported` or `audio.unreadable` when none of the first frames can be decoded.

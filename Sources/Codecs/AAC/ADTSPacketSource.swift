@@ -7,7 +7,7 @@ final class ADTSPacketSource: AACPacketSource {
   private let file: FileDescriptor
   private let firstFrame: Int
   private var framing: ADTSFraming
-  /// Byte of the file that is read next.
+  /// The byte of the file that is read next.
   private var position: Int
   private var hasEnded = false
   /// The first frame, and every 64th after it, as far as they were counted.

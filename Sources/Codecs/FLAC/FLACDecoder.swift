@@ -234,12 +234,12 @@ private final class FLACSource {
   private(set) var info: Info?
   /// `true` once libFLAC met bytes that it could not decode.
   var isDamaged = false
-  /// Byte of the file that is read next.
+  /// The byte of the file that is read next.
   var position = 0
   var size: Int { file.size }
   var isAtEnd: Bool { position >= file.size }
   var isEmpty: Bool { start == samples.count }
-  /// Frames that were decoded and not yet read.
+  /// The number of frames that were decoded and not yet read.
   var frameCount: Int { info.map { (samples.count - start) / $0.channels } ?? 0 }
 
   private let file: FileDescriptor

@@ -71,7 +71,7 @@ public struct FLACFraming: Sendable {
     /// The number of bytes with the checksum `sum`.
     var scanned = 0
     var sum: UInt16 = 0
-    /// The length at which it may be whole, though no header follows there that is right.
+    /// The length at which it may be whole, although no valid header follows there.
     var possibleEnd: Int?
   }
 

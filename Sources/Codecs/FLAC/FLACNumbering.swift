@@ -37,7 +37,7 @@ struct FLACNumbering: Sendable {
     return Array(new)
   }
 
-  /// Returns a number of at most 36 bits as the bytes of a character of UTF-8 of as many bits.
+  /// Returns a number of at most 36 bits in the form in which UTF-8 codes a character of that many bits.
   private static func coded(_ number: UInt64) -> [UInt8] {
     guard number >= 0x80 else { return [UInt8(number)] }
     var (count, rest) = (2, number)

@@ -13,7 +13,7 @@ public struct AudioFraming: Sendable {
     /// The number of bytes of main data of earlier frames that the sound begins in (layer III's bit
     /// reservoir), 0 to 511.
     public let mainDataBegin: Int
-    /// Bytes before the main data: header, checksum and, in layer III, side information.
+    /// The number of bytes before the main data: header, checksum and, in layer III, side information.
     public let overhead: Int
     /// `true` if a frame, a tag or the end of the input follows; otherwise bytes that are neither may have begun inside
     /// the frame.
@@ -29,15 +29,15 @@ public struct AudioFraming: Sendable {
     scanner = FrameScanner(offset: offset, longestTag: longestTag)
   }
 
-  /// Bytes so far that were neither frame nor tag.
+  /// The number of bytes so far that were neither frame nor tag.
   public var skippedBytes: Int { scanner.skippedBytes }
 
-  /// Bytes that were fed and belong to no returned frame yet: frames not yet returned, and a last one without
-  /// its end.
+  /// The number of bytes that were fed and belong to no returned frame yet: frames not yet returned, and a
+  /// last one without its end.
   public var pendingBytes: Int { scanner.pendingBytes }
 
-  /// Returns the length in bytes of a tag at the start of a file, which is no audio; 0 when `head`, its first
-  /// ten bytes, begins none.
+  /// Returns the length in bytes of a tag at the start of a file, which is not audio; 0 when `head`, its
+  /// first ten bytes, does not begin a tag.
   public static func tagLength(_ head: some Collection<UInt8>) -> Int {
     StreamTag.id3v2(Array(head.prefix(10))[...]) ?? 0
   }

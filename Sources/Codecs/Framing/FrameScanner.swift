@@ -27,12 +27,12 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     case at(Header)
   }
 
-  /// Bytes so far that were neither frame nor tag.
+  /// The number of bytes so far that were neither frame nor tag.
   private(set) var skippedBytes = 0
-  /// Bytes so far that belonged to tags.
+  /// The number of bytes so far that belonged to tags.
   private(set) var tagBytes = 0
 
-  /// Bytes that were fed and not yet consumed.
+  /// The number of bytes that were fed and not yet consumed.
   var pendingBytes: Int { buffer.count - start }
 
   private var buffer: [UInt8] = []
@@ -45,7 +45,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   private var isBorder = true
   /// The number of bytes of a tag that are still to be skipped.
   private var restOfTag = 0
-  /// Bytes that may belong to a tag whose length is not believed: frames are searched for in them.
+  /// The number of bytes that may belong to a tag whose length is not believed: frames are searched for in
+  /// them.
   private var restOfDoubtfulTag = 0
   private let longestTag: Int
   private var hasEnded = false

@@ -25,7 +25,7 @@ public struct MPEGAudioFraming: Sendable {
   /// - Parameter offset: the stream offset of the first byte that is fed.
   public init(offset: Int = 0) { scanner = FrameScanner(offset: offset) }
 
-  /// Bytes so far that were neither frame nor tag.
+  /// The number of bytes so far that were neither frame nor tag.
   public var skippedBytes: Int { scanner.skippedBytes }
 
   /// Appends the next bytes of the stream. Frames returned earlier have no bytes after this.

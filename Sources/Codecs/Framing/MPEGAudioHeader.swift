@@ -22,7 +22,7 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
 
   /// `true` if a checksum of 16 bits follows the header.
   let hasChecksum: Bool
-  /// Bytes to the next header without padding, in free format; 0 while they are not known.
+  /// The number of bytes to the next header without padding, in free format; 0 while they are not known.
   private var freeLength = 0
 
   static let size = 4
@@ -49,7 +49,7 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
 
   var codec: Codec { layer == 3 ? .mp3 : layer == 2 ? .layer2 : .layer1 }
 
-  /// PCM frames in one MPEG frame.
+  /// The number of PCM frames in one MPEG frame.
   var samplesPerFrame: Int {
     layer == 1 ? 384 : layer == 3 && version != .mpeg1 ? 576 : 1152
   }
@@ -57,7 +57,8 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
   /// The number of bytes of padding, a slot of the layer.
   private var padding: Int { isPadded ? (layer == 1 ? 4 : 1) : 0 }
 
-  /// Bytes from this header to the next one; nil in free format while that distance is not known.
+  /// The number of bytes from this header to the next one; nil in free format while that distance is not
+  /// known.
   var frameLength: Int? {
     guard bitRate > 0 else { return freeLength > 0 ? freeLength + padding : nil }
     return layer == 1

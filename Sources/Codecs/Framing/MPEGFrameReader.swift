@@ -9,13 +9,13 @@ internal import Glibc
 final class MPEGFrameReader {
   private let file: FileDescriptor
   private var framing: MPEGAudioFraming
-  /// Byte of the file that is scanned next.
+  /// The byte of the file that is scanned next.
   private var scanned: Int
   private var isComplete = false
   /// The parts of the file that are read, in order.
   private var segments: [Segment] = []
   private var position = 0
-  /// PCM frames in the frames of sound so far.
+  /// The number of PCM frames in the frames of sound so far.
   private var samples = 0
   /// The end was requested. Its position is unknown before the whole file was scanned; it holds no tag.
   private var isAtEnd = false
@@ -82,7 +82,7 @@ final class MPEGFrameReader {
     return position
   }
 
-  /// Byte of the file at which the next read begins.
+  /// The byte of the file at which the next read begins.
   var fileOffset: Int {
     segment(at: position).map { $0.offset + position - $0.start } ?? min(scanned, file.size)
   }

@@ -21,7 +21,7 @@ public struct StreamLength: Sendable, Equatable {
   /// The number of PCM frames that the encoder put at the end, if stated.
   public let padding: Int?
 
-  /// PCM frames in one of the counted frames.
+  /// The number of PCM frames in one of the counted frames.
   public let samplesPerFrame: Int
   /// The positions of some frames in the stream, in order; empty if not stated.
   public private(set) var marks: [Mark] = []
@@ -30,7 +30,7 @@ public struct StreamLength: Sendable, Equatable {
   public struct Mark: Sendable, Equatable {
     /// The frames of sound before it; hundredths of the total make it fractional.
     public let frame: Double
-    /// Bytes from the start of the frame with the `StreamLength`.
+    /// The number of bytes from the start of the frame with the `StreamLength`.
     public let byte: Int
   }
 

@@ -1,4 +1,4 @@
-/// Tags between frames, which are no audio: ID3v2 with and without footer, ID3v1, APE.
+/// Tags between frames, which are not audio: ID3v2 with and without footer, ID3v1, APE.
 ///
 /// Sources: ID3v2.4 §3.1 and §3.4, the size is 4 × 7 bits; ID3v1, E. Kemp, 128 bytes; APEv2, the size counts
 /// items and footer, little-endian, and flag bit 31 marks a header.

@@ -6,7 +6,7 @@ internal import AudioCore
 /// means that eight bytes of size follow the type, 0 that it extends to the end.
 struct MP4Bytes {
   let bytes: ArraySlice<UInt8>
-  /// Byte of the file at which `bytes` starts.
+  /// The byte of the file at which `bytes` starts.
   let offset: Int
 
   var count: Int { bytes.count }

@@ -12,7 +12,7 @@ struct MP4Demuxer {
   let configuration: AACConfiguration
   /// The positions of the frames.
   let table: MP4SampleTable
-  /// Units of the track's time in a second.
+  /// The number of units of the track's time in a second.
   let timescale: Int
   /// The audible part, if stated.
   let edit: Edit?
@@ -21,9 +21,9 @@ struct MP4Demuxer {
   struct Edit: Equatable {
     /// The number of units of `scale` at the start that are not audible.
     let start: Int
-    /// Units of `scale` that are audible, nil for all.
+    /// The number of units of `scale` that are audible, nil for all.
     let length: Int?
-    /// Units in a second; nil for frames at the rate of the output.
+    /// The number of units in a second; nil for frames at the rate of the output.
     let scale: Int?
     /// Seconds by which `length` may be rounded.
     let tolerance: Double

@@ -21,7 +21,7 @@ public final class MP4FileDecoder: Decoder {
   private let track: AACTrack
   /// The number of PCM frames at the start that are not audible.
   private let skipped: Int
-  /// PCM frames that were returned or skipped.
+  /// The number of PCM frames that were returned or skipped.
   private var position = 0
 
   init(_ file: consuming FileDescriptor, path: String) throws {

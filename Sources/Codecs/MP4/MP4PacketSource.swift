@@ -6,7 +6,7 @@ final class MP4PacketSource: AACPacketSource {
   /// The file's description of them.
   let demuxer: MP4Demuxer
 
-  /// Frames present: all of the tables', or those before the end of a file that was cut off.
+  /// The number of frames present: all of the tables', or those before the end of a file that was cut off.
   let count: Int
 
   private let file: FileDescriptor

@@ -4,7 +4,7 @@
 /// against the size of the file. Source: ISO/IEC 14496-12 §8.6.1 (stts), §8.7.3 (stsz, stz2), §8.7.4 (stsc),
 /// §8.7.5 (stco, co64).
 struct MP4SampleTable {
-  /// Frames with sizes and chunks in the tables.
+  /// The number of frames with sizes and chunks in the tables.
   let count: Int
   /// The duration of all frames together, in units of the track's time.
   let duration: Int

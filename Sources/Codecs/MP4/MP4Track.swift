@@ -11,9 +11,9 @@ public struct MP4Track: Sendable {
 
   /// The number of frames.
   public var count: Int { demuxer.table.count }
-  /// PCM frames per frame, at `sampleRate`.
+  /// The number of PCM frames per frame, at `sampleRate`.
   public let samplesPerFrame = 1024
-  /// The sample rate of the core in Hz; with replicated bands the output has twice as much.
+  /// The sample rate of the core in Hz; with replicated bands the output has twice that rate.
   public var sampleRate: Int { demuxer.configuration.sampleRate }
   /// The number of channels according to an ADTS header.
   public var channels: Int {

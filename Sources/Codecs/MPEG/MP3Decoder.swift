@@ -185,7 +185,7 @@ private struct MPG123Handle: ~Copyable {
     mpg123_open_handle(raw, Unmanaged.passUnretained(reader).toOpaque())
   }
 
-  /// Byte of the file at which the next read begins.
+  /// The byte of the file at which the next read begins.
   var fileOffset: Int { reader.fileOffset }
 
   /// Returns the PCM frames in all MPEG frames of sound; scans the file for them.
@@ -193,7 +193,7 @@ private struct MPG123Handle: ~Copyable {
 
   deinit { mpg123_delete(raw) }
 
-  /// The rate and channels of the next frame, nil when that is no MPEG audio.
+  /// The rate and channels of the next frame, nil when that is not MPEG audio.
   var format: AudioFormat? { AudioFormat(nextOf: raw) }
 
   /// Returns rate and channels of the first frame, which need not be followed by another one: the reader
@@ -213,7 +213,7 @@ private struct MPG123Handle: ~Copyable {
 }
 
 extension AudioFormat {
-  /// The rate and channels of the next frame of a handle of libmpg123; nil when that is no MPEG audio.
+  /// The rate and channels of the next frame of a handle of libmpg123; nil when that is not MPEG audio.
   init?(nextOf handle: OpaquePointer) {
     var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
     guard mpg123_getformat(handle, &rate, &channels, &encoding) == MPG123_OK.rawValue,

@@ -84,6 +84,6 @@ private struct MPG123Feed: ~Copyable {
     mpg123_param2(raw, CInt(change.rawValue), CLong(MPG123_NO_READAHEAD.rawValue), 0)
   }
 
-  /// The rate and channels of the next frame, nil when that is no MPEG audio.
+  /// The rate and channels of the next frame, nil when that is not MPEG audio.
   var format: AudioFormat? { AudioFormat(nextOf: raw) }
 }

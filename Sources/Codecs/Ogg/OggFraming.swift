@@ -105,7 +105,7 @@ public struct OggFraming: Sendable {
   /// Frees the memory of the pages that were returned.
   public mutating func compact() { if waiting == nil { scanner.compact() } }
 
-  /// Ends the input: bytes that are no whole page are skipped.
+  /// Ends the input: bytes that are not a whole page are skipped.
   public mutating func end() { scanner.end() }
 
   /// Returns the next item; nil when more bytes are needed, or nothing follows.

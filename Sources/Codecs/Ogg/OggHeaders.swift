@@ -13,7 +13,7 @@ public struct OggHeaders: Sendable, Equatable {
   public let sampleRate: Int
   /// The number of channels.
   public let channels: Int
-  /// The PCM frames at the beginning that are no sound, in Opus.
+  /// The number of PCM frames at the beginning that are not sound, in Opus.
   public internal(set) var preSkip = 0
   /// The comments, without pictures and other long fields.
   public var comments = OggComments()
@@ -47,7 +47,7 @@ public struct OggHeaders: Sendable, Equatable {
   /// Returns the headers as whole pages, for the start of a file.
   /// - Parameters:
   ///   - serial: the number of the logical stream.
-  ///   - preSkip: the PCM frames at the beginning that are no sound, in Opus; nil for those of the headers.
+  ///   - preSkip: the PCM frames at the beginning that are not sound, in Opus; nil for those of the headers.
   /// - Returns: the bytes, and the number of pages.
   public func pages(serial: UInt32, preSkip: Int? = nil) -> (bytes: [UInt8], count: Int) {
     let packets = mapping.packets(of: self, preSkip: preSkip ?? self.preSkip)
@@ -107,7 +107,7 @@ struct OggHeaderReader: Sendable {
       }
       packet += bytes
     } else {
-      // The first bytes tell the kind of the packet.
+      // The first bytes give the kind of the packet.
       packet += bytes.prefix(max(0, 8 - packet.count))
     }
   }

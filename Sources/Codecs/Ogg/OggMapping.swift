@@ -161,7 +161,8 @@ enum FLACMapping: OggMapping {
   static func samples(of packet: [UInt8]) -> Int {
     guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
     let code = Int(packet[2] >> 4)
-    // The number of the frame takes as many bytes as a character of UTF-8 that begins alike, up to seven.
+    // The number of the frame has the length of a UTF-8 character with the same first bits, up to seven
+    // bytes.
     let ones = (~packet[4]).leadingZeroBitCount
     let behind = 4 + max(1, ones)
     switch code {

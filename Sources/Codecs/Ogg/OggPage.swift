@@ -133,7 +133,8 @@ public struct OggPage: Sendable, Equatable {
 
   // MARK: Files
 
-  /// Returns the first packet of a file that begins with `head`, as far as it is there; nil when that is no Ogg page.
+  /// Returns the first packet of a file that begins with `head`, as far as it is present; nil when that is
+  /// not a page of Ogg.
   static func firstPacket(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     head.withUnsafeBytes { OggPage($0) }.map { head.dropFirst($0.contentStart) }
   }

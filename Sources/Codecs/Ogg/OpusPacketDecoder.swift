@@ -14,7 +14,7 @@ final class OpusPacketDecoder: OggPacketDecoder {
   private let order: [Int]?
   private var block: [Float]
 
-  /// - Throws: `audio.unsupported` for channels that are no speakers.
+  /// - Throws: `audio.unsupported` for channels that are not speakers.
   init(_ headers: OggHeaders) throws(AudioError) {
     let head = headers.identification
     channels = headers.channels

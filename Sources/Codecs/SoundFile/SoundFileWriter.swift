@@ -17,7 +17,7 @@ public final class SoundFileWriter: PCMSink {
   private let path: String
   private let scratch: UnsafeMutableBufferPointer<Int16>
   private var framesUntilHeader: Int
-  /// PCM frames that the header's 32-bit sizes still have room for.
+  /// The number of PCM frames that the header's 32-bit sizes still have room for.
   public private(set) var framesLeft: Int
 
   /// Creates the file at `path`, or empties an existing one.
