@@ -10,7 +10,7 @@ package struct LinkReader {
   package private(set) var frames = 0
   /// The number of drops, by their reason.
   package private(set) var dropped: [LinkPacket.Fault: Int] = [:]
-  /// Bytes that wait for the zero that ends them.
+  /// The number of bytes that wait for the zero that ends them.
   package var held: Int { buffer.count }
 
   private var buffer: [UInt8] = []
