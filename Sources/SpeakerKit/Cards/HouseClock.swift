@@ -6,7 +6,7 @@ internal import Synchronization
 /// If both publish at the same moment, a reading may be garbled: a single wrong measurement, which is
 /// smoothed.
 final class HouseClock: Sendable {
-  /// Frames per second.
+  /// The number of frames per second.
   let sampleRate: Int
   /// The age in ns above which a reading is ignored: the house is silent.
   private static let greatestAge: Int64 = 1_000_000_000

@@ -21,7 +21,7 @@ public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
   public let name: String?
   /// The output of the house, as `Output.text`; nil when not published.
   public let output: String?
-  /// Sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not
+  /// The sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not
   /// published.
   public let playing: [String]?
 

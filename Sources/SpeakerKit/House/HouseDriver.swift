@@ -57,7 +57,7 @@ public final class HouseDriver: RenderingDriver {
   /// The maximum number of speakers.
   private(set) var speakerLimit = 0
   var renderer: (any Renderer)?
-  /// Commands that have not taken effect, in their order.
+  /// The commands that have not taken effect, in their order.
   private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
   /// The group rank of the speaker that joined its group last.
   private var lastGroupRank = 0

@@ -11,7 +11,7 @@ public struct SpeakerSpec: Sendable, Equatable {
   public let role: ChannelRole
   /// The initial level, 0...50.
   public let volume: Int
-  /// Balance, -6...6, left to right.
+  /// The balance, -6...6, left to right.
   public let balance: Int
   /// The sound card of the speaker; nil for the output of the house.
   public var output: Output?

@@ -30,11 +30,11 @@ public final class HubDriver: RemoteDriver {
   private var pollTimer: LoopTimer?
   private var statusTimer: LoopTimer?
 
-  /// Speakers as they were reported, in the order in which they were found.
+  /// The speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
   /// The records of speakers by their ids.
   var speakers: [String: Speaker] = [:]
-  /// Calls that wait for the answers to all requests of levels.
+  /// The calls that wait for the answers to all requests of levels.
   let answering = PendingCalls<Void>()
   /// The number of changes of groups so far.
   var lastRank = 0

@@ -57,7 +57,7 @@ final class Media: Sendable {
   /// The number of bytes of the sound; nil for an unknown length, or one beyond that of a WAV file.
   let soundBytes: Int?
 
-  /// Bytes before the sound.
+  /// The number of bytes before the sound.
   static let headerBytes = 44
 
   init(_ source: MediaSource, from firstFrame: Int, format: AudioFormat) {
@@ -101,7 +101,7 @@ final class MediaReader {
   private let firstByte: Int
   private var sound: (any SoundReader)?
   private var samples: [Float]
-  /// Sound that has been decoded and not been sent.
+  /// The sound that has been decoded and not been sent.
   private var pending: ArraySlice<UInt8> = []
   /// The number of bytes of the medium sent so far on this connection.
   private var sent = 0
@@ -275,7 +275,7 @@ private final class TapeReader: SoundReader {
 final class MediaTape: @unchecked Sendable {
   private let decoder: ConformedDecoder
   private let channels: Int
-  /// Frames kept.
+  /// The number of frames kept.
   private let kept: Int
   private let history: Lock<History>
 

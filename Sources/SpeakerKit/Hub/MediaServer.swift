@@ -25,7 +25,7 @@ final class MediaServer {
   /// The daemon with its connections.
   private let daemon: Daemon
 
-  /// The daemon of libmicrohttpd, which is stopped once; with its shelf, which it refers to. Any thread.
+  /// The daemon of libmicrohttpd, which is stopped once, and the shelf that it refers to. Any thread.
   private final class Daemon: Sendable {
     // Sendable: made for calls of any thread; `isStopped` lets one of them end it.
     private nonisolated(unsafe) let daemon: OpaquePointer

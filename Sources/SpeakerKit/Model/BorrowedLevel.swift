@@ -9,7 +9,7 @@ public struct BorrowedLevel: Sendable, Equatable {
   public let volume: Int
   /// `true` if the speaker was muted before.
   public let isMuted: Bool
-  /// Levels that the speaker may have meanwhile; with any other one, somebody has set it.
+  /// Levels that the speaker may have meanwhile; any other level means that somebody has set it.
   public let meanwhile: ClosedRange<Int>
 
   /// Creates a level; nil for volumes that are out of range.

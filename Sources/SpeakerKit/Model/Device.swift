@@ -70,7 +70,7 @@ public final class Device {
   public var isMuted: Bool { info.isMuted }
   /// Channels that the speaker renders.
   public var role: ChannelRole { info.role }
-  /// Balance, -6...6, left to right.
+  /// The balance, -6...6, left to right.
   public var balance: Int { info.balance }
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool { info.isAvailable }

@@ -32,7 +32,7 @@ public struct DeviceInfo: Sendable, Equatable {
   public var isMuted: Bool
   /// Channels that the speaker renders.
   public var role: ChannelRole
-  /// Balance, -6...6, left to right; 0 is the middle.
+  /// The balance, -6...6, left to right; 0 is the middle.
   public var balance: Int
   /// `true` if the speaker can be reached.
   public var isAvailable: Bool

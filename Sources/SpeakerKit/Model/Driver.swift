@@ -69,7 +69,7 @@ public enum LevelChange: Sendable, Equatable {
   case muted(Bool)
   /// The channels that the speaker renders.
   case role(ChannelRole)
-  /// Balance, -6...6, left to right.
+  /// The balance, -6...6, left to right.
   case balance(Int)
 }
 
@@ -96,7 +96,7 @@ public enum DeviceChange: Sendable, Equatable {
   case available(Bool)
   /// The channels that the speaker renders.
   case role(ChannelRole)
-  /// Balance, -6...6, left to right.
+  /// The balance, -6...6, left to right.
   case balance(Int)
 }
 

@@ -1,12 +1,13 @@
 public import EventLoop
 internal import Glibc
 
-/// A fade of the levels of speakers to one level, by steps of which each is a change of volume with its event, heard over
-/// a ramp of one block. Confined to the loop.
+/// A fade of the levels of speakers to one level, in steps, each of which is a change of volume with its
+/// event, heard over a ramp of one block. Confined to the loop.
 ///
-/// A speaker belongs to the fade that its `Device.fade` names: until a command or another controller sets its level, a
-/// newer fade begins, or it is no member any more. One that can't be reached, or whose level an interruption has that
-/// began later, is left out, and receives the level that the fade has reached when it is back.
+/// A speaker belongs to the fade that its `Device.fade` names: until a command or another controller sets its
+/// level, a newer fade begins, or it is not a member any more. A speaker that can't be reached, or whose
+/// level belongs to an interruption that began later, is left out, and receives the level that the fade has
+/// reached when it is back.
 public final class Fade {
   /// The course from one level to another.
   public enum Curve: String, Sendable, CaseIterable {
@@ -40,7 +41,7 @@ public final class Fade {
       case due
       /// The speaker has missed the level of the fade.
       case leftOut
-      /// The speaker is somebody else's.
+      /// The speaker belongs to the fade no longer.
       case lost
     }
 
@@ -102,7 +103,7 @@ public final class Fade {
     }
     steps = Self.steps(of: members, request, curve)[...]
     for member in members {
-      // Somebody's command, for an interruption that has the level.
+      // An interruption that has the level treats the fade as a command.
       if !member.isBorrowed { member.device.levelTouches += 1 }
       member.device.fade = self
     }
@@ -144,7 +145,7 @@ public final class Fade {
     return min(1, start.duration(to: now) / request.over)
   }
 
-  /// Speakers that the fade has; after its end those that it had to the end.
+  /// The speakers that the fade has; after its end those that it had to the end.
   public var devices: [Device] { members.filter { $0.state != .lost }.map(\.device) }
 
   /// `true` if the fade has a speaker, also after its end one that was left out.
@@ -197,7 +198,7 @@ public final class Fade {
     changes.settle(.success(()))
   }
 
-  /// Leaves a speaker to somebody else; called when `Device.fade` names another fade, or none.
+  /// Gives a speaker up; called when `Device.fade` names another fade, or none.
   func lose(_ device: Device) {
     if isActive, let index = members.firstIndex(where: { $0.device === device }) {
       members[index].state = .lost
@@ -225,7 +226,7 @@ public final class Fade {
     return next > loop.now ? next : nil
   }
 
-  /// Loses the speakers that are no members any more.
+  /// Gives up the speakers that are not members any more.
   private func loseOthers(in house: House) {
     var gone: [Device] = []
     for member in members where member.device.fade === self {

@@ -11,7 +11,7 @@ public struct Group {
   public let id: String
   /// The group name that all members share.
   public let name: String
-  /// Members, the founder first where it is one of them, then in the order in which they joined.
+  /// The members, the founder first where it is one of them, then in the order in which they joined.
   public let devices: [Device]
 
   /// `true` if all members are in a session.

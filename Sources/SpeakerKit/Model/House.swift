@@ -44,7 +44,7 @@ public final class House {
   var borrowed = BorrowedLevels()
 
   let driver: any Driver
-  /// Sources that are being opened.
+  /// The sources that are being opened.
   let openings = SourceOpenings()
   /// Interruptions that have not ended.
   var interruptions: [Interruption] = []
@@ -56,7 +56,7 @@ public final class House {
   var watchTimer: LoopTimer?
   private var changeListeners: [(Session, SessionChange) -> Void] = []
   private var commandListeners: [(HouseCommand) -> Void] = []
-  /// Sources that play, as last reported to other processes.
+  /// The sources that play, as last reported to other processes.
   private var announced: [String] = []
   /// The names of renames in progress.
   var namesOnTheWay: Set<String> = []
@@ -93,7 +93,7 @@ public final class House {
       throw error
     }
     guard phase == .opening else {
-      // Closed meanwhile: close what the driver has opened since.
+      // The house was closed meanwhile, and the driver has opened since: it is closed again.
       await driver.close()
       throw Self.closedError
     }
@@ -155,8 +155,8 @@ public final class House {
     driver.announce(playing: playing)
   }
 
-  /// Calls `body` with the changes of sessions that are no events for scripts, in order with the events, as long as the
-  /// house lives.
+  /// Calls `body` with the changes of sessions that are not events for scripts, in order with the events, as
+  /// long as the house lives.
   public func onSessionChange(_ body: @escaping (Session, SessionChange) -> Void) {
     changeListeners.append(body)
   }

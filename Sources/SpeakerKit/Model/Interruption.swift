@@ -2,7 +2,7 @@ internal import AudioCore
 internal import EventLoop
 
 extension House {
-  /// Borrows speakers from their sessions, plays on them, and restores what it changed: membership, volume,
+  /// Borrows speakers from their sessions, plays on them, and restores the changed state: membership, volume,
   /// mute, and, where it borrowed all speakers of a session, that session's position. Returns when that is
   /// done.
   ///

@@ -28,7 +28,7 @@ public final class Session {
   var machine = SessionMachine()
   /// The calls of `finish`.
   let finishing = PendingCalls<FinishResult>()
-  /// Calls that wait for the end of the session.
+  /// The calls that wait for the end of the session.
   let closing = PendingCalls<Void>()
   /// The calls of `fade(gain:over:)`.
   let fading = PendingCalls<Void>()

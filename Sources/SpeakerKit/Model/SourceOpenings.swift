@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Calls that open sources: a few at once, in the order in which they came.
+/// The calls that open sources: a few at once, in the order in which they came.
 ///
 /// An opening has a thread, descriptors and a ring of decoded sound, about a megabyte. A call that waits for its turn has
 /// none of them, and may find that its source is no longer needed. Confined to the loop.
@@ -9,7 +9,7 @@ final class SourceOpenings {
   static let limit = 16
 
   private var count = 0
-  /// Calls that wait, by the numbers of their arrival.
+  /// The calls that wait, by the numbers of their arrival.
   private var waiting: [Int: PendingCall<Void>] = [:]
   private var (first, end) = (0, 0)
 

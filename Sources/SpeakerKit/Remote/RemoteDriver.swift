@@ -21,11 +21,11 @@ protocol RemoteDriver: Driver {
 
   var context: DriverContext { get }
   var reports: (any DriverReports)? { get }
-  /// Speakers as they were reported, in the order in which they were found.
+  /// The speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] { get set }
   /// The records of speakers by their ids.
   var speakers: [String: Speaker] { get set }
-  /// Calls that wait for the answers to all requests of levels.
+  /// The calls that wait for the answers to all requests of levels.
   var answering: PendingCalls<Void> { get }
   /// `true` if the server is connected.
   var isConnected: Bool { get }
@@ -123,8 +123,8 @@ extension RemoteDriver {
     reports?.deviceChanged(.available(isAvailable), of: devices[index].id)
   }
 
-  /// Returns the name of a speaker: the server's, with a number where another one has it, which it keeps when that one is
-  /// renamed.
+  /// Returns the name of a speaker: the server's, with a number where another speaker has that name. The
+  /// number stays when the other one is renamed.
   func name(of device: String, given: String, besides names: inout Set<String>) -> String {
     if speakers[device]?.givenName == given, let old = devices.first(where: { $0.id == device })?.name,
       names.insert(old).inserted

@@ -9,7 +9,7 @@ struct Outputs: Sendable {
     case none
     /// A writer per device; a block is rendered when all have room for it.
     case perDevice([SinkWriter])
-    /// Sound cards on whose channels the devices are mixed; the clock of the first sets the pace.
+    /// The sound cards on whose channels the devices are mixed; the clock of the first sets the pace.
     case cards([SinkWriter], CardLayout)
     /// A stream per device to a server that plays later; it receives blocks only while the device is heard.
     case streams([SinkWriter], StreamTiming)
@@ -64,7 +64,8 @@ final class AudioThread: @unchecked Sendable {
   private let portMemory: UnsafeMutableBufferPointer<SinkPort>
   /// The initialized part of `portMemory`.
   private var ports: UnsafeMutableBufferPointer<SinkPort>
-  /// Frames written to `ports` since the start: the silence with which the file of a later device begins.
+  /// The number of frames written to `ports` since the start: the silence with which the file of a later
+  /// device begins.
   private var framesWritten = 0
   /// Mixes devices into the blocks of cards; nil for outputs of other kinds.
   private let cards: CardMixMemory?
@@ -153,7 +154,7 @@ final class AudioThread: @unchecked Sendable {
     return ports.isEmpty ? .unheard : .clock
   }
 
-  /// Frames between the renderer and the ear.
+  /// The number of frames between the renderer and the ear.
   private var latency: Int { cards != nil ? ports[0].latency : 0 }
 
   private var isReady: Bool {

@@ -7,7 +7,8 @@ internal import Glibc
 final class FileLengths {
   /// The length of a file.
   struct Length {
-    /// Frames at `sampleRate`, which is the file's, or that of sessions where the file had to be decoded.
+    /// The number of frames at `sampleRate`, which is the file's, or that of sessions where the file had to
+    /// be decoded.
     let frames: Int
     let sampleRate: Int
     /// The shortfall against the file's header.
@@ -54,7 +55,7 @@ final class MeasuredFile: Decoder {
   let format: AudioFormat
   let frameCount: Int?
   let shortfall: AudioError?
-  /// Frames after the position.
+  /// The number of frames after the position.
   private(set) var rest: Int
 
   init(_ length: FileLengths.Length) {

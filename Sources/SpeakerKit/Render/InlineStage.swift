@@ -12,7 +12,7 @@ final class InlineStage: RenderStage {
   private let format: AudioFormat
   private let makeSink: (_ device: Int, _ speakers: [String]) throws -> any PCMSink
   private var speakers: [String]
-  /// Frames written to each output so far.
+  /// The number of frames written to each output so far.
   private var framesWritten = 0
   private var sinks: [(any PCMSink)?] = []
   private var isPrepared = false

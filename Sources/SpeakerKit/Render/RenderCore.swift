@@ -23,7 +23,7 @@ struct RenderCore: BitwiseCopyable {
   let sessionBlocks: UnsafeMutablePointer<PCMView>
   /// The blocks of the devices: the output of `render`.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
-  /// Frames per second.
+  /// The number of frames per second.
   let sampleRate: Int
   let reports: RingProducer<RenderReport>
   /// The number of reports emitted so far; for the thread that renders.

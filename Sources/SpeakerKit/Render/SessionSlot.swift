@@ -25,7 +25,7 @@ struct SessionSlot: BitwiseCopyable {
   var frame = 0
   /// The gain of the fades on pause, resume and stop; 1 while the session sounds.
   var gate: GainRamp
-  /// Frames read into the session's current block.
+  /// The number of frames read into the session's current block.
   var count = 0
   /// `true` if a live source has fallen silent because it has too few frames.
   var isStarved = false

@@ -18,7 +18,7 @@ final class ThreadedStage: RenderStage {
   private var outputs: [Output]
   private let reportWatch: FDWatch
   private var phase = Phase.atRest
-  /// Sources by their cues.
+  /// The sources by their cues.
   private var decoders: [Int: Decoding] = [:]
   private let this: LoopReference<ThreadedStage>
 

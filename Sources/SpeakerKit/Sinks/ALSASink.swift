@@ -43,7 +43,7 @@ final class ALSASink: CardSink {
   private var isWide = false
   /// The channels of the card, `format.channels` or more; the further ones are silent.
   private var cardChannels = 0
-  /// Frames that the card's buffer holds.
+  /// The number of frames that the card's buffer holds.
   private var bufferFrames = 0
   private var scratch: [Int16] = []
   private var wideScratch: [Int32] = []

@@ -4,7 +4,8 @@ internal import Glibc
 /// A snapserver that the host starts on loopback, and ends. Confined to the loop, but for the thread that waits for its
 /// end.
 ///
-/// It ends with the host, also when that is killed: `setpriv --pdeathsig` asks the kernel for it, where there is one.
+/// It ends with the host, even if the host is killed: `setpriv --pdeathsig`, where it is installed, asks the
+/// kernel for that.
 final class ManagedSnapserver {
   /// The ports of the control, of snapclients and of the streams.
   struct Ports: Equatable {

@@ -38,11 +38,11 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// The server's state after its last message; nil before the first one.
   var server: SnapcastServer?
   private(set) var pool: SnapcastPool?
-  /// Speakers as they were reported, in the order in which they were found.
+  /// The speakers as they were reported, in the order in which they were found.
   var devices: [DeviceInfo] = []
   /// The records of clients by their ids, also of those that are not shown as speakers.
   var speakers: [String: Speaker] = [:]
-  /// Calls that wait for the answers to all requests of levels.
+  /// The calls that wait for the answers to all requests of levels.
   let answering = PendingCalls<Void>()
   var lastRank = 0
   /// The loss of the server that has not come back; nil while its state is known.
@@ -297,7 +297,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     arrange()
   }
 
-  /// Publishes what plays to processes that inspect the house.
+  /// Publishes the playing sources to processes that inspect the house.
   public func announce(playing: [String]) {
     context.state?.announce(output: "snapcast at \(address.host) port \(controlPort)", playing: playing)
   }

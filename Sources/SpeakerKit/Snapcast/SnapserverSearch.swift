@@ -34,7 +34,7 @@ final class SnapserverSearch {
   enum Outcome: Equatable, Sendable {
     /// Servers by their names, those of this machine first; each once, however many interfaces announce it.
     case found([Server])
-    /// There is no search without Avahi: its words.
+    /// The network can't be searched without Avahi; the text is Avahi's error.
     case unavailable(String)
 
     /// The servers that were found; none without Avahi.

@@ -36,16 +36,18 @@ final class StreamSink: CardSink {
   private var pending: [UInt8] = []
   /// The number of frames of this run, sent or pending.
   private var frames = 0
-  /// Frames that the server has not read, measured after each block of a second; `usual` are those of the first one.
+  /// The numbers of frames that the server has not read, measured after each block of a second; `usual` is
+  /// that of the first second.
   private var backlog: (peer: PeerBacklog, usual: Int?, frames: [Int])?
-  /// Frames that are left out of the next blocks.
+  /// The number of frames that are left out of the next blocks.
   private var surplus = 0
 
-  /// Frames before a run is sent.
+  /// The number of frames before a run is sent.
   private static let firstFrames = 4800
   /// The number of frames of whole blocks both of the server (960) and of its FLAC encoder (1152).
   private static let wholeFrames = 5760
-  /// Blocks between two looks at the median backlog: either side is late for a moment without playing later.
+  /// The number of blocks between two checks of the median backlog: either side may be late for a moment
+  /// without a lasting delay.
   private static let blocksPerLook = 50
   /// The number of frames from which on a full socket means that the server lags.
   private static let settledFrames = 9600
