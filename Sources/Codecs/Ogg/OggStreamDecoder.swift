@@ -80,7 +80,7 @@ public final class OggStreamDecoder: Decoder {
       number += 1
       expected += count
       if !packet.isEmpty { decoder.decode(packet, into: &samples) }
-      // A damaged packet is as long as its header says.
+      // A damaged packet is as long as its header states.
       let (length, wanted) = (samples.count, expected * format.channels)
       if length < wanted { samples += [Float](repeating: 0, count: wanted - length) }
       if length > wanted { samples.removeLast(length - wanted) }
