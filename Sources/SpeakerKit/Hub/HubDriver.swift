@@ -2,7 +2,7 @@ public import AudioCore
 internal import EventLoop
 internal import JSONText
 
-/// The driver `hkwhub`: HK Omni speakers behind a hub, the HKWHub app or a hub speaker, which plays media
+/// The driver `hkwhub`: HK Omni speakers of a hub, the HKWHub app or a hub speaker, which plays media
 /// that the host serves.
 ///
 /// Levels, names, groups and roles are the hub's. It has no events: the state of its speakers is requested

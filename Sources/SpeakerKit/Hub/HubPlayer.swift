@@ -50,7 +50,7 @@ struct HubPlayer {
     case awaited
     case heard
     /// The last answer was that it has ceased before its end. Another answer confirms it: a hub that restarts, or is
-    /// about to vanish, says the same, and plays on when it is back.
+    /// about to vanish, answers the same, and plays on when it is back.
     case ceased
   }
 

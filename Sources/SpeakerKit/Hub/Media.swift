@@ -201,7 +201,7 @@ final class MediaReader {
     case .waiting: sleep(milliseconds: 10)
     case .end(let failure):
       if let failure { media.progress.withLock { $0.failure = failure } }
-      // A file that is shorter than its header says: the stated length is filled with silence.
+      // A file that is shorter than its header states: the stated length is filled with silence.
       guard let bytes = media.bytes, firstByte + sent < bytes else { return false }
       pending = [UInt8](repeating: 0, count: min(8192, bytes - firstByte - sent))[...]
     }

@@ -99,7 +99,7 @@ public struct DriverOptions {
     refuse: @escaping (_ name: String, _ message: String, _ hint: String?) -> any Error
   ) { (self.read, self.refuse) = (read, refuse) }
 
-  /// Returns the error for an option that is wrong, with the place of its table.
+  /// Returns the error for an option that is wrong, with the position of its table.
   func problem(_ name: String, _ message: String, hint: String? = nil) -> any Error {
     refuse(name, message, hint)
   }

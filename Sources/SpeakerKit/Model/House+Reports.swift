@@ -1,8 +1,8 @@
 public import EventLoop
 
 extension House: DriverReports {
-  /// Applies levels that have taken effect, and emits a `volume` event for each that is another one, and for each that
-  /// an interruption has set or restored, which fades wait for.
+  /// Applies levels that have taken effect, and emits a `volume` event for each that differs, and for each
+  /// that an interruption has set or restored, which fades wait for.
   public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
     guard isOpen else { return }
     var changed: [Device] = []

@@ -39,7 +39,7 @@ struct SessionMachine {
   /// `true` if a source may be opening: no command has ended the last opening.
   var isOpening: Bool { ticketCount != settled }
 
-  /// Checks that no later command has taken the place of `ticket`.
+  /// Checks that no later command has replaced `ticket`.
   /// - Throws: `superseded`.
   func check(_ ticket: Ticket, _ source: SourceInfo) throws(SpeakerError) {
     guard ticket.number == ticketCount else {

@@ -2,11 +2,12 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 
-/// Computes playback without making PCM: under virtual time, when nobody listens, the position in a source
-/// follows from the clock.
+/// Computes playback without making PCM: under virtual time, when no output is heard, the position in a
+/// source follows from the clock.
 ///
 /// Opens a file for its length, and decodes it once where only that gives the length. A file that is shorter
-/// than its header says ends with that failure; other damage inside it is not noticed. Confined to the loop.
+/// than its header states ends with that failure; other damage inside it is not noticed. Confined to the
+/// loop.
 final class ArithmeticRenderer: Renderer {
   weak var observer: (any RenderObserver)?
 

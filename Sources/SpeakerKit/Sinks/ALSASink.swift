@@ -22,7 +22,7 @@ final class ALSASink: CardSink {
   private static let mostRecoveries = 8
   /// The time in ns without a played frame after which the card has stopped.
   private static let longestStall: Int64 = 2_000_000_000
-  /// The time in ns of a wait after which the thread sleeps between attempts, whatever ALSA says.
+  /// The time in ns of a wait after which the thread sleeps between attempts, whatever ALSA reports.
   private static let quickWait: Int64 = 100_000_000
   /// The length in seconds of the silence that proves that a card plays.
   private static let proofLength = 0.04

@@ -140,8 +140,8 @@ struct SnapcastPool: Equatable {
   /// The streams of the sessions, in the order of their ids.
   let sessions: [SnapcastStream]
 
-  /// Finds the streams whose names begin with `prefix`, in the order of the server; the idle one is that
-  /// whose name ends with `idle` after the prefix, or the last one.
+  /// Finds the streams whose names begin with `prefix`, in the order of the server; the idle one is that with
+  /// the name `idle` after the prefix, or else the last one.
   /// - Throws: `speaker.no_stream` when there are fewer than two.
   init(_ streams: [SnapcastStream], prefix: String) throws(SpeakerError) {
     var own = streams.filter { $0.id.hasPrefix(prefix) }

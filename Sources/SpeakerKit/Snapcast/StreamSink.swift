@@ -10,9 +10,9 @@ internal import Glibc
 /// filled up to whole blocks of the server's encoder, which does not send a part of one.
 ///
 /// A server that was late by more than a block plays everything after it later by the same amount, and its
-/// socket keeps the unread bytes: the sound would lag its position. The number of these bytes is known for a
-/// server on this machine; that many frames are dropped. If its socket fills up nevertheless, the run ends,
-/// and a new one begins in step once the server has read the rest.
+/// socket keeps the unread bytes: the sound would lag its position. For a server on this machine the lag is
+/// measured, and that many frames are dropped. If its socket fills up nevertheless, the run ends, and a new
+/// one begins in step once the server has read the rest.
 final class StreamSink: CardSink {
   let format: AudioFormat
   /// The source of this connection, or of the last one.
