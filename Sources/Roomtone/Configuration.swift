@@ -9,7 +9,7 @@ public import Scheduling
 public import SpeakerKit
 public import StreamKit
 
-/// The settings of the configuration file, with the defaults for what it leaves out.
+/// The settings of the configuration file, with the defaults for settings that it leaves out.
 public struct Configuration: Sendable {
   /// The absolute path of the file; nil for the defaults.
   public var path: String?
@@ -53,7 +53,7 @@ public struct Configuration: Sendable {
   /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `recordings`
   /// and `stations`, each with one table as its argument.
   /// - Parameter mark: the mark of the file, for processes that it ends; nil for none.
-  /// - Throws: `LuaError`: what is wrong with file and line.
+  /// - Throws: `LuaError`: the mistake with file and line.
   public init(text: [UInt8], path: String, mark: HoldMark? = nil) throws {
     self.init()
     var read = self
@@ -70,7 +70,7 @@ public struct Configuration: Sendable {
 
   /// Reads a file past its errors.
   /// - Returns: the settings of the sections without an error, and the errors in the order of the file. A section
-  ///   has at most one; what is wrong between sections ends the reading.
+  ///   has at most one; a mistake between sections ends the reading.
   public static func readAll(text: [UInt8], path: String) -> (Configuration, [LuaError]) {
     var errors: [LuaError] = []
     while true {
@@ -82,7 +82,7 @@ public struct Configuration: Sendable {
           sections.map { section in
             LuaFunction(section.name) { call in
               do { try section.read(&read, call) } catch {
-                // Each reading passes over the errors that are known, so that the next one has its line.
+                // Each reading skips the known errors, so that the next one is reported with its line.
                 passed += 1
                 if passed > errors.count {
                   isOfSection = true
@@ -160,7 +160,7 @@ public struct Configuration: Sendable {
   }
 }
 
-// `headset { … }`: where the headset is, and what it is known by.
+// `headset { … }`: the address and the keys of the headset.
 
 extension Configuration {
   static func readHeadset(_ configuration: inout Configuration, _ call: LuaCall) throws {

@@ -2,9 +2,10 @@ internal import EventLoop
 internal import LuaRuntime
 internal import Scheduling
 
-/// A file of Lua that says what is: it has a few functions to say it with, and nothing else.
+/// A Lua file of declarations: it has the few functions that declare them, and nothing else.
 enum DeclarationFile {
-  /// The standard functions and libraries of files that compute what they say. None of them reads or writes anything.
+  /// The standard functions and libraries of files that compute their declarations. They don't read or write
+  /// anything.
   static let standard = [
     "ipairs", "pairs", "math", "select", "string", "table", "tonumber", "tostring", "type",
   ]
@@ -12,9 +13,9 @@ enum DeclarationFile {
   /// Runs a file.
   /// - Parameters:
   ///   - mark: records a process that ended with the file, which is then refused until it changes; nil for none.
-  ///   - functions: its own functions.
+  ///   - functions: the functions that declare.
   ///   - standard: names of standard functions and libraries that it has besides.
-  /// - Throws: `LuaError`: what is wrong with file and line.
+  /// - Throws: `LuaError`: the mistake with file and line.
   static func run(
     _ text: [UInt8], path: String, kind: String, mark: HoldMark? = nil, standard: [String] = [],
     _ functions: [LuaFunction]
@@ -26,7 +27,7 @@ enum DeclarationFile {
     defer { loop.close() }
     var limits = LuaLimits()
     limits.memory = 16 << 20
-    // With a seed: the same file says the same every time.
+    // The seed is fixed, so that the same file declares the same every time.
     let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog(), seed: 0)
     defer { state.close() }
     if let mark { state.setMark(path: mark.path, text: mark.file) }

@@ -12,8 +12,8 @@ final class EndSignals {
   private var thread: SignalThread?
   private let numbers: [Int32]
 
-  /// Calls `end` with each signal of `numbers` that asks for a tidy end. One that insists is obeyed on a thread of its
-  /// own, whatever the loop does.
+  /// Calls `end` with each signal of `numbers` that asks for a tidy end. A signal that insists is obeyed on a
+  /// separate thread, whatever the loop does.
   init(_ numbers: [Int32] = usual, of engine: Engine, _ end: @escaping () -> Void) {
     self.numbers = numbers.filter { $0 != SIGHUP || !SignalWatch.isIgnored($0) }
     let count = Lock(EndSignalCount())
@@ -47,8 +47,8 @@ final class EndSignals {
   }
 }
 
-/// Distinguishes a person who insists from a signal that comes twice: `timeout`, process groups and service managers send the
-/// same one to a process more than once.
+/// Distinguishes a person who insists from a signal that is repeated: `timeout`, process groups and service
+/// managers send the same signal to a process more than once.
 struct EndSignalCount {
   enum Meaning {
     /// A tidy end is wanted.
@@ -63,7 +63,7 @@ struct EndSignalCount {
   private static let repetition = Duration.milliseconds(500)
   private var first: ContinuousClock.Instant?
 
-  /// Counts a signal. Of the machine's own clock: virtual time may stand still.
+  /// Counts a signal, by the machine's own clock, as virtual time may not advance.
   mutating func receive(at now: ContinuousClock.Instant) -> Meaning {
     guard let first else {
       self.first = now

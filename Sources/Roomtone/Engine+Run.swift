@@ -7,7 +7,8 @@ internal import StreamKit
 
 /// The end of a run: the exit status of the command.
 public struct RunResult: Sendable, Equatable {
-  /// 0 done, 1 something failed, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM, or what `os.exit` asked for.
+  /// 0 after success, 1 after a failure, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM, or the status of
+  /// `os.exit`.
   public let status: Int32
 }
 
@@ -32,7 +33,7 @@ extension Engine {
   /// calling thread.
   /// - Parameters:
   ///   - limit: ends the scripts after this time, which is no failure.
-  ///   - handlesSignals: true if SIGINT, SIGTERM and SIGHUP end them.
+  ///   - handlesSignals: `true` if SIGINT, SIGTERM and SIGHUP end them.
   public func run(
     _ loaded: LoadedScript..., limit: Duration? = nil, handlesSignals: Bool = false
   ) -> RunResult { run(loaded, limit: limit, handlesSignals: handlesSignals) }
@@ -45,7 +46,7 @@ extension Engine {
     if handlesSignals { run.watchSignals() }
     if let limit { run.limit(to: limit) }
     for (script, main, arguments) in loaded.map({ ($0.script, $0.main, $0.arguments) }) {
-      // A routine that failed has said what it had to say: what it started ends with it.
+      // The main routine has reported its failure: all that it started ends with it.
       script.call(
         main, arguments.map { .string($0) }, name: script.name, onFailure: { run.stop(script) })
     }
@@ -58,7 +59,7 @@ extension Engine {
   ///   - main: its compiled text.
   ///   - arguments: the values of `...`.
   ///   - limit: ends the script after this time, which is no failure.
-  ///   - handlesSignals: true if SIGINT, SIGTERM and SIGHUP end it.
+  ///   - handlesSignals: `true` if SIGINT, SIGTERM and SIGHUP end it.
   public func run(
     _ script: Script, _ main: LuaReference, arguments: [String] = [], limit: Duration? = nil,
     handlesSignals: Bool = false
@@ -149,14 +150,14 @@ final class ScriptRun {
     return running.filter { Self.isDue($0, stopped) }
   }
 
-  /// Counts a turn of the loop. Returns `true` behind the last of a moment, before the loop waits or virtual time moves,
-  /// and now and then in a moment that is long.
+  /// Counts a turn of the loop. Returns `true` after the last turn of a moment, before the loop waits or
+  /// virtual time advances, and from time to time in a long moment.
   private func isTimeToAsk() -> Bool {
     turns &+= 1
     return !loop.hasReadyWork || turns % 8 == 0
   }
 
-  /// `true` if there are such scripts.
+  /// `true` if a script has nothing left to do, or is to end.
   private var hasDue: Bool {
     guard case .running(let running, let stopped) = phase else { return false }
     return running.contains { Self.isDue($0, stopped) }
@@ -166,8 +167,8 @@ final class ScriptRun {
     script.requestedExit != nil || script.isFlooded || stopped.contains { $0 === script } || !script.isAlive
   }
 
-  /// Ends scripts that still have nothing to do after what is ready now has run: an event that is on its way
-  /// may start a routine.
+  /// Ends scripts that still have nothing to do after the ready work has run: an event that is on its way may
+  /// start a routine.
   private func settle() {
     isProbing = true
     probe(turns: 3)
@@ -202,8 +203,8 @@ final class ScriptRun {
     }
   }
 
-  /// Virtual time stands still while anything is ready: a script that always is keeps every timer from its time, the
-  /// limit's and that of the last grace too.
+  /// Counts a turn under virtual time, which does not advance while work is ready: a script that is always
+  /// ready keeps every timer from firing, also the timers of the limit and of the last grace.
   private func countTurn() {
     guard headway.isLostByTurn(at: loop.now, runs: engine.jobRuns) else { return }
     guard case .running(let running, _) = phase else {
@@ -233,10 +234,10 @@ final class ScriptRun {
 
 /// Turns of the loop beyond those that the virtual time that passed accounts for.
 struct Headway {
-  /// The turns that a second of virtual time accounts for: some three times those of a script whose simulation takes
-  /// as long as the house itself would.
+  /// The turns that a second of virtual time accounts for: about three times the turns of a script whose
+  /// simulation takes as long as the house itself would.
   private static let turnsPerSecond = 200_000.0
-  /// The turns that a run of a job stands for: many in one moment come of runs that bring each other.
+  /// The turns that a run of a job counts as: many runs in one moment are jobs that start each other.
   private static let turnsPerRun = 100.0
   private let longestStandstill: Double
   private var excess = 0.0
@@ -246,7 +247,7 @@ struct Headway {
   /// - Parameter longestStandstill: turns in one moment that are accepted.
   init(longestStandstill: Int) { self.longestStandstill = Double(longestStandstill) }
 
-  /// Counts a turn; true, and the count begins anew, when there are too many.
+  /// Counts a turn; returns `true`, and begins the count anew, when there are too many.
   /// - Parameter runs: the runs of jobs so far.
   mutating func isLostByTurn(at now: Instant, runs: Int) -> Bool {
     if now != last {

@@ -32,7 +32,7 @@ extension Engine {
     let signals = EndSignals(of: self) { [self] in
       guard outcome == nil, closing == nil else { return }
       task?.cancel()
-      // Whoever waits for the house to open hears of its closing only.
+      // Only the closing of the house ends a wait for its opening.
       closing = loop.start { [self] in await house.close() }
     }
     task = loop.start { [self] in
@@ -63,7 +63,7 @@ extension Engine {
     try await body(open)
   }
 
-  /// Ends what is received and recorded, and waits for the threads that work for the loop.
+  /// Ends receptions and recordings, and waits for the threads that work for the loop.
   func closeServices() {
     streams.close()
     recordings.recorder.close()
@@ -82,8 +82,8 @@ extension Engine {
 }
 
 extension EventLoop {
-  /// Runs `body` some turns later. A task that ends all asks for this: it must have ended itself before the loop does,
-  /// else it keeps what it refers to for ever.
+  /// Runs `body` some turns later. A task that ends everything uses this: it must have ended before the loop
+  /// does, else it retains the objects that it refers to for ever.
   func next(turns: Int, _ body: @escaping () -> Void) {
     next { [self] in if turns > 0 { next(turns: turns - 1, body) } else { body() } }
   }

@@ -21,8 +21,8 @@ public struct EngineOptions {
   public var zone: any LocalZone = ProcessZone()
   /// The configuration.
   public var configuration = Configuration()
-  /// The turns of the loop in one moment of a simulation after which a script counts as stuck. Next to no time passing
-  /// counts as none.
+  /// The turns of the loop in one moment of a simulation after which a script counts as stuck. Time that
+  /// hardly advances counts as the same moment.
   public var longestStandstill = 500_000
   /// The stations of a simulation, by address without user and password; all others play a tune.
   public var stations: [StreamAddress: SimulatedStation] = [:]
@@ -34,7 +34,7 @@ public struct EngineOptions {
   public var stateFolder: String?
   /// The file of the store of scripts; nil for a store in memory, which ends with the engine.
   public var store: String?
-  /// The folder of records of the programs that scripts start; nil for a process that nobody starts again.
+  /// The folder of records of the programs that scripts start; nil for a process that is not started again.
   public var programs: String?
   /// The folder, empty at first, of the files that the scripts of a simulation write; nil where they write real ones.
   public var scratch: String?
@@ -50,7 +50,7 @@ public struct EngineOptions {
   public var recorder = RecorderSettings()
   /// The profile of the headsets of a simulation.
   public var boardProfile = BoardProfile.standard
-  /// The folder that the modules of the product are read from; nil for those inside the program.
+  /// The folder from which the product's modules are read; nil for those inside the program.
   public var standardLibrary: String?
 
   /// An engine on the wall clock with the defaults.
@@ -79,13 +79,14 @@ public final class Engine {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
-  /// Receives the log's lines for what happens to jobs, and the number of the job's script, in place of `onLog` unless nil.
+  /// Receives the log's lines about jobs, with the number of the job's script, in place of `onLog`; nil for
+  /// `onLog`.
   public var onJobLog: ((LogLevel, String, _ script: Int) -> Void)?
   /// Columns of the terminal, for the lines of `help`.
   public var columns: () -> Int = { 80 }
   /// The reference of the Lua API, read at its first use.
   public private(set) lazy var reference = StandardLibrary.reference(in: options.standardLibrary)
-  /// Called before a script ends, and with it what it started.
+  /// Called before a script ends, together with all that it started.
   public var onEnding: () -> Void = {}
   /// Receives an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
@@ -217,7 +218,7 @@ public final class Engine {
       case .skipped, .missed: level = .warn
       case .omitted, .sunless: level = .info
       case .failing: level = .error
-      // As it should be, or reported with its error.
+      // Other events are expected, or reported with their errors.
       default: return
       }
       let line = JournalText(zone: job.zone, now: engine.loop.wallNow).text(entry)

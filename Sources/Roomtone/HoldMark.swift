@@ -2,8 +2,9 @@ internal import EventLoop
 internal import Glibc
 internal import LuaRuntime
 
-/// The mark on disk of a file of Lua whose code holds the process: the watchdog writes it before it would end the process,
-/// and removes it when the code suspends after all. One that is there at the start is of code that the process ended with.
+/// The mark on disk of a Lua file whose code holds the process: the watchdog writes it before it would end
+/// the process, and removes it when the code suspends after all. A mark that exists at the start belongs to
+/// code with which the process ended.
 public struct HoldMark: Sendable {
   /// The path of the mark.
   let path: String
@@ -32,7 +33,7 @@ public struct HoldMark: Sendable {
     var mark = stat()
     guard stat(path, &mark) == 0, mark.st_mode & S_IFMT == S_IFREG, mark.st_size <= 4096,
       let content = try? readSmallFile(path), content == file,
-      // A file that is moved into place has the moment of that as the last change of its status.
+      // The change time of a file that was moved into place is the moment of the move.
       let marked = LinuxFiles.modificationTime(of: path), let changed = LinuxFiles.changeTime(of: file)
     else { return nil }
     return marked >= changed ? marked : nil

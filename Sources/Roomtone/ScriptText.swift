@@ -7,7 +7,7 @@ public typealias ScriptTextError = Failure<ScriptTextErrorKind>
 
 /// The kinds of failure to read a script; the raw value is the stable code.
 public enum ScriptTextErrorKind: String, FailureKind {
-  /// The path is wrong, or leads to something that can't be a script.
+  /// The path is wrong, or leads to a file that can't be a script.
   case missing = "script.missing"
 }
 
@@ -17,7 +17,7 @@ public struct ScriptText: Sendable {
   public let name: String
   /// Lua's name of the chunk.
   public let chunkName: String
-  /// True for the text of a file, beside which relative paths and modules are looked for too.
+  /// `true` for the text of a file, beside which relative paths and modules are looked for too.
   public let isFile: Bool
   /// The text.
   public let bytes: [UInt8]

@@ -6,7 +6,7 @@ public import Reference
 
 /// The Lua modules that ship with the product, and the tune of simulated stations: inside the program.
 public enum StandardLibrary {
-  /// The folder whose modules are found before those inside the program: `ROOMTONE_STDLIB`.
+  /// The folder `ROOMTONE_STDLIB`, whose modules precede those inside the program.
   public static func folder() -> String? { getenv("ROOMTONE_STDLIB").map { String(cString: $0) } }
 
   /// A file by its path in the library: `roomtone/misuse.lua`.

@@ -5,8 +5,8 @@ internal import JSONText
 internal import LuaModules
 internal import LuaRuntime
 
-/// A script that a client hands to the daemon and follows: it runs in the shared house until it has nothing left to do, or
-/// until the client has gone. Its output goes to the client. Confined to the loop.
+/// A script that a client hands to the daemon and follows: it runs in the shared house until it has nothing
+/// left to do, or until the client disconnects. Its output goes to the client. Confined to the loop.
 final class AttachedScript {
   /// Bytes of output that wait for a client before lines are left out.
   private static let mostWaiting = 16 << 20
@@ -85,7 +85,7 @@ final class AttachedScript {
     script.onExit = { [weak self] _ in self?.stop() }
   }
 
-  /// Looks whether the script has anything left to do; called in every turn of the loop.
+  /// Checks whether the script has anything left to do; called in every turn of the loop.
   func turn() {
     guard case .running(let turns) = phase else { return }
     guard script.requestedExit != nil || script.isFlooded || !script.isAlive else {
@@ -139,9 +139,9 @@ final class AttachedScript {
     flush()
   }
 
-  /// Passes on what waits, as far as the client reads; at the end the answer too.
+  /// Sends the waiting output, as far as the client reads it; at the end the answer too.
   private func flush() {
-    // A client that reads at once has this called again from inside.
+    // When the client reads at once, this function is called again while it runs.
     guard !isFlushing else { return }
     isFlushing = true
     defer { isFlushing = false }

@@ -102,7 +102,7 @@ final class ControlMethods {
     host.load(anyway: true)
     let loop = daemon.engine.loop
     daemon.whenSettled { [unowned daemon] in
-      // In the turns before, the main routine runs up to its first suspension.
+      // In the turns until then, the main routine runs up to its first suspension.
       loop.next(turns: 3) {
         daemon.whenSettled {
           if let error = host.machine.error {
@@ -120,7 +120,7 @@ final class ControlMethods {
 
   private func jobs(_ request: ControlRequest) throws -> JSON? {
     let report = DaemonReport(daemon)
-    // Those without a next run are at the end; of one moment, they are in the order in which they were made.
+    // Jobs without a next run are last; those with the same next run keep the order in which they were added.
     let sorted = daemon.engine.scheduledJobs.enumerated().sorted { left, right in
       let (first, second) = (report.next(left.element), report.next(right.element))
       guard first != second else { return left.offset < right.offset }
@@ -222,7 +222,7 @@ final class ControlMethods {
   private func log(_ request: ControlRequest) throws -> JSON? {
     let parameters = try ControlParameters(request, "script", "follow")
     let name = try parameters.text("script")
-    // A script that is gone may have lines all the same.
+    // The log may have lines of a script that no longer exists.
     if let name, name != daemon.prompt.name, !daemon.log.kept.contains(where: { $0.script == name }) {
       _ = try daemon.host(name)
     }

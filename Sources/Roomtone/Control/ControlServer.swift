@@ -8,8 +8,8 @@ final class ControlRequest {
   let parameters: JSON
   /// The place of the person who asks, for the causes of changes.
   let place: String
-  /// Called when nobody waits for the answer any more, and when the client of an answered request that it follows has
-  /// gone.
+  /// Called when the client no longer waits for the answer, and when a client that follows an answered
+  /// request disconnects.
   var onCancel: () -> Void = {}
   /// Called when the client has read all that was sent to it.
   var onDrained: () -> Void = {}
@@ -27,22 +27,22 @@ final class ControlRequest {
     (self.respond, self.push) = (respond, push)
   }
 
-  /// Answers; nothing the second time.
+  /// Sends the answer; a second call does nothing.
   func answer(_ result: Result<JSON, any Error>) {
     guard let respond else { return }
     self.respond = nil
     respond(result.mapError { RPCError($0) })
   }
 
-  /// `true` if the client gets notifications after the answer: `onCancel` is called when it has gone.
+  /// `true` if the client gets notifications after the answer: `onCancel` is called when it disconnects.
   var isFollowed = false
 
-  /// Sends the client a notification; `false` when it has gone.
+  /// Sends the client a notification; `false` when it has disconnected.
   func notify(_ method: String, _ parameters: JSON) -> Bool { push(method, parameters) }
 }
 
-/// The control socket of a daemon: its clients, each with a session of the protocol. Confined to the loop, on whose
-/// own poll all waits are.
+/// The control socket of a daemon: its clients, each with a session of the protocol. Confined to the loop,
+/// whose poll watches all its descriptors.
 final class ControlServer {
   /// The most clients at a time.
   static let mostClients = 256
@@ -63,8 +63,8 @@ final class ControlServer {
 
   /// Listens at `path`.
   /// - Parameters:
-  ///   - name: the name of this process for others that would listen.
-  ///   - keepsAlive: `true` if the loop goes on while nothing but clients is left to wait for.
+  ///   - name: the name of this process, for other processes that try to listen.
+  ///   - keepsAlive: `true` if the loop continues while it waits for clients alone.
   ///   - perform: receives each request, on the loop, and has it answered.
   /// - Throws: `daemon.running`, `speaker.busy`, `daemon.socket`.
   init(
@@ -76,17 +76,17 @@ final class ControlServer {
     do throws(LoopError) { try listen() } catch { throw DaemonError(.socket, error.message) }
   }
 
-  /// Accepts clients from now on: all that a daemon waits for when its scripts have nothing to do.
+  /// Accepts clients from now on: a daemon whose scripts have nothing to do waits for them alone.
   private func listen() throws(LoopError) {
     listening = .open(
       try loop.watch(socket.fd, for: .readable, keepsAlive: keepsAlive) { [unowned self] _ in accept() })
   }
 
-  /// Accepts no client for a moment: without a free descriptor the one that waits would be reported again at once.
+  /// Accepts no client for a moment: without a free descriptor, a waiting client would be reported at once.
   private func pause() {
     stopListening()
     listening = .paused(
-      // Keeps a daemon alive whose scripts have nothing to do, as the watch does.
+      // Like the watch, the timer keeps a daemon alive whose scripts have nothing to do.
       loop.after(.milliseconds(100), keepsAlive: keepsAlive) { [unowned self] in
         do throws(LoopError) { try listen() } catch { pause() }
       })
@@ -147,7 +147,7 @@ private final class Client {
   private let onEnd: (ObjectIdentifier) -> Void
   private var session = ControlSession()
   private var requests: [ControlSession.CallNumber: ControlRequest] = [:]
-  /// Answered requests whose client follows notifications of theirs.
+  /// Answered requests whose notifications the client follows.
   private var followed: [ControlRequest] = []
   private var reading: FDWatch?
   private var writing: FDWatch?
@@ -175,7 +175,7 @@ private final class Client {
   private func read(_ events: FDEvents) {
     guard isOpen else { return }
     if !session.isReading {
-      // Watched for its end alone.
+      // The connection is watched for its end alone.
       if !events.isDisjoint(with: [.hangup, .failed]) { finish(session.disconnected()) }
       return
     }

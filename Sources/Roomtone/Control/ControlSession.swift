@@ -6,7 +6,7 @@ internal import JSONText
 struct ControlSession {
   /// The longest request in bytes.
   static let longestRequest = 1 << 20
-  /// The output in bytes behind which a client that does not read is dropped.
+  /// The unread output in bytes above which a client is dropped.
   static let longestBacklog = 1 << 20
   /// The longest answer in bytes.
   static let longestAnswer = 512 << 10
@@ -20,7 +20,7 @@ struct ControlSession {
   enum Action {
     /// Performs a request.
     case perform(CallNumber, RPCRequest)
-    /// Gives up requests that nobody waits for any more.
+    /// Gives up requests whose answers the client no longer waits for.
     case cancel([CallNumber])
     /// Closes the connection at once.
     case close
@@ -76,7 +76,7 @@ struct ControlSession {
     return actions
   }
 
-  /// The client sends nothing more: what is under way is still answered.
+  /// The client sends nothing more: requests under way are still answered.
   mutating func inputEnded() -> [Action] {
     guard isReading else { return [] }
     phase = .closing
@@ -89,7 +89,7 @@ struct ControlSession {
     return end()
   }
 
-  /// A request has ended. Nothing when it is not under way.
+  /// A request has ended. Does nothing when it is not under way.
   mutating func finished(_ number: CallNumber, _ result: Result<JSON, RPCError>) -> [Action] {
     guard let call = calls.removeValue(forKey: number) else { return [] }
     var actions: [Action] = []

@@ -3,8 +3,9 @@ internal import Glibc
 
 /// The listening control socket, with the lock that lets one process have it. Both end with this object.
 ///
-/// The lock is of the file `control.lock` beside the socket, which holds the id and the name of the process; it ends with
-/// the process, however that ends, so that the socket of a process that was killed is replaced.
+/// The locked file is `control.lock` beside the socket, which holds the id and the name of the process. The
+/// lock ends with the process, however that ends, so that the socket of a process that was killed is
+/// replaced.
 final class ControlSocket {
   let fd: Int32
   private let lock: Int32
@@ -13,7 +14,7 @@ final class ControlSocket {
   private let file: (device: dev_t, inode: ino_t)
 
   /// Listens at `path`, whose folder is made for this user alone.
-  /// - Parameter name: the name of this process for others that would listen.
+  /// - Parameter name: the name of this process, for other processes that try to listen.
   /// - Throws: `daemon.running` when a daemon listens, `speaker.busy` when another process does; `daemon.socket`.
   init(path: String, name: String) throws(DaemonError) {
     guard let address = UnixAddress(path), path.hasPrefix("/") else {
@@ -90,7 +91,7 @@ final class ControlSocket {
     guard fd >= 0 else { throw failure("make a socket") }
     var status = stat()
     if lstat(path, &status) == 0 {
-      // With the lock in hand, a socket here is of a process that has ended.
+      // While this process has the lock, a socket here belongs to a process that has ended.
       guard status.st_mode & S_IFMT == S_IFSOCK else {
         close(fd)
         throw DaemonError(.socket, "\(path.onOneLine) exists and is not a socket", hint: "move it away")

@@ -46,7 +46,7 @@ struct DaemonReport {
       ] + Self.usage(script))
   }
 
-  /// The time that the code of a script has taken, its memory and its calls, since its version started.
+  /// The time that the code of a script has run, its memory and its calls, since its version started.
   private static func usage(_ script: Script?) -> [(name: String, value: JSON)] {
     let usage = script?.state.usage ?? LuaUsage()
     return [
@@ -56,7 +56,7 @@ struct DaemonReport {
     ]
   }
 
-  /// All scripts that run, those of clients too, the one whose code has taken the most time first.
+  /// All scripts that run, also those of clients; the one whose code has run for the longest time is first.
   var top: JSON {
     let own = daemon.scripts.compactMap { host in host.script.map { (host.name, $0, host.started) } }
     let others = daemon.attached.map { ($0.name, $0.script, WallTime?.none) }

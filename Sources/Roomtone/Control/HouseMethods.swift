@@ -63,7 +63,7 @@ final class HouseMethods {
 
   // MARK: The process
 
-  /// Answers which process this is: the first request of a client, who learns that somebody listens.
+  /// Answers which process this is: a client's first request, whose answer shows that a process listens.
   private func process(_ request: ControlRequest) throws -> JSON? {
     _ = try ControlParameters(request)
     let configuration = engine.options.configuration
@@ -86,7 +86,7 @@ final class HouseMethods {
       ] + HouseReport.status(of: engine, owner: owner))
   }
 
-  /// Returns the process that drives the house, when this one only looks at it; nil when none does.
+  /// Returns the process that drives the house, when this one only looks at it; nil when no process does.
   /// - Throws: `speaker.lost`.
   private func otherOwner() throws(SpeakerError) -> HouseOwner? {
     guard engine.options.access == .look, let folder = engine.options.stateFolder else { return nil }
@@ -102,7 +102,7 @@ final class HouseMethods {
       try parameters.text("file", atMost: ControlParameters.longestAddress)
     )
     let lines = { (lines: [String]) in JSON.object([("lines", .array(lines.map { .string($0) }))]) }
-    // A daemon that has just begun is opening its house, without which there are the answers about all else.
+    // Until a daemon that has just begun has opened its house, there are no answers about speakers.
     if engine.house.open != nil, let answer = try? why.answer(thing) { return lines(answer) }
     request.answer(on: engine.loop) { [self] in
       _ = try? await openHouse()
@@ -142,7 +142,7 @@ final class HouseMethods {
     }
     let text = JournalText(zone: engine.options.zone, now: engine.loop.wallNow)
     let found = { [engine] (filter: JournalFilter) -> JSON in
-      // The newest that fit.
+      // The page holds the newest changes that fit.
       let page = AnswerPage(engine.journal.history(filter).reversed()) { change in
         guard case .object(let members) = change.json else { return .null }
         return .object(members + [("text", .string(text.line(change)))])
@@ -243,7 +243,7 @@ final class HouseMethods {
 }
 
 extension ControlRequest {
-  /// Answers with the result of asynchronous work, which is cancelled when nobody waits for it.
+  /// Answers with the result of asynchronous work, which is cancelled when the client no longer waits for it.
   func answer(on loop: EventLoop, with work: @escaping () async throws -> JSON) {
     let task = loop.start { [self] in
       do { answer(.success(try await work())) } catch { answer(.failure(error)) }

@@ -6,7 +6,7 @@ internal import SpeakerKit
 /// The speakers and groups of a house as JSON, under the names that scripts use.
 enum HouseReport {
   /// A speaker.
-  /// - Parameter knowsUse: `false` if another process drives the house, and it alone knows which speakers play.
+  /// - Parameter knowsUse: `false` if another process drives the house and alone knows which speakers play.
   static func device(_ device: Device, knowsUse: Bool = true) -> JSON {
     .object([
       ("id", .string(device.id)), ("name", .string(device.name)), ("group_id", .string(device.groupID)),
@@ -50,7 +50,7 @@ enum HouseReport {
   }
 
   /// A group.
-  /// - Parameter knowsUse: as of `device`.
+  /// - Parameter knowsUse: as in `device`.
   static func group(_ group: Group, knowsUse: Bool = true) -> JSON {
     .object([
       ("id", .string(group.id)), ("name", .string(group.name)),

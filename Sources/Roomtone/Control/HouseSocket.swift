@@ -16,7 +16,7 @@ final class HouseSocket {
     methods = HouseMethods(of: engine, isDaemon: false)
   }
 
-  /// Listens until the house closes. A socket that another process has, or that can't be made, is done without.
+  /// Listens until the house closes. Goes without a socket that another process has, or that can't be made.
   func open() {
     do throws(DaemonError) {
       server = try ControlServer(

@@ -3,8 +3,8 @@ internal import Home
 public import JSONText
 internal import SpeakerKit
 
-/// The house of an engine in this process behind the methods of the control protocol, for a command that finds no process
-/// which has it. Confined to the loop, but for `call`.
+/// The house of an engine in this process, with the methods of the control protocol, for a command that finds
+/// no process with the house. Confined to the loop, except for `call`.
 public final class LocalHouse {
   /// The end of a call by a signal.
   public struct Interrupted: Error {
@@ -23,8 +23,8 @@ public final class LocalHouse {
     house = HouseMethods(of: engine, isDaemon: false)
   }
 
-  /// Opens the house, performs a method of the control protocol, and closes the house: an engine performs one. Blocks the
-  /// calling thread, which becomes the loop's.
+  /// Opens the house, performs a method of the control protocol, and closes the house: an engine performs
+  /// only one. Blocks the calling thread, which becomes the loop's.
   /// - Parameters:
   ///   - parameters: the parameters by name.
   ///   - onNotification: receives the notifications before the result, on the loop.
@@ -34,7 +34,7 @@ public final class LocalHouse {
     onNotification: @escaping (_ method: String, _ parameters: JSON) -> Void
   ) throws -> JSON {
     var result = JSON.null
-    // Only what sounds waits for another process that has the house.
+    // Only a call that plays sound waits for another process that has the house.
     let run = try engine.perform(wait: engine.options.access == .drive ? nil : .zero) { [self] _ in
       let answer = PendingCall<JSON>()
       let request = start(method, parameters, onNotification) { answer.settle($0.mapError { $0 }) }

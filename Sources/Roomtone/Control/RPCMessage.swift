@@ -43,7 +43,7 @@ public struct RPCError: CodedError, Sendable {
   public let message: String
   /// The stable code, such as `speaker.unknown`; `control.protocol` for an error of the protocol.
   public let code: String
-  /// The advice to the user; nil when there is none.
+  /// The advice to the user; nil without advice.
   public let hint: String?
 
   /// An error of the protocol.
@@ -65,7 +65,7 @@ public struct RPCError: CodedError, Sendable {
     }
   }
 
-  /// Reads the `error` of an answer; nil for a value that is none.
+  /// Reads the `error` of an answer; nil for a value that is not an error.
   public init?(_ json: JSON) {
     guard let number = json["code"]?.int, let message = json["message"]?.text else { return nil }
     (self.number, self.message) = (number, message)
@@ -87,7 +87,7 @@ public struct RPCError: CodedError, Sendable {
 
 /// A line of a client: one request, or several that are answered together.
 enum RPCLine {
-  /// A request, or the reason why it is none, with the id for the answer.
+  /// A request, or the reason why it is invalid, with the id for the answer.
   enum Element {
     case request(RPCRequest)
     case invalid(id: JSON, RPCError)

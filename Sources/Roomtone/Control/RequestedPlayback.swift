@@ -6,10 +6,10 @@ internal import JSONText
 internal import SpeakerKit
 internal import StreamKit
 
-/// Sound that a client has a process play to its end, and controls meanwhile. Confined to the loop.
+/// Sound that a process plays to its end for a client, which controls it meanwhile. Confined to the loop.
 ///
-/// A daemon plays it in a session of its own, after which the speakers return to what they did; a process that plays
-/// nothing else does so in the default session, and a level that is set stays.
+/// A daemon plays it in a separate session, after which the speakers return to what they did; a process that
+/// plays nothing else uses the default session, and a level that is set stays.
 final class RequestedPlayback {
   private let request: ControlRequest
   private let number: Int
@@ -110,7 +110,7 @@ final class RequestedPlayback {
   private func checkFiles(in house: House) async throws {
     for file in files {
       try MusicFiles.refuseCredentials(file, at: file)
-      // A name without an extension may have been meant as that of a station.
+      // A name without an extension may have been meant as the name of a station.
       guard file.allSatisfy({ $0.isLetter || $0.isNumber || " -_".contains($0) }),
         RemoteMount.of(file) == nil, access(file, F_OK) != 0
       else { continue }
@@ -159,7 +159,7 @@ final class RequestedPlayback {
     case (.ended(.finished), let failure?): warn(failure.description)
     case (_, let failure?): throw failure
     case (.ended(.finished), nil), (.idle, nil):
-      // As of a recording, the first failure of a list is that of the playback.
+      // As with a recording, the first failure of a list is the failure of the playback.
       if let leftOut { throw leftOut }
       if !silent.isEmpty { throw ended("was not heard whole on " + silent.joined(separator: ", ")) }
     case (.ended(.failed), nil): throw ended("has failed")
@@ -182,7 +182,7 @@ final class RequestedPlayback {
     case .error(let code, let message, _, let other?):
       guard other === session else { return }
       if other.queue?.entries.count ?? 1 > 1 {
-        // A file of several, after which the next one plays.
+        // The failed file is one of several: the next one plays.
         warn("\(message) (\(code))")
       } else {
         failure = ReportedFailure(code: code, message: message)
@@ -191,7 +191,7 @@ final class RequestedPlayback {
       // A shared sound card may be reopened; the output of a single speaker is not.
       let isChosen = devices.contains { $0 === device }
       if let device, isChosen { silent.append(device.name) }
-      // Others than the client hear of other speakers, where there are others.
+      // In a shared house, failures of other speakers concern other clients.
       if isChosen || device == nil || !isShared { warn("\(message) (\(code))") }
     case .device, .ended, .suspension: break
     }
@@ -237,7 +237,7 @@ final class RequestedPlayback {
     guard let session else { return }
     switch action {
     case "pause": if session.state == .paused { try session.resume() } else { session.pause() }
-    // Another file is reported when it begins.
+    // The change to another file is reported when that begins.
     case "next":
       try session.next()
       isEnded = session.state == .stopped

@@ -52,7 +52,7 @@ public final class Daemon {
 
   private enum Phase { case new, running, ending, ended }
 
-  /// A daemon that has not begun; takes over the engine's log.
+  /// A daemon that has not begun; receives the engine's log from now on.
   public init(engine: Engine, version: String, options: DaemonOptions) {
     (self.engine, self.version, self.options) = (engine, version, options)
     log = DaemonLog(engine.loop)
@@ -106,7 +106,7 @@ public final class Daemon {
     return RunResult(status: signals.status ?? 0)
   }
 
-  /// Looks after what depends on no event, in every turn of the loop.
+  /// Performs the checks that depend on no event, in every turn of the loop.
   /// - Returns: `true` when the daemon has ended.
   func turn() -> Bool {
     for script in attached { script.turn() }
@@ -125,7 +125,7 @@ public final class Daemon {
     engine.programs.endLeftBehind { log.add(.warn, $0) }
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
     self.folder = folder
-    // Nothing else runs yet that could not wait.
+    // A blocking wait is allowed, as nothing else runs yet.
     if RemoteMount.of(folder.path) != nil {
       let path = folder.path
       guard try FileCall({ try LinuxFiles.names(in: path) }).wait() != nil else { throw folder.silence }
@@ -215,7 +215,7 @@ public final class Daemon {
     attached.append(script)
   }
 
-  /// Reads all scripts again, new ones and those whose files are gone too.
+  /// Reads all scripts again, also new ones and those whose files were removed.
   public func reload() {
     isReloading = true
     options.notifier.sendReloading()

@@ -1,8 +1,8 @@
 public import EventLoop
 internal import Home
 
-/// The log of the daemon and its scripts: the last lines, and those who follow. A script that floods it is limited, and
-/// the number of lines that were left out is told. Confined to the loop.
+/// The log of the daemon and its scripts: the last lines, and the clients that follow it. A script that
+/// floods it is limited, and the number of lines that were left out is logged. Confined to the loop.
 public final class DaemonLog {
   /// The kind of a line.
   public enum Level: String, Sendable, CaseIterable {
@@ -107,7 +107,7 @@ public final class DaemonLog {
             "\(count) line\(count == 1 ? "" : "s") of its log left out: more than \(Int(LogLimit.perSecond)) lines or \(Int(LogLimit.bytesPerSecond) >> 10) KiB a second",
           fields: []))
     }
-    // A full allowance is the same as none.
+    // A script with a full allowance needs no entry.
     limits = limits.filter { !$0.value.isRested(at: loop.now) }
   }
 }

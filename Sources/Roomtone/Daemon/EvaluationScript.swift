@@ -60,8 +60,8 @@ final class EvaluationScript {
   }
 }
 
-/// The output of the daemon's scripts, and the code that clients have evaluated in them: what that prints goes to the
-/// client, everything else to the log. Confined to the loop.
+/// The output of the daemon's scripts, and the code that clients have evaluated in them: the output of that
+/// code goes to the client, all other output to the log. Confined to the loop.
 final class Evaluations {
   /// The most printed lines of one evaluation, and the most rows and columns of `live()`.
   private static let mostLines = 1000
@@ -143,8 +143,8 @@ final class Evaluations {
     return script.state.value(of: live)
   }
 
-  /// Ends a `live()` that is shown: the code behind it runs.
-  /// - Returns: `false` if there is none of that number.
+  /// Ends a `live()` that is shown: the code after it runs.
+  /// - Returns: `false` if no `live()` has that number.
   func endLive(_ number: Int) -> Bool {
     guard let end = lives[number] else { return false }
     end()
@@ -208,7 +208,7 @@ final class Evaluations {
       do throws(LuaError) {
         return try state.load(Array(code.utf8), chunkName: name, environment: environment)
       } catch {
-        // An expression without its end is no statement either, and its own error says more.
+        // An incomplete expression is not a statement either, and its first error says more.
         throw unfinished.message.hasSuffix("<eof>") ? unfinished : error
       }
     }
@@ -231,7 +231,7 @@ final class Evaluations {
     return task.value
   }
 
-  /// A script has ended: what is still evaluated in it never ends by itself.
+  /// A script has ended: code that is still evaluated in it never ends by itself.
   func hasEnded(_ script: Script) {
     environments[script.number] = nil
     for (id, evaluation) in open where evaluation.script == script.number {

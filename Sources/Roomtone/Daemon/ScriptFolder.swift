@@ -5,7 +5,7 @@ internal import Glibc
 struct FolderChanges: Equatable {
   /// The names of scripts whose files were written, made or removed.
   var scripts: Set<String> = []
-  /// The paths of library files that were.
+  /// The paths of library files that were written, made or removed.
   var libraries: Set<String> = []
   /// `true` if anything may have changed.
   var isAll = false
@@ -19,8 +19,8 @@ struct FolderChanges: Equatable {
     }
   }
 
-  /// Returns the name of the script in a file directly in the folder; nil for a library, a hidden file, and a file that is
-  /// no Lua.
+  /// Returns the name of the script in a file directly in the folder; nil for a library, a hidden file, and a
+  /// file that is not Lua.
   static func scriptName(_ file: String) -> String? {
     guard file.hasSuffix(".lua"), !file.hasPrefix("_"), !file.hasPrefix("."), file.utf8.count > 4 else {
       return nil
@@ -72,7 +72,7 @@ final class ScriptFolder {
   /// - Throws: `daemon.folder` when the folder can't be read.
   func scripts() throws(DaemonError) -> [String] {
     do throws(SystemError) {
-      // Beside the folder, so that it is seen when it comes back.
+      // The parent is watched too, so that the folder is noticed when it comes back.
       if let parent { try? watch?.add(parent) }
       try watch?.add(path)
       let names = try LinuxFiles.names(in: path)
@@ -126,7 +126,7 @@ final class ScriptFolder {
     folder == path || folder == parent || folder.hasPrefix(path + "/")
   }
 
-  /// Returns the path of the file that a link leads to, without links in it; nil for what is no link.
+  /// Returns the path of the file that a link leads to, without links in it; nil for a file that is no link.
   private static func target(of path: String) -> String? {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK,

@@ -42,7 +42,7 @@ final class ScriptHost {
   /// The name of the file, by which the script is known in the changes of the house.
   var fileName: String { path.split(separator: "/").last.map(String.init) ?? name }
 
-  /// Records what has become of the script.
+  /// Records a change of the state of the script.
   private func record(_ kind: JournalEntry.Kind, _ detail: String? = nil, cause: Cause? = nil) {
     engine.journal.record(kind, of: .script, fileName, detail: detail, cause: cause ?? Cause.current)
   }

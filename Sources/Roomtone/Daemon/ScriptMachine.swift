@@ -24,7 +24,7 @@ struct ScriptMachine {
     case removed
   }
 
-  /// The state behind `ending`.
+  /// The state after `ending`.
   enum Next {
     /// The version to start, and the error of a newer one that does not compile.
     case run(Generation, LuaError?)

@@ -105,11 +105,11 @@ public final class LineInput: PromptInput {
 
   private func end() {
     if prompts != nil { show("\n") }
-    // The last block is tried as it is; its end asks again, and finds the end of the input.
+    // The last block is evaluated as it is; the read after it finds the end of the input.
     if chunk.text.allSatisfy(\.isWhitespace) { prompt.endInput() } else { submit() }
   }
 
-  /// Refuses a line that is too long: it comes in parts, none of which means anything alone.
+  /// Refuses a line that is too long: it comes in parts, which mean nothing alone.
   private func refuse(hasEnd: Bool) {
     guard hasEnd else {
       cancelRead = reader.read(.line(keepsEnd: true)) { [unowned self] part in

@@ -7,7 +7,7 @@ internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
 
-/// The rows of `live()`: what plays, who listens, the jobs and the recordings at one moment.
+/// The rows of `live()`: the sessions, the listeners, the jobs and the recordings at one moment.
 struct LiveView: Equatable {
   /// A session that plays or is paused.
   struct Playing: Equatable {
@@ -178,12 +178,12 @@ final class LiveDisplay {
 
 /// The part of a terminal that `live()` is drawn on.
 public protocol LiveScreen: AnyObject {
-  /// Delivers single keys from now on: `onKey` is called with the first, and with none after.
-  /// - Returns: `false` when the terminal can't be drawn on now, as a block is typed or as there is none.
+  /// Delivers single keys from now on: `onKey` is called with the first one only.
+  /// - Returns: `false` when nothing can be drawn now, as a block is typed or there is no terminal.
   func beginKeys(_ onKey: @escaping () -> Void) -> Bool
-  /// Returns the terminal to lines; what is shown stays.
+  /// Returns the terminal to lines; the view stays on the screen.
   func endKeys()
-  /// Draws lines in place of those drawn before, from the columns and rows that they may take.
+  /// Draws lines, made for the columns and rows that are free, in place of those drawn before.
   func show(_ lines: @escaping (_ columns: Int, _ rows: Int) -> [String])
 }
 

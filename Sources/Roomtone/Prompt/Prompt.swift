@@ -9,20 +9,20 @@ public protocol PromptRemote: AnyObject {
   /// Evaluates code, an expression or statements.
   /// - Parameter finish: receives the results as text, or the error, once.
   func evaluate(_ code: String, finish: @escaping (Result<[String], LuaError>) -> Void)
-  /// Cancels what is evaluated, whose `finish` receives the error.
+  /// Cancels the evaluation, whose `finish` receives the error.
   func cancel()
 }
 
-/// Evaluates blocks of Lua and shows the results: a block is compiled as an expression first, as a statement second. Confined
-/// to the loop.
+/// Evaluates blocks of Lua and shows the results: a block is compiled as an expression first, as a statement
+/// second. Confined to the loop.
 public final class Prompt {
   /// Receives results, whole lines.
   public var show: (String) -> Void = { _ in }
   /// Receives the error of a block.
   public var showError: (LuaError) -> Void = { _ in }
-  /// Shows what a check finds in a script file that a block runs; the path as it was given.
+  /// Checks a script file that a block runs, and shows the findings; the path is as it was typed.
   public var check: (_ path: String) -> Void = { _ in }
-  /// Returns the columns that results may take.
+  /// Returns the number of columns for results.
   public var width: () -> Int = { 80 }
   /// The source of blocks; standard input without a terminal by default.
   public lazy var input: any PromptInput = LineInput(of: self, prompts: nil) { _ in }
@@ -90,12 +90,12 @@ public final class Prompt {
     let run = ScriptRun(engine: engine, scripts: [script])
     self.run = run
     script.staysAlive { true }
-    // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.
+    // Without a terminal no person interrupts single lines: SIGINT ends everything, as for a script.
     run.watchSignals(EndSignals.usual.filter { !isInteractive || $0 != SIGINT })
     let interrupts =
       isInteractive ? try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() } : nil
     if let first { begin(first, name: script.name, text: nil) } else { perform(machine.frontEnded()) }
-    // The definitions take some milliseconds: before the first Tab, and behind the first prompt.
+    // The definitions take some milliseconds to read: after the first prompt, and before the first Tab.
     if isInteractive {
       engine.loop.after(.milliseconds(300), keepsAlive: false) { [weak self] in _ = self?.completer }
     }
@@ -106,14 +106,14 @@ public final class Prompt {
     return result.status == 0 && hasFailed ? RunResult(status: 1) : result
   }
 
-  /// Handles Ctrl-C: cancels the routine in front, or drops what is being typed.
+  /// Handles Ctrl-C: cancels the foreground routine, or drops the typed line.
   public func interrupt() { if let endsLive { endsLive() } else { perform(machine.interrupt()) } }
 
   /// Evaluates a block.
   public func receive(_ block: PromptBlock) {
     perform(
       machine.receive(block) { text in
-        // What runs beside belongs to a task of this process.
+        // A block with `&` becomes a task of this process; a remote process is sent the text as it is.
         guard remote == nil else { return false }
         return if case .success = compile(PromptBlock(text: text)) { true } else { false }
       })
@@ -122,7 +122,7 @@ public final class Prompt {
   /// Ends the script, as the input has ended.
   public func endInput() { perform(machine.endInput()) }
 
-  /// Shows and counts the error of input that is no block.
+  /// Shows and counts the error of input that is not a block.
   func refuse(_ error: LuaError) {
     failures += 1
     showError(error)
@@ -135,7 +135,7 @@ public final class Prompt {
     }
     guard case .failure(let error) = compile(PromptBlock(text: text)) else { return false }
     if error.message.hasSuffix("<eof>") { return true }
-    // An expression that is cut, such as `{ 1,`, is no beginning of a statement.
+    // An expression that is cut, such as `{ 1,`, is not the beginning of a statement.
     do {
       _ = try script.state.load(Array("return \(text)".utf8), chunkName: "=(prompt)")
       return false
@@ -236,7 +236,7 @@ public final class Prompt {
     case .failed(let error) where script.isExit(error):
       return perform(machine.frontEnded(leaves: true))
     case .failed(let error): refuse(explaining(error))
-    // The end cancels what is left; nobody asked for its result.
+    // The end of the script cancels its last block, whose result is not needed.
     case .cancelled where script.isEnding: break
     case .cancelled: refuse(.cancelled)
     }
@@ -254,7 +254,7 @@ public final class Prompt {
 
   // MARK: Completion
 
-  /// Returns the ways to complete the word in front of a cursor, an offset in scalars; nil for none.
+  /// Returns the ways to complete the word before a cursor, an offset in scalars; nil for none.
   public func complete(_ text: String, cursor: Int) -> Completion? {
     completer.complete(text, cursor: cursor)
   }
@@ -310,7 +310,7 @@ public final class Prompt {
     endedLocals.contains(name) ? BlockLocals.ended(name) : nil
   }
 
-  /// Returns the remark on a result of nil that is a global's which does not exist.
+  /// Returns the remark on a result of nil that comes from a global that does not exist.
   private func misspelling(_ text: String, _ values: [LuaValue]) -> String? {
     guard values.count == 1, case .nil? = values.first else { return nil }
     let name = text.trimmed

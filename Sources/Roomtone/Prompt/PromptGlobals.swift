@@ -22,7 +22,7 @@ enum PromptGlobals {
     return script.state.environment(values, index: index)
   }
 
-  /// Returns a chunk whose arguments are the table of globals and the name that it does not have.
+  /// Returns a chunk whose arguments are the table of globals and the name that is missing in it.
   /// - Parameters:
   ///   - found: statements for the name of a module.
   ///   - first: an expression that precedes the modules.

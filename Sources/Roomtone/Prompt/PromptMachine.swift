@@ -1,16 +1,16 @@
-/// The state of a prompt: a machine that turns what is typed and what ends into actions.
+/// The state of a prompt: a machine that turns typed input and the ends of routines into actions.
 struct PromptMachine {
   /// The steps for the prompt to perform.
   enum Action: Equatable {
     /// Asks for the next block of lines.
     case read
-    /// Compiles and starts a block in front; the prompt waits for its end.
+    /// Compiles and starts a block in the foreground; the prompt waits for its end.
     case evaluate(PromptBlock)
     /// Starts the text as a task, and asks for the next block.
     case startBeside(PromptBlock)
-    /// Cancels the routine in front.
+    /// Cancels the foreground routine.
     case cancelFront
-    /// Drops what is being typed.
+    /// Drops the typed line.
     case dropLine
     /// Ends the script.
     case end
@@ -20,7 +20,7 @@ struct PromptMachine {
   private enum Phase: Equatable {
     /// A block is awaited.
     case reading
-    /// A routine is in front: the script before the first line, or a block.
+    /// A routine runs in the foreground: the script before the first line, or a block.
     case running
     /// The script ends.
     case ended
@@ -40,7 +40,7 @@ struct PromptMachine {
     return .evaluate(block)
   }
 
-  /// Returns the action for the end of the routine in front, or for a block that was refused.
+  /// Returns the action for the end of the foreground routine, or for a block that was refused.
   mutating func frontEnded(leaves: Bool = false) -> Action {
     guard phase == .running else { return .none }
     phase = leaves ? .ended : .reading
@@ -86,9 +86,9 @@ public struct PromptBlock: Equatable, Sendable {
 public protocol PromptInput: AnyObject {
   /// Asks for the next block, which goes to `Prompt.receive`; `Prompt.endInput` at the end.
   func read()
-  /// Drops what is being typed, and asks anew.
+  /// Drops the typed line, and asks anew.
   func interrupt()
-  /// Called when Ctrl-C cancels the routine in front, which a terminal has shown in its own way.
+  /// Called when Ctrl-C cancels the foreground routine, which a terminal has shown in its own way.
   func frontIsCancelled()
   /// Ends.
   func close()

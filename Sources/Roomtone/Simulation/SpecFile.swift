@@ -114,7 +114,7 @@ public struct SpecFile {
   private func run(_ number: Int, in engine: Engine, _ functions: [LuaFunction]) throws -> RunResult {
     let script = try engine.makeScript(text.name, isFile: text.isFile)
     script.state.register("roomtone.runner", functions, values: [("number", .int(number))])
-    // On the file's first line, so that the numbers of its lines stay.
+    // The prelude stands on the file's first line, so that the numbers of the lines stay.
     let prelude = "local _ <close> = require 'roomtone.spec'.install() "
     let main = try script.state.load(Array(prelude.utf8) + text.bytes, chunkName: text.chunkName)
     return engine.run(script, main, limit: Self.limit)

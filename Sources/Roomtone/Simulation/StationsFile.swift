@@ -6,7 +6,7 @@ internal import LuaRuntime
 public import StreamKit
 
 /// The file that says how the stations and servers of a simulation behave: Lua in an environment that has only `station`
-/// and `answer`, and what `DeclarationFile.standard` lists.
+/// and `answer`, and the names in `DeclarationFile.standard`.
 ///
 /// ```lua
 /// station("http://127.0.0.1:8000/morning.mp3", {
@@ -22,7 +22,7 @@ public enum StationsFile {
 
   /// Reads a file; the paths in it are relative to its own folder.
   /// - Returns: the stations by their addresses, and the answers to requests by their URLs, without user and password.
-  /// - Throws: `LuaError`: what is wrong with file and line.
+  /// - Throws: `LuaError`: the mistake with file and line.
   public static func read(
     _ text: [UInt8], path: String
   ) throws -> (stations: [StreamAddress: SimulatedStation], answers: [String: SimulatedAnswer]) {
@@ -167,7 +167,7 @@ public enum StationsFile {
     return answers.first?.answer
   }
 
-  /// A list of what happens at times, in their order.
+  /// A list of changes, each at a time, in order of time.
   private static func entries<Entry>(
     _ call: LuaCall, _ given: LuaOptions, _ name: String, _ fields: [String],
     _ read: (LuaOptions, Duration) throws -> Entry

@@ -6,11 +6,12 @@ internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
 
-/// Publishes what happens in a house as a person reads it, a line each, in order of time:
+/// Publishes the events of a house in words for a person, a line each, in order of time:
 /// `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
 ///
-/// Reads the journal, and for levels the commands to the house: a line of a level is about a command, a fade is one line
-/// with the moment and the length of its call. Speakers of one group that do the same are one room. Confined to the loop.
+/// Reads the journal, and for levels the commands to the house: a line of a level is about a command, a fade
+/// is one line with the moment and the length of its call. Speakers of one group that do the same are one
+/// room. Confined to the loop.
 public final class Timeline {
   private let loop: EventLoop
   private let journal: Journal
@@ -74,15 +75,15 @@ public final class Timeline {
       ])
   }
 
-  /// Adds an error that no code of the script caught. That of a job is an entry with the job's failure, which follows at
-  /// once.
+  /// Adds an error that no code of the script caught. The error of a job becomes an entry with the job's
+  /// failure, which follows at once.
   public func add(_ failure: LuaError) {
     guard !summary.keep(failure) else { return }
     summary.failures += 1
     add(.failure, detail: failure.description, [.init("code", .string(failure.code))])
   }
 
-  /// Adds what the script does itself.
+  /// Adds an entry about an action of the script itself.
   private func add(_ kind: JournalEntry.Kind, detail: String, _ facts: [JournalEntry.Fact] = []) {
     var entry = JournalEntry(kind, of: .script, at: loop.wallNow, detail: detail, facts: facts)
     entry.job = LuaRoutine.currentOrigin.flatMap(Cause.job(of:))
@@ -101,7 +102,7 @@ public final class Timeline {
     for entry in entries { for listener in listeners.all { listener(entry) } }
   }
 
-  /// Completes what is still open, and adds the summary; the last call.
+  /// Completes the open lines, and adds the summary; the last call.
   public func finish() {
     addRivals(at: loop.wallNow, loop.now)
     lines.endAllMoves(at: loop.now)
@@ -112,7 +113,7 @@ public final class Timeline {
 
   private func receive(_ entry: JournalEntry) {
     var entry = entry
-    // Commands take effect later, in no routine.
+    // Entries about effects of commands come later, outside of any routine.
     entry.job = LuaRoutine.currentOrigin.flatMap(Cause.job(of:))
     summary.count(entry)
     switch entry.kind {
@@ -141,7 +142,7 @@ public final class Timeline {
     case .trigger, .fallback, .announcement:
       entry.cause = nil
       add(entry, entry.kind == .trigger ? "" : entry.name)
-    // One that is kept is told as a mark too.
+    // An alarm that is kept is reported as a mark too, which has the number 0.
     case .alarm where entry.number == 0:
       entry.cause = nil
       add(entry, entry.name)
@@ -164,7 +165,7 @@ public final class Timeline {
   private func addOfJob(_ entry: JournalEntry) {
     var entry = entry
     entry.job = entry.name
-    // Its schedule, or its run, is no news.
+    // A cause that is the schedule or the run of the job says nothing new.
     if entry.kind != .omitted || entry.cause?.kind == .job { entry.cause = nil }
     add(entry, "")
   }
@@ -172,7 +173,7 @@ public final class Timeline {
   private func addOfSession(_ entry: JournalEntry) {
     var entry = entry
     let speakers = entry.speakers.compactMap { id in house?.devices.first { $0.id == id } }
-    // Of a session that has lost its speakers, the rooms that it had.
+    // A session that has lost its speakers keeps the rooms that it had.
     if !speakers.isEmpty { places[entry.name] = house?.rooms(of: speakers).joined(separator: ", ") }
     let room = entry.speakers.isEmpty ? "" : places[entry.name] ?? ""
     switch entry.kind {
@@ -190,7 +191,7 @@ public final class Timeline {
       return publish()
     case .interrupt, .release:
       entry.job = entry.cause?.job ?? entry.job
-      // That its speakers leave what they play, and join it again, is what an interruption is.
+      // The moves of speakers out of their sessions and back are part of an interruption.
       if entry.fact("duck") == nil { lines.removeMoves(of: speakers.map(\.name), at: loop.now) }
     case .title:
       entry.cause = nil
@@ -241,7 +242,7 @@ public final class Timeline {
     case .stop(let player): (change, devices, session) = (.end, player.devices, player)
     case .level, .move, .sound, .resume, .edit: return
     }
-    // Interruptions restore what they find, and leave alone what they play over.
+    // Interruptions restore the state that they find, and don't change the sessions that they play over.
     let isInterruption = house?.isInterruption(session) == true
     for device in devices {
       let room = room(of: device).name
@@ -257,7 +258,7 @@ public final class Timeline {
     guard rivals.hasWarnings, !isWarning else { return }
     isWarning = true
     let (time, moment) = (loop.wallNow, loop.now)
-    // What else the two change at the same moment belongs to the same warning.
+    // Further changes by the two routines at the same moment belong to the same warning.
     loop.after(.milliseconds(1), keepsAlive: false) { [weak self] in self?.addRivals(at: time, moment) }
   }
 
@@ -273,7 +274,7 @@ public final class Timeline {
     publish()
   }
 
-  /// Adds commands for levels, behind the events that the house has emitted before them.
+  /// Adds commands for levels, after the events that the house has emitted before them.
   private func receive(_ commands: [(device: Device, command: LevelCommand)], by author: LevelAuthor) {
     let (job, time, moment) = (LuaRoutine.currentOrigin.flatMap(Cause.job(of:)), loop.wallNow, loop.now)
     let all = commands.map { device, command in

@@ -5,9 +5,10 @@ internal import SpeakerKit
 
 /// The lines of a time line that have not been published, in order of the moments at which they began.
 ///
-/// A line that concerns speakers waits for the end of its moment, as the other speakers of the room may do the same:
-/// they are one line then, under the room's name. A fade waits for its end, a small step of a volume for the steps that
-/// continue it, a job that runs again and again until something else happens. Knows no house and no clock.
+/// A line that concerns speakers waits for the end of its moment, as the other speakers of the room may do
+/// the same: then they are one line, under the room's name. A fade waits for its end, a small step of a
+/// volume for the steps that continue it, a job that runs repeatedly for the next other event. Knows no house
+/// and no clock.
 struct TimelineLines {
   /// A group, or a speaker in none, when something happened to one of its speakers.
   struct Room: Equatable {
@@ -45,14 +46,14 @@ struct TimelineLines {
     var move = Move.none
   }
 
-  /// Lines that may wait; what is more than that is published as it is.
+  /// The most lines that wait; above that, lines are published as they are.
   private static let most = 10_000
 
   private var lines: [Line] = []
   /// Moves of volumes that are not over.
   private var openMoves = 0
 
-  /// Adds what happens to something that has a name; empty for what concerns no room.
+  /// Adds an entry with a name; `room` is empty for an entry that concerns no room.
   mutating func add(_ entry: JournalEntry, room: String, at now: Instant) {
     if entry.kind == .unrecorded { removeCause(entry, at: now) }
     lines.append(Line(entry: entry, instant: now, subject: .named(room)))
@@ -68,7 +69,7 @@ struct TimelineLines {
     if let cause { lines.remove(at: cause) }
   }
 
-  /// Adds what happens to a speaker of a room.
+  /// Adds an entry about a speaker of a room.
   mutating func add(_ entry: JournalEntry, speaker: String, of room: Room, at now: Instant) {
     for index in lines.indices.reversed() {
       guard lines[index].instant == now else { break }
@@ -81,7 +82,7 @@ struct TimelineLines {
     lines.append(Line(entry: entry, instant: now, subject: .speakers([speaker], of: room)))
   }
 
-  /// Removes the lines of a moment in which these speakers leave what plays or join it.
+  /// Removes the lines of a moment in which these speakers leave or join playing sessions.
   mutating func removeMoves(of speakers: [String], at now: Instant) {
     for index in lines.indices.reversed() {
       guard lines[index].instant == now else { break }
@@ -225,14 +226,14 @@ struct TimelineLines {
   private func isComplete(_ index: Int, at now: Instant) -> Bool {
     let line = lines[index]
     switch (line.move, line.subject) {
-    // Other speakers of the room may be through with the same move at the same moment.
+    // Other speakers of the room may complete the same move at the same moment.
     case (.volume(let move, _), _): return move.ended.map { $0 < now } ?? false
     case (.gain, _): return false
     case (.none, .speakers): return line.instant < now
     case (.none, .named(let room)):
       switch line.entry.kind {
       case .run, .round: return index < lines.count - 1
-      // A recording may fail for it.
+      // A recording may fail because of this error.
       case .error where room.isEmpty: return line.instant < now
       default: return true
       }

@@ -11,7 +11,7 @@ struct VolumeMove: Equatable {
   }
 
   static func == (one: VolumeMove, other: VolumeMove) -> Bool {
-    // Steps that are over may be those of which another speaker of the room has more to come.
+    // Steps of one speaker may be over while the same steps of another speaker still continue.
     one.from == other.from && one.to == other.to && one.form == other.form && one.start == other.start
       && one.last == other.last && (!one.isFade || one.ended == other.ended)
   }
@@ -70,7 +70,8 @@ struct VolumeMove: Equatable {
   /// Ends it where it is.
   mutating func end(at now: Instant) { ended = ended ?? now }
 
-  /// The length: that of a fade as it was requested, or up to its end before its time; from the first command to the last.
+  /// The length: of a fade as it was requested, or up to its early end; of steps from the first command to
+  /// the last.
   var duration: Duration {
     switch form {
     case .fade(let fade): to == fade.to ? fade.over : start.duration(to: ended ?? last)

@@ -24,7 +24,7 @@ struct TimelineRivals {
   /// A change that one routine makes and another one may undo.
   enum Change {
     case volume, source
-    /// The end of a source, which hinders nobody who plays afterwards.
+    /// The end of a source, which does not disturb a later playback.
     case end
   }
 
@@ -80,7 +80,7 @@ struct TimelineRivals {
 
   /// Adds a change, which is a conflict if another routine has changed the same less than a minute ago.
   mutating func add(_ change: Change, from author: CommandAuthor, in room: String, at now: Instant) {
-    // A listener answers what another routine does.
+    // A listener only reacts to changes by another routine.
     guard !author.origin.hasPrefix("on ") else { return }
     let key = Key(room: room, isVolume: change == .volume)
     var recent = (last[key] ?? []).filter { $0.time.duration(to: now) <= Self.limit }
@@ -92,8 +92,8 @@ struct TimelineRivals {
     note(rival.author, author, .within(rival.time.duration(to: now)), change, in: room, at: now)
   }
 
-  /// Adds a change of the volume of a room in which another routine plays, at a volume of its own, over what else plays
-  /// there.
+  /// Adds a change of the volume of a room in which another routine plays over the sessions there, at a
+  /// separate volume.
   mutating func add(
     volumeFrom author: CommandAuthor, in room: String, of player: CommandAuthor, at now: Instant
   ) {

@@ -15,7 +15,7 @@ struct TimelineSummary {
     var next: WallTime?
   }
 
-  /// Errors that were no run of a job.
+  /// Errors that did not occur in a run of a job.
   var failures = 0
   var warnings = 0
   private var jobs: [(name: String, counts: Counts)] = []
@@ -35,7 +35,7 @@ struct TimelineSummary {
   /// Removes and returns the error with which the last run of a job failed.
   mutating func removeFailure(of job: String) -> LuaError? { jobErrors.removeValue(forKey: "job \"\(job)\"") }
 
-  /// Counts what happens to a job.
+  /// Counts an entry about a job.
   mutating func count(_ entry: JournalEntry) {
     switch entry.kind {
     case .run: jobs[index(of: entry.name)].counts.runs += 1
@@ -66,7 +66,8 @@ struct TimelineSummary {
     return jobs.count - 1
   }
 
-  /// Returns the entries of the summary, which say by `about` what they count; none when there is nothing to count.
+  /// Returns the entries of the summary, whose fact `about` names the thing that is counted; empty when
+  /// nothing is.
   func entries(at time: WallTime, in zone: any LocalZone) -> [JournalEntry] {
     func entry(_ about: String, _ text: String, _ facts: [(String, JSON)], job: String? = nil) -> JournalEntry
     {

@@ -4,8 +4,8 @@ internal import LuaModules
 internal import LuaRuntime
 public import Scheduling
 
-/// The file that names the triggers of a simulation: Lua in an environment that has only `trigger`, and what
-/// `DeclarationFile.standard` lists.
+/// The file that names the triggers of a simulation: Lua in an environment that has only `trigger`, and the
+/// names in `DeclarationFile.standard`.
 ///
 /// ```lua
 /// for _, time in ipairs { "09:15", "18:03" } do

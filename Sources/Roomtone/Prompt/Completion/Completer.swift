@@ -38,7 +38,7 @@ struct Completer {
   let names: any CompletionNames
   let reference: Reference
 
-  /// Returns the candidates for the word in front of the cursor, an offset in scalars; nil for none.
+  /// Returns the candidates for the word before the cursor, an offset in scalars; nil for none.
   func complete(_ text: String, cursor: Int) -> Completion? {
     let head = String(String.UnicodeScalarView(text.unicodeScalars.prefix(cursor)))
     let context = CompletionContext(head)
@@ -67,7 +67,7 @@ struct Completer {
     }
   }
 
-  /// Returns the names that begin with a word, in any case; those with the case of the word alone if there are any.
+  /// Returns the names that begin with a word exactly; without such names, those that do in any case.
   private static func matching(_ word: String, _ names: [String]) -> [String] {
     let exact = names.filter { $0.hasPrefix(word) }
     if !exact.isEmpty { return exact }
@@ -122,7 +122,7 @@ struct Completer {
       case .call:
         let function = target.function ?? target.path.map { $0.joined(separator: ".") }
         let returned = function.flatMap { reference.function($0) }?.returns.first?.type
-        // `require "eq"` is unknown here: its name is a text.
+        // `require "eq"` is not resolved here, as the name is a text.
         target = Target(owner: returned.flatMap { self.class(of: $0) }, function: nil)
         if target.owner == nil, let list = returned?.element {
           target.owner = self.class(of: list).map { $0 + "[]" }
@@ -145,7 +145,7 @@ struct Completer {
     return target
   }
 
-  /// Returns the class of the reference that objects have whose class is called `name` in scripts.
+  /// Returns the class in the reference of objects whose class is called `name` in scripts.
   private func owner(ofClass name: String) -> String? {
     if name == "speaker" { return "speaker.Device" }
     return reference.classes.first { found in
@@ -183,7 +183,8 @@ struct Completer {
     return (target.function ?? target.path?.joined(separator: ".")).flatMap { reference.function($0) }
   }
 
-  /// Returns the types that the reference gives the position of the cursor: of the argument, or of a field of its table.
+  /// Returns the types that the reference has for the position of the cursor: of the argument, or of a field
+  /// of its table.
   private func types(of call: CallContext, _ context: CompletionContext) -> (
     name: String, types: [ReferenceType], function: ReferenceFunction?
   ) {
@@ -248,6 +249,6 @@ struct Completer {
 }
 
 extension String {
-  /// The part behind the last point.
+  /// The part after the last point.
   fileprivate var lastPart: String { String(split(separator: ".").last ?? "") }
 }

@@ -15,7 +15,7 @@ struct LuaChain: Equatable {
   var steps: [Step]
 }
 
-/// The call whose argument the cursor is in.
+/// The call in whose argument the cursor is.
 struct CallContext: Equatable {
   /// The function.
   var function: LuaChain
@@ -32,7 +32,7 @@ struct CompletionContext: Equatable {
   enum Place: Equatable {
     /// A global or local name, or a key of a table in a call.
     case name(keysOf: CallContext?)
-    /// A name behind `.` or `:`.
+    /// A name after `.` or `:`.
     case member(of: LuaChain, isMethod: Bool)
     /// A text within quotation marks.
     case text(quote: Character, of: CallContext?)
@@ -44,7 +44,7 @@ struct CompletionContext: Equatable {
   let place: Place
   /// The beginning of the word that is completed.
   let word: String
-  /// The offset in scalars at which the word begins; a text in quotation marks begins behind the first of them.
+  /// The offset in scalars at which the word begins: for a text in quotation marks, after the first of them.
   let start: Int
   /// The expressions that local and global variables of the text were assigned last.
   let variables: [String: LuaChain]
@@ -72,10 +72,10 @@ private struct ContextScanner {
 
   private struct Frame {
     var bracket: Bracket
-    /// The expression in front of the bracket.
+    /// The expression before the bracket.
     var before: LuaChain?
     var argument = 1
-    /// The field whose value the cursor is in, in a table.
+    /// The field of a table in whose value the cursor is.
     var field: String?
     var given: [String] = []
     /// `true` at the start of a field of a table.
@@ -85,7 +85,7 @@ private struct ContextScanner {
   private var frames: [Frame] = []
   /// The expression that has been read so far; nil between expressions.
   private var chain: LuaChain?
-  /// The separator behind `chain`, `.` or `:`.
+  /// The separator after `chain`, `.` or `:`.
   private var separator: LuaToken.Kind?
   /// The variable that is being assigned.
   private var assigned: String?

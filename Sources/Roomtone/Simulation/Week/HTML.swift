@@ -9,7 +9,7 @@ struct HTML: Sendable, Equatable, ExpressibleByStringInterpolation {
   init(stringLiteral markup: String) { self.markup = markup }
   init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
 
-  /// Pieces, one behind the other.
+  /// Pieces, one after the other.
   init(_ pieces: some Sequence<HTML>) {
     markup = ""
     for piece in pieces { markup += piece.markup }

@@ -1,7 +1,7 @@
 public import Home
 public import Scheduling
 
-/// A simulated time as days, with what sounded and happened in them; the content of a `WeekPage`. Moments are seconds
+/// A simulated time as days, with their sounds and events; the content of a `WeekPage`. Moments are seconds
 /// since the epoch.
 public struct Week: Sendable {
   /// The number of days that a page can show.
@@ -17,7 +17,7 @@ public struct Week: Sendable {
   let clocks: any LocalZone
   /// The moment at which the simulation ended.
   public let end: Int
-  /// True if all that was to be simulated was; false if the script ended before.
+  /// `true` if the whole time was simulated; `false` if the script ended before.
   public let isWhole: Bool
   /// The days with a simulated moment.
   public let days: [WeekDay]
@@ -33,7 +33,7 @@ public struct Week: Sendable {
   /// The lanes of each of `entries`.
   private(set) var places: [[Lane.Place]]
 
-  /// A row of a day: a room, or a place of its own for what concerns no room.
+  /// A row of a day: a room, or a place for entries that concern no room.
   struct Lane: Sendable, Hashable {
     enum Place: Sendable, Hashable {
       case room(String)
@@ -100,7 +100,7 @@ public struct Week: Sendable {
     default: break
     }
     var places: [Lane.Place] = []
-    // Names may have commas themselves, so the longest that is a name counts.
+    // Names may contain commas, so the longest text that is a name counts.
     var rest = entry.room.split(separator: ", ", omittingEmptySubsequences: true)[...]
     while !rest.isEmpty {
       let found = rest.indices.reversed().lazy.compactMap { last in
@@ -168,7 +168,8 @@ public struct Week: Sendable {
     return first..<max(first, index(at: day.end))
   }
 
-  /// Returns the index of the first entry at a moment or behind it; the count for none. Entries are in order of time.
+  /// Returns the index of the first entry at a moment or after it; the count if there is no such entry.
+  /// Entries are in order of time.
   func index(at moment: Int) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {

@@ -1,5 +1,5 @@
-/// The scale of the days of a page, the same for all of them: that of a whole day, or of what was simulated where that is
-/// less than half a day. Moments are seconds since the epoch.
+/// The scale of the days of a page, the same for all of them: of a whole day, or of the simulated part where
+/// that is less than half a day. Moments are seconds since the epoch.
 struct WeekAxis: Sendable, Equatable {
   /// A line of the axis.
   struct Tick: Sendable, Equatable {
@@ -49,7 +49,7 @@ struct WeekAxis: Sendable, Equatable {
   /// Returns the moment at the left end of a day.
   func begin(of day: WeekDay) -> Int { step.map { Self.begin(of: day, start, $0) } ?? day.start }
 
-  /// Returns the share of a whole day that so many seconds are, on this axis.
+  /// Returns seconds of a whole day as seconds on this axis with the same width.
   func share(_ seconds: Int) -> Int { step == nil ? seconds : max(1, seconds * length / 86_400) }
 
   /// Returns the lines of a day.

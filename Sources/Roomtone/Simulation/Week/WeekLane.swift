@@ -14,8 +14,8 @@ extension JournalEntry {
   /// The moment in seconds since the epoch.
   var moment: Int { Int(at.seconds) }
 
-  /// The mark of the entry in the picture; nil for none, as the picture shows by itself what sounds, how loud, and what is
-  /// recorded.
+  /// The mark of the entry in the picture; nil for an entry without a mark, as the picture itself shows
+  /// sounds, their volumes and recordings.
   var mark: WeekMarkKind? {
     switch kind {
     case .failure, .error, .failed, .unrecorded: .failure
@@ -43,7 +43,7 @@ extension JournalEntry.Kind {
   var isOfRecording: Bool { self == .recording || self == .recorded || self == .unrecorded }
 }
 
-/// A bar of a lane: what sounds in a room, or a recording.
+/// A bar of a lane: a sound in a room, or a recording.
 struct WeekBar: Sendable, Equatable {
   enum Style: String, Sendable { case music, alarm, announcement, interruption, recording }
 
@@ -51,7 +51,7 @@ struct WeekBar: Sendable, Equatable {
   let title: String
   /// The moments at which it begins and ends, which may be on other days.
   let start, end: Int
-  /// The volumes, as those of `WeekSound`; empty for a recording.
+  /// The volumes, as in `WeekSound`; empty for a recording.
   let levels: [WeekSound.Level]
 }
 
@@ -145,7 +145,7 @@ extension Week {
     }
   }
 
-  /// Returns the style of a sound: that of music, unless it is an interruption, by the name of that.
+  /// Returns the style of a sound: an interruption's by its name, otherwise the style of music.
   private func style(of sound: WeekSound) -> WeekBar.Style {
     guard let name = sound.interruption else { return .music }
     if name == Self.announcement { return .announcement }

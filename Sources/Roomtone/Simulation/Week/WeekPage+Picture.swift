@@ -27,7 +27,7 @@ extension WeekPage {
       (.music, "music, as high as its volume (0 to 50)"), (.alarm, "alarm"),
       (.announcement, "announcement"), (.interruption, "interruption"), (.recording, "recording"),
     ]
-    // One line for the area and the mark of the same.
+    // An area and its mark share one line.
     let marks: [WeekBar.Style: WeekMarkKind] = [.alarm: .alarm, .announcement: .announcement]
     let shown = styles.compactMap { marks[$0] }
     let items =
@@ -118,7 +118,7 @@ extension WeekPage {
       """
   }
 
-  /// The hours as lines, the areas of the lane's bars, and what was not simulated.
+  /// The hours as lines, the areas of the lane's bars, and the times that were not simulated.
   private func grid(of day: WeekDay) -> HTML {
     var pieces = axis.ticks(of: day).map { tick -> HTML in
       let kind: HTML = tick.isMinor ? "g" : "g g6"
@@ -183,7 +183,7 @@ extension WeekPage {
     guard !bar.levels.isEmpty else { return "" }
     var path = ""
     var last: (moment: Int, volume: Int)?
-    // The highest volume of a minute of a whole day stands for all in it.
+    // On the axis of a whole day, the highest volume of each minute is drawn for the whole minute.
     let grain = axis.share(60)
     for level in bar.levels where level.moment < end {
       let moment = max(start, level.moment - (level.moment - start) % grain)
@@ -232,7 +232,7 @@ extension WeekPage {
 
   private static let mostLines = 8
 
-  /// - Parameter counts: true if there is room for the number of entries.
+  /// - Parameter counts: `true` if there is room for the number of entries.
   private func mark(_ mark: WeekMark, _ classes: String, counts: Bool, on day: WeekDay) -> HTML {
     var lines = mark.entries.prefix(Self.mostLines).map { index -> HTML in
       let entry = week.entries[index]

@@ -2,8 +2,9 @@ internal import Home
 internal import JSONText
 internal import Scheduling
 
-/// The picture of a simulated week as a page of HTML that needs nothing else: days down, hours across, a lane per room.
-/// What lasts less than half a day is as wide as the page. A day is alone where it is the target of a link.
+/// The picture of a simulated week as a page of HTML that needs nothing else: days down, hours across, a lane
+/// per room. A simulated part of less than half a day is as wide as the page. A day that is the target of a
+/// link is shown alone.
 ///
 /// The page has no script. All of it is there when it is printed or read aloud, details appear on hover and focus
 /// through CSS alone, and its policy forbids scripts, so that a name of a station that looks like one stays a name.
@@ -96,11 +97,11 @@ public struct WeekPage {
     return "\(dates) · \(days) · \(week.zone)\(end)"
   }
 
-  // MARK: What needs a look
+  // MARK: Findings
 
   private static let mostFindings = 20
 
-  /// Entries of one text, of which the first is shown.
+  /// Entries with the same text, the first of which is shown.
   private struct Finding {
     let mark: WeekMarkKind
     let first: Int
@@ -128,7 +129,7 @@ public struct WeekPage {
     return findings.sorted { ($0.mark, $0.first) < ($1.mark, $1.first) }
   }
 
-  /// The list of what needs a look: failures, warnings and fallbacks, and what never happened.
+  /// The list of findings: failures, warnings, fallbacks, sources that were never heard, jobs without a run.
   private var findings: HTML {
     let found = found
     let notes = week.summary.filter { entry in

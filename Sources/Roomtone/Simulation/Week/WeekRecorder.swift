@@ -20,7 +20,7 @@ public struct WeekSound: Sendable, Equatable {
   public let room: String
   /// The title of the source.
   public internal(set) var title: String
-  /// The name of the interruption that it is, such as an announcement; nil for what plays otherwise.
+  /// The name of the interruption, such as an announcement; nil for other sounds.
   public let interruption: String?
   /// The moment at which it ends.
   public internal(set) var end: Int
@@ -37,7 +37,7 @@ public struct WeekSound: Sendable, Equatable {
   }
 }
 
-/// Collects what a picture of a simulation shows: the entries of its time line, and the sound of each room.
+/// Collects the content of a simulation's picture: the entries of its time line, and the sound of each room.
 ///
 /// A picture needs the volume of a room at each moment, which the lines, each about a change, do not have: this reads
 /// it from the house. Confined to the loop.
@@ -114,7 +114,7 @@ public final class WeekRecorder {
     }
   }
 
-  /// Reads what sounds now, in these rooms or in all: ends and begins sounds, and adds levels.
+  /// Reads the sounds of now, in these rooms or in all: ends and begins sounds, and adds levels.
   private func read(rooms: [String]?) {
     let now = Int(loop.wallNow.seconds)
     var levels: [Key: (volume: Int, session: Session, title: String)] = [:]
@@ -128,12 +128,12 @@ public final class WeekRecorder {
       }
     }
     for (key, sound) in open where levels[key] == nil && rooms?.contains(key.room) ?? true {
-      // What has sounded for less than a second has a second, what never has sounded none.
+      // The bar of a sound is at least one second long; a sound that was never heard has no bar.
       let isHeard = sound.since < loop.now
       sounds[sound.index].end = max(now, sounds[sound.index].start + (isHeard ? 1 : 0))
       open[key] = nil
     }
-    // In the order of the house, which is the same in each run.
+    // The order is fixed, so that it is the same in each run.
     for (key, level) in levels.sorted(by: { ($0.key.room, $0.key.session) < ($1.key.room, $1.key.session) }) {
       let new = WeekSound.Level(now, level.volume)
       guard let index = open[key]?.index else {
