@@ -13,10 +13,11 @@ internal import SpeakerKit
 enum CheckCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let configuration = try EngineSetup.configuration(file: arguments.text(.config))
-    // All are read first: a name that is wrong is an error before the first finding.
+    // All files are read first, so that a wrong name is an error before the first finding.
     let texts = try arguments.operands.flatMap(files).map { try ScriptText(path: $0) }
     let house = try names(of: configuration)
-    // The tests of a spec have the house of `--config`, by default the demonstration's, in no saved state.
+    // The tests of a spec have the house of `--config`, by default the demonstration's, without its saved
+    // state.
     let ownHouse = try names(of: arguments.has(.config) ? configuration : Configuration(), state: nil)
     let reference = StandardLibrary.reference()
     let findings = texts.flatMap { text in
@@ -34,7 +35,7 @@ enum CheckCommand {
     return findings.isEmpty ? 0 : 1
   }
 
-  /// Writes the mistakes in a script file as warnings, unless the configuration shows none.
+  /// Writes the mistakes in a script file as warnings, unless the configuration shows no warnings.
   static func warn(about text: ScriptText, _ configuration: Configuration, atPrompt: Bool = false) {
     for line in warnings(about: text, configuration, atPrompt: atPrompt) { Terminal.log(.warn, line, []) }
   }
@@ -45,7 +46,7 @@ enum CheckCommand {
   {
     guard text.isFile, configuration.logLevel <= .warn else { return [] }
     let modules = FolderModules(beside: text)
-    // Without modules, the reference is needed for the words of a complaint alone.
+    // For a script without modules, the reference is needed only for the words of a finding.
     let plain = ScriptChecker(reference: Reference.load(from: []), house: HouseNames(), modules: modules)
     if !atPrompt, !text.bytes.contains("require".utf8), plain.check(text.bytes, name: text.name).isEmpty {
       return []
@@ -58,7 +59,8 @@ enum CheckCommand {
       .map { line(text.shownName, $0) }
   }
 
-  /// `true` for what the run itself reports at once, and for what is no mistake.
+  /// `true` for a mistake that the run itself reports at once, and for a limit of the check, which is no
+  /// mistake.
   private static func isReportedByRun(_ finding: ScriptFinding) -> Bool {
     finding.code == .syntax || finding.code == .limit
   }
@@ -84,8 +86,8 @@ enum CheckCommand {
     return found
   }
 
-  /// Returns the Lua files in a folder; nil for what is no folder. Links to folders are not followed: they may lead
-  /// back.
+  /// Returns the Lua files in a folder; nil for a path that is no folder. Links to folders are not followed,
+  /// as they may lead back.
   private static func lua(in path: String, depth: Int) -> [String]? {
     guard depth < 16, let names = try? LinuxFiles.names(in: path) else { return nil }
     let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -98,11 +100,11 @@ enum CheckCommand {
     }
   }
 
-  /// Returns the names of the house as it was left, and of the configuration.
+  /// Returns the names in the saved state of the house, and in the configuration.
   private static func names(of configuration: Configuration, state: String? = UserFolders.state)
     throws(SpeakerError) -> HouseNames
   {
-    // The speakers of other drivers are known to their servers alone.
+    // Only the servers of other drivers know their speakers.
     if configuration.driverName != "house" {
       return HouseNames(stations: Array(configuration.stations.addresses.keys))
     }
@@ -118,7 +120,7 @@ enum CheckCommand {
 private struct FolderModules: ModuleSource {
   /// The folder, with a slash at its end; nil for text that comes from no file.
   private let folder: String?
-  /// The path of the script itself, which is no module.
+  /// The path of the script itself, which is not a module.
   private let script: String
 
   init(beside text: ScriptText) {
@@ -156,6 +158,6 @@ private struct FolderModules: ModuleSource {
 }
 
 extension ScriptText {
-  /// The name in messages of the command line.
+  /// The name of the text in messages on the command line.
   fileprivate var shownName: String { name == "-" ? "stdin" : name }
 }

@@ -103,7 +103,7 @@ enum Command {
         page: arguments.text(.html), configuration: arguments.text(.config)))
   }
 
-  /// Checks the option `--html`: a page shows some weeks at most, and replaces none of the files that are read.
+  /// Checks the option `--html`: a page has a limit of days, and does not replace a file that is read.
   private static func checkPage(_ arguments: ParsedArguments, _ limit: Duration) throws {
     guard let path = arguments.text(.html) else { return }
     if limit > .seconds(Week.mostDays * 86_400) {

@@ -23,7 +23,7 @@ enum CommandFailureKind: String, FailureKind {
   case recordingJob = "record.busy"
   /// The catalogue knows no such recording.
   case unknownRecording = "record.unknown"
-  /// The folder of recordings can't be read, or there is none.
+  /// The folder of recordings can't be read, or does not exist.
   case recordingFolder = "record.write"
   /// The folder of a simulation can't be created.
   case scratchFolder = "simulate.scratch"

@@ -26,7 +26,7 @@ enum EngineSetup {
     return HoldMark(path: "\(folder)/held.configuration", file: UserFolders.absolute(path))
   }
 
-  /// Returns the path of the user's own configuration; nil when there is none.
+  /// Returns the path of the user's own configuration; nil if it does not exist.
   static func userFile() -> String? {
     guard let folder = UserFolders.configuration else { return nil }
     let path = "\(folder)/config.lua"
@@ -37,7 +37,7 @@ enum EngineSetup {
   /// - Parameters:
   ///   - command: such as `run`; published with the script's name, without folders, to processes that wait
   ///     for the house.
-  ///   - script: the script's path as typed, nil for none.
+  ///   - script: the script's path as typed; nil without a script.
   static func ownHouse(_ configuration: Configuration, command: String, script: String?) -> EngineOptions {
     var options = EngineOptions()
     options.configuration = configuration
@@ -73,8 +73,8 @@ enum EngineSetup {
     return options
   }
 
-  /// Returns the configuration of a simulated house, whose speakers sound nowhere but in files. A house whose speakers
-  /// only its driver knows is an invented one under virtual time, which is said.
+  /// Returns the configuration of a simulated house, whose speakers sound only in files. Where only the
+  /// driver knows the speakers, invented ones stand for them, and a warning says so.
   static func simulatedHouse(_ configuration: Configuration, output: Output) -> Configuration {
     var simulated = configuration
     simulated.house.use(output)

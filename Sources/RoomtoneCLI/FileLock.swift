@@ -23,7 +23,7 @@ final class FileLock {
   }
 
   private init(opening path: String) throws(CommandFailure) {
-    // A failure is reported when the file is opened.
+    // A failure to make folders shows when the file is opened.
     try? LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700)
     var file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     // An existing file on a read-only file system can be locked as well.

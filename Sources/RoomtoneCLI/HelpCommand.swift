@@ -4,7 +4,8 @@ internal import Reference
 internal import Roomtone
 
 /// `roomtone help NAME`: the help of a command, and the page of the reference on a module, a function, an object, an
-/// error or a word. A command goes first where both have the name.
+/// error or a word. A command
+/// comes first where both have the name.
 enum HelpCommand {
   /// Shows the text, through a pager on a terminal.
   static func run(_ name: String, _ command: CommandSpec?) -> Int32 {
@@ -18,7 +19,7 @@ enum HelpCommand {
     return 0
   }
 
-  /// Returns the error of a name that nothing has to do with.
+  /// Returns the error for an unknown name.
   private static func unknown(_ name: String, in reference: Reference) -> UsageError {
     let command = ArgumentParser().meant(by: name)
     let meant = [command, reference.suggestion(for: name)].compactMap { $0 }.first
@@ -29,7 +30,7 @@ enum HelpCommand {
       help: ProgramSpec.roomtone.name)
   }
 
-  /// Returns the text on a name; nil if nothing has to do with it.
+  /// Returns the text about a name; nil for an unknown one.
   static func text(_ name: String, _ command: CommandSpec?, in reference: Reference, width: Int) -> String? {
     guard let command else {
       return reference.page(about: name, width: width).map { $0.joined(separator: "\n") + "\n" }
@@ -48,7 +49,8 @@ enum HelpCommand {
   }
 }
 
-/// The program that shows long texts on a terminal: `$PAGER`, else `less`; elsewhere, and without it, they are printed.
+/// The program that shows long texts on a terminal: `$PAGER`, else `less`; elsewhere, and without a pager,
+/// they are printed.
 enum Pager {
   static func show(_ text: String) {
     let chosen = getenv("PAGER").map { String(cString: $0) } ?? "less"
@@ -57,11 +59,11 @@ enum Pager {
       text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= rows,
       chosen != "less" || system("command -v less >/dev/null 2>&1") == 0
     else { return Terminal.write(text) }
-    // As git does: no page for a short text, colours, and the text stays on the screen.
+    // The options are git's: no paging of a short text, colours, and the text stays on the screen.
     setenv("LESS", "FRX", 0)
     setenv("LESSCHARSET", "utf-8", 0)
     guard let pipe = popen(chosen, "w") else { return Terminal.write(text) }
-    // Ctrl-C is the pager's, which stays until it is left.
+    // Ctrl-C is for the pager, which runs until the person quits it.
     let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     fputs(text, pipe)
     pclose(pipe)

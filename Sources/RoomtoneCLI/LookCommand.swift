@@ -4,10 +4,11 @@ internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house as the process reports it that has it, or, without
-/// one, in its saved state. Nothing is changed.
+/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house as reported by the process that has
+/// it, or, without one, in its saved state. Nothing is changed.
 ///
-/// Only the process that drives a house knows which speakers play; one that can't be asked has published some of it.
+/// Only the process that drives a house knows which speakers play; a process that can't be asked has
+/// published a part of its state.
 enum LookCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let (name, isJSON) = (arguments.command.name, arguments.has(.jsonList))
@@ -70,12 +71,12 @@ enum LookCommand {
 
   // MARK: Status
 
-  /// Returns the report of `status` for what the method of the house answers.
+  /// Returns the report of `status` for the answer of the house's method.
   /// - Parameter file: the configuration that the command line names.
   private static func status(_ answer: JSON, file: String?) -> JSON {
     let house = answer["house"]?.text
     let isSaved = house == "saved" || house == "elsewhere"
-    // A daemon says no name.
+    // A daemon does not report its name.
     let name = answer["name"]?.text ?? (isSaved ? nil : Engine.serviceName)
     let process = JSON.object([("id", answer["process"] ?? .null), ("name", .optional(name))])
     let playing = answer["playing"]?.elements.map { elements in

@@ -4,7 +4,7 @@ internal import Roomtone
 
 /// Command `roomtone meta`: the definitions of the Lua API, as files for an editor.
 enum MetaCommand {
-  /// The folder of the definitions inside the one that is named.
+  /// The folder of the definitions, inside the folder that the command line names.
   private static let subfolder = "meta"
   private static let settingsName = ".luarc.json"
 
@@ -42,7 +42,7 @@ enum MetaCommand {
     return 0
   }
 
-  /// Writes the settings; others that are there stay, which is told.
+  /// Writes the settings; existing other settings stay, and a message says so.
   private static func writeSettings(_ path: String, replaces: Bool) throws {
     let settings = Array(settings.utf8)
     let found = try? WholeFile.read(path, atMost: 1 << 20)

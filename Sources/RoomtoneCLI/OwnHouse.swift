@@ -13,18 +13,18 @@ struct OwnHouse {
   private let command: String
 
   /// Reads the options.
-  /// - Throws: `UsageError` for an output of a driver that has none.
+  /// - Throws: `UsageError` for an output of a driver that has no outputs.
   init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
     (file, driver, output) = (arguments.text(.config), arguments.text(.house), arguments.output(.output))
     self.command = command
     if let driver, driver != "house", output != nil { throw withoutOutput(driver) }
   }
 
-  /// True if an option names a house beside the daemon's.
+  /// `true` if an option names a house beside the daemon's.
   var isNamed: Bool { file != nil || driver != nil || output != nil }
 
   /// Reads the configuration, and changes it as the options say.
-  /// - Throws: `UsageError` for an output of speakers that have none, `LuaError`, `ScriptText.Missing`.
+  /// - Throws: `UsageError` for an output of speakers that have no outputs, `LuaError`, `ScriptText.Missing`.
   func configuration() throws -> Configuration {
     var configuration = try EngineSetup.configuration(file: file)
     if let driver { try configuration.useDriver(driver) }

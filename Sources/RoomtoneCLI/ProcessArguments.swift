@@ -3,8 +3,9 @@ internal import Glibc
 
 /// The arguments of the process as the machine shows them to all of its users, in `ps` and in `/proc/PID/cmdline`.
 enum ProcessArguments {
-  /// Overwrites the user, the password and the query of each URL with `*` where the machine reads the arguments. To be
-  /// called once the arguments have been copied. Without effect where the machine does not say where they lie.
+  /// Overwrites the user, the password and the query of each URL with `*` where the machine reads the
+  /// arguments. To be called once the arguments have been copied. Does nothing where the machine does not
+  /// report their position.
   static func hideSecrets() {
     guard let memory = memory() else { return }
     for word in memory.split(separator: 0) {
@@ -12,7 +13,8 @@ enum ProcessArguments {
     }
   }
 
-  /// Overwrites what is secret in one argument, in place. Everything up to the last `@` counts as user and password.
+  /// Overwrites the secret parts of one argument, in place. Everything up to the last `@` counts as user and
+  /// password.
   static func hideSecrets(_ word: UnsafeMutableBufferPointer<UInt8>) {
     let (mark, star) = (Array("://".utf8), UInt8(ascii: "*"))
     guard let start = word.indices.first(where: { word[$0...].starts(with: mark) }) else { return }

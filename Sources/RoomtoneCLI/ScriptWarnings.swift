@@ -4,8 +4,9 @@ internal import Home
 internal import LuaRuntime
 internal import Roomtone
 
-/// The mistakes that a check finds in a script while it runs, so that the check delays no start. They appear after a
-/// moment, or at the end of a shorter run, below its failures; those of lines that have failed are left out.
+/// The mistakes that a check finds in a script while it runs, so that the check does not delay the start.
+/// They appear after a moment, or at the end of a shorter run, below its failures; mistakes in lines that
+/// have failed are left out.
 final class ScriptWarnings {
   private let found = Lock<[String]?>(nil)
   /// The loop on which `finish` waits for the check. The thread is not joined: a forced end does not wait for it.
@@ -33,7 +34,7 @@ final class ScriptWarnings {
     }
   }
 
-  /// Shows the warnings during the run of an engine, as soon as they are known and the moment is over.
+  /// Shows the warnings during the run of an engine, as soon as they are known and the delay is over.
   func appear(during engine: Engine) {
     let report = engine.onFailure
     engine.onFailure = { [weak self] error in
@@ -50,13 +51,13 @@ final class ScriptWarnings {
     }
   }
 
-  /// Returns the file and the line at the beginning of a warning, as failures have them: `wake_up.lua:12:`.
+  /// Returns the file and the line at the beginning of a warning, in the form of failures: `wake_up.lua:12:`.
   private static func place(_ warning: String) -> String {
     let parts = warning.split(separator: ":", maxSplits: 2)
     return parts.count < 3 ? warning : "\(parts[0]):\(parts[1]):"
   }
 
-  /// Waits for the end of the check, and shows what it has found.
+  /// Waits for the end of the check, and shows the mistakes that it has found.
   func finish() {
     guard phase == .checking else { return }
     phase = .shown

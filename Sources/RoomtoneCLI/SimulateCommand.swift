@@ -24,7 +24,7 @@ enum SimulateCommand {
     var renderFolder: String?
     var seed: UInt64
     var json: Bool
-    /// True if each line has its causes below it.
+    /// `true` if each line has its causes below it.
     var why: Bool
     /// File of the page that shows the time as a picture.
     var page: String?
@@ -57,8 +57,8 @@ enum SimulateCommand {
     if let recorder { timeline.listen { recorder.add($0) } }
     let end = engine.loop.wallNow.advanced(by: options.limit)
     engine.onPrint = { timeline.addPrinted($0) }
-    // Lines on standard error begin with the simulated time, by which they are found on the time line. Where both are
-    // on one terminal, those of the time line are enough.
+    // Lines on standard error begin with the simulated time, so that they can be found in the time line.
+    // Where both are on one terminal, the lines of the time line are enough.
     let (onLog, onFailure) = Terminal.showsAll ? ({ _, _, _ in }, { _ in }) : (engine.onLog, engine.onFailure)
     engine.onLog = { level, message, fields in
       if level >= configuration.logLevel { timeline.addLog(level, message, fields) }

@@ -34,7 +34,8 @@ enum Terminal {
   private static let outputEnd = Atomic<Int32>(-1)
   private static let errorEnd = Atomic<Int32>(-1)
 
-  /// Notes that a stream is a pipe whose bytes are passed on to the destination of `descriptor`; -1 for no more.
+  /// Notes that a stream is a pipe whose bytes are passed on to the destination of `descriptor`; -1 for a
+  /// stream that is no longer relayed.
   static func relays(_ stream: Int32, to descriptor: Int32) {
     if stream == STDOUT_FILENO { outputEnd.store(descriptor, ordering: .relaxed) }
     if stream == STDERR_FILENO { errorEnd.store(descriptor, ordering: .relaxed) }
@@ -84,10 +85,10 @@ enum Terminal {
   /// Writes a line of results.
   static func print(_ line: String) { write(line + "\n") }
 
-  /// Writes results, above what is drawn on the same terminal.
+  /// Writes results, above the part that is drawn on the same terminal.
   static func write(_ text: String) { put(text, STDOUT_FILENO, isOnScreen: showsProgress) }
 
-  /// Writes to standard error, above what is drawn on the same terminal.
+  /// Writes to standard error, above the part that is drawn on the same terminal.
   static func writeError(_ text: String) { put(text, STDERR_FILENO, isOnScreen: isShown(STDERR_FILENO)) }
 
   /// The part of the screen that stays below all output.
@@ -102,11 +103,11 @@ enum Terminal {
     init(erase: String, draw: String) { (self.erase, self.draw) = (erase, draw) }
   }
 
-  /// The part drawn now, on standard output; nil for none.
+  /// The part that is drawn now, on standard output; nil without one.
   private static let drawn = Lock<Drawn?>(nil)
 
   /// Draws on the terminal.
-  /// - Parameter part: stays below all output from now on; nil for none.
+  /// - Parameter part: the part that stays below all output from now on; nil without one.
   static func draw(_ text: String, keeping part: Drawn?) {
     drawn.withLock { drawn in
       put(text, STDOUT_FILENO)
@@ -128,7 +129,7 @@ enum Terminal {
     return name != "dumb" && name != "" && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 
-  /// The first line of the last failure that was reported; nil for none.
+  /// The first line of the last failure that was reported; nil before the first failure.
   static var lastFailure: String? { reported.withLock { $0 } }
   private static let reported = Lock<String?>(nil)
 
@@ -179,7 +180,7 @@ enum Terminal {
     if fflush(CStreams.output) != 0 { remember(errno) }
   }
 
-  /// Remembers the first failure; a closed reader is none.
+  /// Remembers the first failure; a closed reader is not a failure.
   static func remember(_ number: Int32) {
     if number != EPIPE { _ = firstFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed) }
   }

@@ -24,7 +24,7 @@ enum TestCommand {
     let output = try arguments.text(.junit).map { try OutputFile($0, replaces: true, kind: .report) }
     var report = JUnitReport()
     var (passed, failed) = (0, 0)
-    // All are read first: a name that is wrong is an error before the first test.
+    // All files are read first, so that a wrong name is an error before the first test.
     let specs = try arguments.operands.flatMap(files).map {
       ($0, SpecFile(try ScriptText(path: $0, kind: "spec")))
     }

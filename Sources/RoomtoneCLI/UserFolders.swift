@@ -21,7 +21,7 @@ enum UserFolders {
   static var history: String? { state.map { "\($0)/history.db" } }
 
   /// Path of the control socket of the daemon: in `$XDG_RUNTIME_DIR/roomtone`; without that, as in cron, in the folder that
-  /// systemd makes for a user who is logged in, else beside the state. Nil without a home.
+  /// systemd makes for a logged-in user, else beside the state. Nil without a home.
   static var controlSocket: String? {
     let usual = "/run/user/\(getuid())"
     let runtime = value("XDG_RUNTIME_DIR") ?? (access(usual, W_OK) == 0 ? usual : nil)

@@ -14,13 +14,13 @@ enum BoardCommand {
       arguments.has(.quietBoard) ? { _, _ in } : { Terminal.log($0, $1, []) }
     let loop = EventLoop(name: "board")
     var status: Int32?
-    // Before creating anything that must be removed at the end.
+    // The signals are watched before anything is created that must be removed at the end.
     try loop.onSignal([SIGINT, SIGTERM, SIGHUP]) { signal in status = 128 + signal }
     if options.key == .development {
       log(.warn, "the key is the development key, which everybody has: fit for tests")
     }
     let board = try Board(options, loop: loop) { log(.info, $0) }
-    // As after a loss of power: no cleanup.
+    // Nothing is cleaned up, as after a loss of power.
     if board.isDead { exit(lossOfPower) }
     board.onDeath { _exit(lossOfPower) }
     let listener = try BoardListener(board, at: address)
@@ -98,7 +98,7 @@ private final class Wearer {
 
   init(_ board: Board, _ loop: EventLoop) throws {
     self.board = board
-    // A process in the background that reads its terminal would be stopped.
+    // A background process that reads its terminal would be stopped.
     signal(SIGTTIN, SIG_IGN)
     watch = try loop.watch(STDIN_FILENO, for: .readable, keepsAlive: false) { [unowned self] _ in read() }
   }

@@ -1,12 +1,12 @@
 /// The continuations of a command line that is being typed, from the table of commands.
 ///
-/// A value: names of this machine come from the function that it is given, files are left to the shell or to
+/// A value: names of this machine come from a function that is passed, files are left to the shell or to
 /// `FileProposals`.
 struct Completion: Equatable {
   /// A word that continues the command line.
   struct Proposal: Equatable {
     let value: String
-    /// Meaning for shells that show one; empty for none.
+    /// Meaning, for shells that show one; empty without a meaning.
     var summary = ""
     /// `true` if the user continues the word: no blank follows it.
     var isBeginning = false
@@ -14,7 +14,7 @@ struct Completion: Equatable {
 
   /// Files that continue the command line.
   struct Files: Equatable {
-    /// Part of the value in front of the path.
+    /// Part of the value before the path.
     var behind = ""
     /// Extensions of the files; empty for all.
     var extensions: [String] = []
@@ -22,9 +22,9 @@ struct Completion: Equatable {
     var isFolder = false
   }
 
-  /// Part of the word in front of the value: `--on=`, else empty.
+  /// Part of the word before the value: `--on=`, else empty.
   private(set) var prefix = ""
-  /// Proposals for the value, all of which begin as it does, if only in another case.
+  /// Proposals for the value; all begin with it, some in another case.
   private(set) var proposals: [Proposal] = []
   private(set) var files: [Files] = []
 
@@ -70,12 +70,12 @@ struct Completion: Equatable {
     case .beginnings(let words): proposals += words.map { Proposal(value: $0, isBeginning: true) }
     case .commands: proposals += program.commands.map { Proposal(value: $0.name, summary: $0.summary) }
     case .names(let kind):
-      // A control character would end a line of the shell, or do worse.
+      // A control character would end a line of the shell, or have another effect there.
       let isOdd = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
       var found = names(kind, line.configuration).filter { name in
         !name.unicodeScalars.contains(where: isOdd) && !proposals.contains { $0.value == name }
       }
-      // A module has many functions, which are of interest once it is typed.
+      // The functions of a module are many: they are proposed once its name is typed.
       if kind == .topics, !value.contains(".") { found.removeAll { $0.contains(".") } }
       proposals += found.map { Proposal(value: $0) }
     case .files(let extensions, let behind):
@@ -93,12 +93,12 @@ struct Completion: Equatable {
   }
 }
 
-/// The part of a command line in front of the completed word, read as the parser reads it, but without errors.
+/// The part of a command line before the completed word, read as by the parser, but without errors.
 private struct CompletedLine {
   let program: ProgramSpec
   private var command: CommandSpec?
   private var isHelp = false
-  /// `true` behind a word that is no command: nothing continues it.
+  /// `true` after a word that is not a command: no proposal continues the line.
   private var isUnknown = false
   private var operands: [String] = []
   private var given: [OptionSpec] = []
@@ -188,7 +188,7 @@ private struct CompletedLine {
     if isHelp { return command == nil && operands.isEmpty ? [.names(.topics)] : [] }
     guard let command else { return [] }
     if let inner = innerCommand, let first = action?.innerCommand {
-      // A script stands in the place of the command itself.
+      // An inner line without a command begins with a script.
       let isCommand = program.command(operands[first + 1]) != nil
       return sources(inner.operands, at: operands.count - first - (isCommand ? 2 : 1))
     }

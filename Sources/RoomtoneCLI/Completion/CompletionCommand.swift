@@ -9,7 +9,7 @@ internal import SpeakerKit
 
 /// Command `roomtone completion`, and the queries of the scripts that it prints.
 enum CompletionCommand {
-  /// First word of a query: no command, for nobody types it.
+  /// First word of a query: not a command, as no person types it.
   static let query = "__complete"
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
@@ -35,7 +35,7 @@ enum CompletionCommand {
     return 0
   }
 
-  /// Returns the names of a kind; none where they can't be found.
+  /// Returns the names of a kind; an empty list where they can't be found.
   private static func names(_ kind: NameKind, _ configuration: String?) -> [String] {
     switch kind {
     case .zones: ZoneFile.names()
@@ -49,11 +49,11 @@ enum CompletionCommand {
     }
   }
 
-  /// The time that a person waits for a daemon at a Tab.
+  /// The time that a query waits for a daemon, as a person waits at a Tab.
   private static let timeout = Duration.seconds(2)
 
-  /// Returns the rooms, then the speakers that are not called as one: those of the process that has the house, else of
-  /// the house of the configuration.
+  /// Returns the rooms, then the speakers that don't have the name of a room: of the process that has the
+  /// house, else of the house of the configuration.
   private static func rooms(_ file: String?) throws -> [String] {
     let house = try HouseConnection.open(
       file, .look, command: "completion", timeout: timeout, isSilent: true)
@@ -66,7 +66,7 @@ enum CompletionCommand {
     return names
   }
 
-  /// Returns the elements of a list of the daemon; none without one.
+  /// Returns the elements of a list of the daemon; an empty list without a daemon.
   private static func daemon(_ method: String) throws -> [JSON] {
     guard let client = try ControlClient.connect(timeout: timeout), client.process?.isDaemon == true else {
       return []
@@ -74,7 +74,7 @@ enum CompletionCommand {
     return try client.call(method).elements ?? []
   }
 
-  /// Returns the jobs of the daemon's scripts, with their scripts where several have one of a name.
+  /// Returns the jobs of the daemon's scripts, with the script where several jobs have the same name.
   private static func jobs() throws -> [String] {
     let jobs = try daemon("jobs").map { (name: $0["name"]?.text ?? "", script: $0["script"]?.text) }
     return jobs.map { job in

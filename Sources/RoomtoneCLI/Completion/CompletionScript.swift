@@ -1,7 +1,7 @@
 /// The shells for which `roomtone completion` prints a script, and how each is asked and answered.
 ///
-/// A script asks the program at each Tab: `roomtone __complete SHELL …`. So it proposes what that program knows, whatever
-/// its version, and the table of commands is nowhere else.
+/// A script asks the program at each Tab: `roomtone __complete SHELL …`. So the proposals
+/// fit the program's version, and the table of commands exists once.
 enum CompletedShell: String, CaseIterable, Sendable {
   case bash, zsh, fish
 
@@ -16,8 +16,8 @@ enum CompletedShell: String, CaseIterable, Sendable {
 
   /// Answers the query of a script.
   /// - Parameters:
-  ///   - arguments: the words behind the shell's name. bash: the characters that break words, and the line up to the
-  ///     cursor; zsh and fish: the words behind the program's name, the last one up to the cursor.
+  ///   - arguments: the words after the shell's name. bash: the characters that break words, and the line up
+  ///     to the cursor; zsh and fish: the words after the program's name, the last one up to the cursor.
   ///   - names: returns the names of a kind.
   ///   - home: the home folder.
   func answer(
@@ -58,7 +58,7 @@ enum CompletedShell: String, CaseIterable, Sendable {
     let completion = Completion(line.word, after: Array(line.words.dropFirst()), names: names)
     let value = String(line.word.dropFirst(completion.prefix.count))
     let paths = completion.files.flatMap { FileProposals.find($0, for: value, home: home) }
-    // readline adds the slash of a folder itself.
+    // readline itself adds the slash of a folder.
     let values =
       completion.proposals.map(\.value) + paths.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     let replies = values.compactMap {
@@ -137,12 +137,12 @@ enum CompletedShell: String, CaseIterable, Sendable {
 
     """
 
-  /// Returns a line for each value, with its summary behind a tab.
+  /// Returns a line for each value, with its summary after a tab.
   private static func answerFish(
     _ arguments: [String], _ home: String?, _ names: (NameKind, String?) -> [String]
   ) -> String {
     guard let token = arguments.last else { return "" }
-    // The token under the cursor has its quotes still; the others have not.
+    // Only the token under the cursor still has its quotes.
     let word = ShellLine(token, breaks: "").word
     let completion = Completion(word, after: Array(arguments.dropLast()), names: names)
     let value = String(word.dropFirst(completion.prefix.count))

@@ -2,13 +2,13 @@
 ///
 /// Source: bash(1), QUOTING and COMP_WORDBREAKS; readline's `_rl_find_completion_word`.
 struct ShellLine: Equatable {
-  /// Words in front of the last one, without quotes; the program's name is the first.
+  /// Words before the last one, without quotes; the program's name is the first.
   private(set) var words: [String] = []
-  /// Last word, without quotes; empty behind a blank.
+  /// Last word, without quotes; empty after a blank.
   private(set) var word = ""
   /// Quote that is open at the cursor; nil for none.
   private(set) var quote: Character?
-  /// Characters of `word` in front of the text that readline replaces.
+  /// Number of characters of `word` before the text that readline replaces.
   private(set) var kept = 0
 
   /// Splits a line.

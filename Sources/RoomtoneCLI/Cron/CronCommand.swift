@@ -121,7 +121,7 @@ enum CronCommand {
     throw CommandFailure(.unknownJob, "no job is called \(quoted(name))", hint: hint)
   }
 
-  /// Has this process become a run of a job, with the shell, the folder and the few variables that cron gives it.
+  /// Turns this process into a run of a job, with the shell, the folder and the few variables that cron sets.
   private static func runNow(_ name: String) throws -> Int32 {
     let job = try job(name, in: UserCrontab.read())
     let user = getpwuid(getuid())
@@ -133,7 +133,7 @@ enum CronCommand {
     guard chdir(home) == 0 else {
       throw CommandFailure(.cron, "can't go to the home folder \(home): \(SystemError(errno).text)")
     }
-    // The program that follows has the signals of a shell.
+    // The executed program has the signal actions of a shell.
     for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_DFL) }
     let line: [String] = ["/bin/sh", "-c", job.command]
     let words = line.map { strdup($0) as UnsafeMutablePointer<CChar>? }
@@ -186,7 +186,7 @@ enum CronCommand {
   /// Returns the job's command without the path of `roomtone` and the environment; passwords are hidden.
   private static func shown(_ job: Crontab.Job) -> String {
     guard let words = ShellWord.split(job.command) else { return job.command }
-    // In front of it are settings of variables.
+    // The words before the program set variables.
     let own = words.firstIndex { !$0.contains("=") && ($0 == "roomtone" || $0.hasSuffix("/roomtone")) }
     let rest = own.map { Array(words[($0 + 1)...]) } ?? words
     return rest.map { ShellWord.quoted(StreamAddress.redacted($0)) }.joined(separator: " ")

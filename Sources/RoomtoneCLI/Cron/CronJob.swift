@@ -8,7 +8,7 @@ internal import StreamKit
 /// The command of a crontab line: the words of a command line of `roomtone`, with the same meaning in any
 /// folder.
 struct CronJob {
-  /// Default name of the job: that of its script, file or station.
+  /// Default name of the job: the name of its script, file or station.
   let name: String
   private let command: CommandSpec
   private let options: [String]
@@ -42,7 +42,7 @@ struct CronJob {
   private static func check(
     _ arguments: ParsedArguments
   ) throws -> (operands: [String], options: [String], name: String) {
-    // A house that can't be had should be known of now, too.
+    // An error of the house should be reported now, too.
     if arguments.command != .record {
       _ = try OwnHouse(arguments, of: arguments.command.name).configuration()
     }
@@ -52,7 +52,7 @@ struct CronJob {
     let rest = Array(arguments.operands.dropFirst())
     if arguments.command == .run {
       guard first != "-" else { throw wrong("cron has no standard input from which a script could be read") }
-      // A script that can't run should be known of now.
+      // A script that can't run should be reported now.
       let text = try ScriptText(path: first)
       try text.compile()
       CheckCommand.warn(about: text, try EngineSetup.configuration(file: arguments.text(.config)))
@@ -85,7 +85,7 @@ struct CronJob {
 
   private static func stationName(_ station: NamedStations.Station) -> String {
     if let name = station.name { return name }
-    // The number of a machine says nothing: its file does, if there is one.
+    // An IP address is no useful name: the name of the file is, if there is one.
     let host = station.address.host
     let isNumber = host.allSatisfy { $0.isNumber || $0 == "." } || host.hasPrefix("[") || host == "localhost"
     let file = station.address.path.split(separator: "/").last.map { stem(String($0)) }
@@ -125,7 +125,7 @@ struct CronJob {
     }
   }
 
-  /// Returns an output whose folder, if it has one, is absolute.
+  /// Returns the output with the absolute path of its folder, if it has a folder.
   private static func output(_ text: String) -> String {
     for case (let name, .folder) in Output.forms where text.hasPrefix("\(name):") {
       return "\(name):\(absolute(String(text.dropFirst(name.count + 1))))"

@@ -18,15 +18,15 @@ struct Crontab: Equatable {
   /// Creates a crontab from the output of `crontab -l`.
   init(_ bytes: [UInt8]) {
     lines = bytes.split(separator: Self.newline, omittingEmptySubsequences: false).map { Array($0) }
-    // The empty part after the last line end is no line.
+    // The empty part after the last line end is not a line.
     if lines.last == [] { lines.removeLast() }
   }
 
   /// Input for `crontab -`: each line with its end.
   var bytes: [UInt8] { lines.flatMap { $0 + [Self.newline] } }
 
-  /// Returns `true` if `other` has these lines and no others, except for comments that `crontab` inserts in
-  /// front.
+  /// Returns `true` if `other` has these lines and no others, except for comments that `crontab` inserts
+  /// at the beginning.
   func isAll(of other: Crontab) -> Bool {
     let added = other.lines.count - lines.count
     return added >= 0 && Array(other.lines[added...]) == lines
@@ -108,7 +108,8 @@ struct Crontab: Equatable {
 
 /// Words for the shell of a crontab.
 enum ShellWord {
-  /// Returns the word in quotes, unless it needs none: no shell changes it, and cron leaves its `%` alone.
+  /// Returns the word, in quotes where it needs them, so that no shell changes it and cron leaves its `%`
+  /// alone.
   static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "_-+=:,./@".utf8.contains(byte)
@@ -119,7 +120,7 @@ enum ShellWord {
     for character in word {
       switch character {
       case "'": result += "'\\''"
-      // A backslash before % would be cron's: the quotes between them keep them apart.
+      // cron would remove a backslash before %, so that quotes are put between the two.
       case "%" where last == "\\": result += "''%"
       default: result.append(character)
       }

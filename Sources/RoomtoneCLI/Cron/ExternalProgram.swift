@@ -69,7 +69,7 @@ enum ExternalProgram {
     return result
   }
 
-  /// A file in memory for a program's input or output, which needs no room on a disk.
+  /// A file in memory for a program's input or output, which needs no space on a disk.
   private final class Spool {
     let descriptor: Int32
     /// Maximum size of the output, in bytes.

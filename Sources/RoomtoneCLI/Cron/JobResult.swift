@@ -7,7 +7,7 @@ internal import Scheduling
 struct JobResult {
   enum Outcome: Equatable {
     case running
-    /// The process has ended without a word: it was killed, or the machine went off.
+    /// The process has ended without writing its result: it was killed, or the machine lost power.
     case killed
     case ended(WallTime, status: Int32, error: String?)
   }
@@ -15,10 +15,10 @@ struct JobResult {
   let started: WallTime
   let outcome: Outcome
 
-  /// The environment variable by which a line of the crontab tells its job.
+  /// The environment variable by which a line of the crontab names its job.
   static let variable = "ROOMTONE_JOB"
 
-  /// Returns the last run of the job called `name`; nil when none is known.
+  /// Returns the last run of the job called `name`; nil when no run is known.
   static func last(of name: String) -> JobResult? {
     guard let path = path(of: name) else { return nil }
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -82,18 +82,19 @@ struct JobRun {
   private let started = Timestamp.now
 
   /// Begins the run of the job that the environment names.
-  /// - Returns: nil in a process that is none, and where its file can't be written, which hinders no job.
+  /// - Returns: nil in a process that is not a run, and where its file can't be written, which does not stop
+  ///   the job.
   init?() {
     guard let name = getenv(JobResult.variable).map({ String(cString: $0) }), Crontab.isName(name) else {
       return nil
     }
-    // A program that the job starts is no run of it.
+    // A program that the job starts is not a run of the job.
     unsetenv(JobResult.variable)
     guard let path = JobResult.path(of: name) else { return nil }
     try? LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700)
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     self.name = name
-    // The run before may go on: its result is of no interest then, and that of this run is.
+    // An earlier run may still continue: then the result of this run replaces the earlier one's.
     guard file >= 0 else { return nil }
     _ = flock(file, LOCK_EX | LOCK_NB)
     write([])

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The user's crontab, read and written through the system's `crontab`.
 enum UserCrontab {
-  /// Reads the crontab; an empty one when there is none.
+  /// Reads the crontab; returns an empty one if the user has no crontab.
   static func read() throws -> Crontab {
     // Debian's `crontab -l` omits its own first lines unless this variable is set.
     let result = try run(["-l"], variables: ["CRONTAB_NOHEADER": "Y", "LC_ALL": "C"])

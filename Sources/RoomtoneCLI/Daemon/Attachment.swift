@@ -4,9 +4,9 @@ internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 
-/// The wish to go through the daemon, for the commands that can do without.
+/// The choice between the daemon and this process, for the commands that can use either.
 enum Attachment {
-  /// Through the daemon where one runs, unless the command names a house of its own.
+  /// Uses a running daemon, unless the command names a house of its own.
   case automatic
   case required
   case refused
@@ -28,7 +28,7 @@ enum Attachment {
     }
   }
 
-  /// Returns the connection to the daemon; nil for none.
+  /// Returns the connection to the daemon; nil for this process.
   /// - Parameter hasOwnHouse: `true` if the command names a driver, an output or a configuration.
   /// - Throws: `ctl.none` where a daemon is required; `ctl.socket`.
   func client(hasOwnHouse: Bool) throws -> ControlClient? {

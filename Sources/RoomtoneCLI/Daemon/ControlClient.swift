@@ -13,7 +13,7 @@ final class ControlClient {
     let isDaemon: Bool
     /// The name of the driver of its house; nil when it does not say.
     let driver: String?
-    /// The path of its configuration; nil for none.
+    /// The path of its configuration; nil for the defaults.
     let configuration: String?
   }
 
@@ -35,8 +35,8 @@ final class ControlClient {
   /// - Parameters:
   ///   - path: the path of the socket.
   ///   - timeout: the time after which a silent process is given up.
-  /// - Returns: nil when none listens.
-  /// - Throws: `ctl.socket` when there is one that can't be reached, is silent, or is another user's.
+  /// - Returns: nil when no process listens.
+  /// - Throws: `ctl.socket` for a process that can't be reached, is silent, or is another user's.
   static func connect(
     to path: String? = UserFolders.controlSocket, timeout: Duration = usualTimeout
   ) throws -> ControlClient? {
@@ -44,7 +44,7 @@ final class ControlClient {
     let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard fd >= 0 else { throw CommandFailure(.socket, "can't make a socket: \(SystemError(errno).text)") }
     let client = ControlClient(fd, timeout)
-    // Bounds the wait of `connect` for a process that accepts nobody, and that of `send`.
+    // The limit of the waits of `connect`, for a process that accepts no client, and of `send`.
     var limit = timeval(
       tv_sec: Int(timeout.components.seconds),
       tv_usec: Int(timeout.components.attoseconds / 1_000_000_000_000))
@@ -55,7 +55,7 @@ final class ControlClient {
       if number == EAGAIN { throw client.silence }
       throw CommandFailure(.socket, "can't reach the daemon at \(path): \(SystemError(number).text)")
     }
-    // What is sent may be code to run, or the text of a script. Root has both anyway.
+    // Requests may contain code or the text of a script, which only this user may read, and root can anyway.
     guard let peer = LinuxSockets.peer(of: fd), [0, geteuid()].contains(peer.user) else {
       throw CommandFailure(
         .socket,
@@ -67,15 +67,15 @@ final class ControlClient {
   }
 
   /// Connects to the process that has the house of a configuration.
-  /// - Parameter file: the configuration that the command line names; nil for the user's own. A daemon has the house of
-  ///   the user's own, whatever it was started with.
-  /// - Returns: nil when none runs, or the one that runs has another house.
+  /// - Parameter file: the configuration that the command line names; nil for the user's own. A daemon has
+  ///   the house of the user's own, whatever it was started with.
+  /// - Returns: nil when no such process runs, or the running one has another house.
   static func connect(
     toHouseOf file: String?, timeout: Duration = usualTimeout
   ) throws -> ControlClient? {
     guard let client = try connect(timeout: timeout), let process = client.process else { return nil }
     if let file { return isSame(file, process.configuration) ? client : nil }
-    // A run may have been given another house than that of the configuration.
+    // A run may have a house other than the configured one.
     guard !process.isDaemon, let driver = process.driver else { return client }
     return try EngineSetup.configuration(file: nil).driverName == driver ? client : nil
   }
@@ -86,14 +86,14 @@ final class ControlClient {
   }
 
   /// Connects to the daemon of this user.
-  /// - Returns: nil when none runs.
+  /// - Returns: nil when no daemon runs.
   static func daemon() throws -> ControlClient? {
     guard let client = try connect(), client.process?.isDaemon == true else { return nil }
     return client
   }
 
   /// Connects to the daemon of this user.
-  /// - Throws: `ctl.none` when none runs; `ctl.socket`.
+  /// - Throws: `ctl.none` when no daemon runs; `ctl.socket`.
   static func required() throws -> ControlClient {
     let client = try connect()
     if let client, client.process?.isDaemon == true { return client }
@@ -104,7 +104,7 @@ final class ControlClient {
   }
 
   /// Connects to the process that has the house, a daemon or a run.
-  /// - Throws: `ctl.none` when there is none; `ctl.socket`.
+  /// - Throws: `ctl.none` when no such process runs; `ctl.socket`.
   static func ofHouse() throws -> ControlClient {
     if let client = try connect() { return client }
     throw CommandFailure(.noDaemon, "no daemon runs", hint: "start one: roomtone serve")
@@ -123,7 +123,7 @@ final class ControlClient {
       hint: "it is busy or hangs: look at its log, or start it anew")
   }
 
-  /// Asks who is there.
+  /// Asks the process at the other end to describe itself.
   private func greet() throws -> Process {
     do {
       let answer = try call("process")
@@ -132,7 +132,7 @@ final class ControlClient {
         isDaemon: answer["daemon"]?.bool ?? true, driver: answer["driver"]?.text,
         configuration: answer["configuration"]?.text)
     } catch let error as RPCError where error.number == RPCError.Kind.unknownMethod.rawValue {
-      // A daemon of an earlier version, which an update has left running.
+      // The daemon is of an earlier version: an update has left it running.
       return Process(
         id: Int(LinuxSockets.peer(of: fd)?.process ?? 0), name: Engine.serviceName, isDaemon: true,
         driver: nil,
@@ -142,7 +142,7 @@ final class ControlClient {
 
   // MARK: Calls
 
-  /// The descriptor, for waiting until there is something to `receive`.
+  /// The descriptor, for waiting until a message can be received.
   var descriptor: Int32 { fd }
   /// `true` if a message has arrived that was not received yet.
   var hasMessage: Bool { input.contains(UInt8(ascii: "\n")) }
@@ -158,7 +158,7 @@ final class ControlClient {
 
   /// Performs a method, and returns its result.
   /// - Parameters:
-  ///   - isLasting: `true` for a method whose answer comes when what it does has ended.
+  ///   - isLasting: `true` for a method that answers when its work has ended.
   ///   - onNotification: receives the notifications before the result.
   /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends, or no answer comes.
   func call(
@@ -172,7 +172,7 @@ final class ControlClient {
         onNotification(method, message["params"] ?? .null)
         continue
       }
-      // Before the first answer: the daemon refused the connection.
+      // An error without this id precedes the first answer: the daemon has refused the connection.
       guard message["id"]?.int == calls || message["error"] != nil else { continue }
       if let error = message["error"].flatMap(RPCError.init) { throw error }
       return message["result"] ?? .null
@@ -222,7 +222,7 @@ final class ControlClient {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if count < 0, errno == EINTR { continue }
-      // A daemon that refuses the connection has answered why before it closed it.
+      // A daemon that refuses the connection has sent the reason before it closed it.
       if count < 0, errno == EPIPE { return }
       if count < 0, errno == EAGAIN { throw silence }
       guard count > 0 else {

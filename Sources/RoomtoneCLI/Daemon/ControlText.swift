@@ -47,7 +47,7 @@ enum ControlText {
     return table
   }
 
-  /// Returns the table of the time that the code of the scripts has taken.
+  /// Returns the table of the times that the code of the scripts has run.
   static func top(_ scripts: JSON) -> TextTable {
     var table = TextTable(["SCRIPT", "TIME", "LONGEST", "AT", "MEMORY", "EVENTS"])
     for script in scripts.elements ?? [] {
@@ -81,7 +81,7 @@ enum ControlText {
   }
 
   /// Returns the levels of `volume`, `mute` and `unmute`, or the sessions of the other verbs.
-  /// - Parameter silence: the line for no session, of the verbs that say so.
+  /// - Parameter silence: the line for an empty list of sessions.
   static func rooms(_ result: JSON, _ verb: String, silence: String = "nothing plays") -> TextTable {
     let elements = result.elements ?? []
     var table = TextTable()
@@ -119,7 +119,7 @@ enum ControlText {
       .joined(separator: "\n")
   }
 
-  /// Returns the local date and time of seconds since 1970: `2026-03-28 22:30:00`; a dash for none.
+  /// Returns the local date and time of seconds since 1970: `2026-03-28 22:30:00`; a dash without a time.
   static func time(_ json: JSON?) -> String {
     guard let seconds = json?.seconds else { return noTime }
     return "\(ProcessZone().local(WallTime(inSeconds: seconds)))"

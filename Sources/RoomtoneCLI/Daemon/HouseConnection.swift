@@ -4,8 +4,8 @@ internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 
-/// The house that a command acts on, by the methods of the control protocol: the house of the process that has it, at its
-/// socket, or, without one, the house of the configuration in this process.
+/// The house that a command acts on, by the methods of the control protocol: the house of another process, at
+/// its socket, or, without such a process, the house of the configuration in this process.
 final class HouseConnection {
   typealias Parameters = [(name: String, value: JSON)]
 
@@ -23,7 +23,7 @@ final class HouseConnection {
 
   /// The house of a configuration in this process. It is opened for one call.
   /// - Parameters:
-  ///   - command: the name of the command, for others that wait for the house.
+  ///   - command: the name of the command, for other processes that wait for the house.
   ///   - isSilent: `true` if nothing is logged.
   init(
     _ configuration: Configuration, _ access: HouseAccess, command: String, isSilent: Bool = false
@@ -31,14 +31,15 @@ final class HouseConnection {
     var options = EngineSetup.ownHouse(configuration, command: command, script: nil)
     options.access = access
     if access != .drive { options.controlSocket = nil }
-    // Looking writes no file.
+    // A command that only looks writes no file.
     if access == .look { (options.store, options.history) = (nil, nil) }
     let engine = isSilent ? try Engine(options) : try EngineSetup.engine(options)
     engine.onForcedExit = KeyTerminal.restore
     way = .own(engine, LocalHouse(engine, at: "the shell"))
   }
 
-  /// Connects to the process that has the house of a configuration; without one, the house is in this process.
+  /// Connects to the process that has the house of a configuration; without one, opens the house in this
+  /// process.
   /// - Parameters:
   ///   - file: the configuration that the command line names; nil for the user's own.
   ///   - access: the access of this process.
@@ -54,7 +55,8 @@ final class HouseConnection {
       try EngineSetup.configuration(file: file), access, command: command, isSilent: isSilent)
   }
 
-  /// The line of verbs that find nothing that plays. A server may play for others, of which an own house knows nothing.
+  /// The line of verbs when nothing plays. A server may play for other clients, which a house in this process
+  /// does not know.
   var silence: String {
     if case .own(let engine, _) = way, engine.options.configuration.driverName != "house" {
       return "nothing that roomtone has started plays"
@@ -62,7 +64,7 @@ final class HouseConnection {
     return "nothing plays"
   }
 
-  /// Returns a path as the process that acts finds it: another one has another working directory.
+  /// Returns a path for the process that has the house: another process has another working directory.
   func path(_ path: String) -> String {
     if case .process = way { UserFolders.absolute(path) } else { path }
   }
@@ -71,9 +73,9 @@ final class HouseConnection {
 
   /// Performs a method, and returns its result.
   /// - Parameters:
-  ///   - isChange: `true` if the method sets levels, which are to last. Where they would end with this process, it is
-  ///     refused.
-  ///   - isLasting: `true` for a method whose answer comes when what it does has ended.
+  ///   - isChange: `true` if the method sets levels, which are to last. It is refused where they would end
+  ///     with this process.
+  ///   - isLasting: `true` for a method that answers when its work has ended.
   ///   - onNotification: receives the notifications before the result.
   /// - Throws: the error of the method, `ctl.socket`, `ctl.none`, `speaker.busy`; `LocalHouse.Interrupted`.
   func call(
@@ -127,7 +129,8 @@ final class HouseConnection {
   }
 
   /// Calls `body` when a descriptor can be read while a call lasts.
-  /// - Returns: nil for the house of another process, whose calls wait for its answer alone, and without a watch.
+  /// - Returns: nil for the house of another process, whose calls wait only for its answer, and if the watch
+  ///   fails.
   func watch(_ descriptor: Int32, _ body: @escaping () -> Void) -> FDWatch? {
     guard case .own(let engine, _) = way else { return nil }
     return try? engine.loop.watch(descriptor, for: .readable) { _ in body() }

@@ -1,26 +1,26 @@
 internal import EventLoop
 internal import Glibc
 
-/// Standard output and standard error of a process that must not wait for their readers: the loop of the daemon would
-/// stand still with a reader that has stopped, and the service manager would end it.
+/// Standard output and standard error of a process that must not wait for their readers: when a reader stops,
+/// the loop of the daemon would stop too, and the service manager would end it.
 ///
-/// What depends on a terminal asks `Terminal`, which knows the destination; programs that scripts start have a pipe.
-///
-/// Each of them that leads to a pipe, a socket or a terminal becomes a pipe, also for what scripts write by `io.write`
-/// and for the programs that they start. One thread empties it into the buffer, a second pipe; another one writes from
-/// there to the destination. What the buffer can't take is left out, and a line says how much.
+/// Each stream that leads to a pipe, a socket or a terminal becomes a pipe, also for the output of `io.write`
+/// and of programs that scripts start. One thread empties the pipe into the buffer, which is a second pipe;
+/// another thread writes from there to the destination. Output that does not fit into the buffer is left out,
+/// and a line says how much. Code that depends on a terminal asks `Terminal`, which knows the destination;
+/// started programs see a pipe.
 final class OutputRelay {
   /// The most bytes that wait for a reader; the system may allow less.
   static let capacity: Int32 = 1 << 20
-  /// The time that readers have at the end, in ms.
+  /// The time for readers at the end, in ms.
   private static let grace: Int32 = 2000
 
-  /// The replaced streams, with copies of what they were.
+  /// The replaced streams, with copies of their descriptors.
   private var originals: [(stream: Int32, copy: Int32)] = []
-  /// The pipes that end when all has been written to a destination.
+  /// The pipes that end when all output has been written to a destination.
   private var ends: [Int32] = []
 
-  /// Replaces the streams. One for which the system has no descriptor or thread left stays as it is.
+  /// Replaces the streams. A stream for which the system has no descriptor or thread left stays as it is.
   init() {
     let streams = [STDOUT_FILENO, STDERR_FILENO].filter(Self.mayBlock)
     // Two streams to one destination share a pipe, so that their lines stay in order.
@@ -30,11 +30,11 @@ final class OutputRelay {
       for stream in streams { replace([stream]) }
     }
     if !originals.isEmpty { Self.delayCrashes() }
-    // A line that a script writes is seen at once.
+    // Each line of a script is written at once.
     setvbuf(CStreams.output, nil, _IOLBF, 0)
   }
 
-  /// Gives the streams back, and waits some time until the readers have received what was written.
+  /// Restores the streams, and waits for a limited time until the readers have received the output.
   func close() {
     fflush(CStreams.output)
     for (stream, copy) in originals {
@@ -43,7 +43,7 @@ final class OutputRelay {
       Glibc.close(copy)
     }
     for end in ends {
-      // A program that a script has left behind may keep the pipe open.
+      // A program that outlives its script may keep the pipe open.
       var waiting = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
       poll(&waiting, 1, Self.grace)
       Glibc.close(end)
@@ -95,8 +95,8 @@ final class OutputRelay {
     ends.append(end.read)
   }
 
-  /// Writes what comes from a pipe to a destination until the pipe ends, on a thread. After a failure, which the end of
-  /// the process reports if it is that of standard output, the rest is dropped.
+  /// Writes the bytes of a pipe to a destination until the pipe ends, on a thread. After a failure the rest
+  /// is dropped; a failure of standard output is reported when the process ends.
   private static func pass(from pipe: Int32, to destination: Int32, isOutput: Bool) {
     withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { buffer in
       var isLost = false
@@ -112,7 +112,7 @@ final class OutputRelay {
     }
   }
 
-  /// Has a process that crashes wait until its last words have been written.
+  /// Delays the end of a process that crashes until its last output has been written.
   private static func delayCrashes() {
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
       var (action, old) = (sigaction(), sigaction())
@@ -149,7 +149,7 @@ final class OutputRelay {
 private struct RelayFilter {
   /// The pipe that is emptied.
   let source: Int32
-  /// The pipe that takes what fits, and blocks nobody.
+  /// The pipe that receives the output that fits; writing to it never blocks.
   let buffer: Int32
   private var phase = Phase.passing
   /// `true` if the buffer's text ends with a line.
@@ -157,7 +157,7 @@ private struct RelayFilter {
 
   private enum Phase {
     case passing
-    /// So many bytes were left out, up to the end of a line or into one.
+    /// The number of bytes that were left out, up to the end of a line or into a line.
     case leavingOut(Int, isBetweenLines: Bool)
   }
 
@@ -177,7 +177,7 @@ private struct RelayFilter {
     }
   }
 
-  /// Waits for output, and for room as long as some is left out.
+  /// Waits for output, and for space in the buffer while output is left out.
   /// - Returns: `true` if there is output.
   private mutating func hasOutput() -> Bool {
     guard case .leavingOut(_, let isBetweenLines) = phase else { return true }
@@ -193,7 +193,7 @@ private struct RelayFilter {
   private mutating func move(_ bytes: Slice<UnsafeRawBufferPointer>) {
     var bytes = bytes
     if case .leavingOut(let count, let isBetweenLines) = phase {
-      // The rest of a line that was begun is of no use.
+      // The rest of a line whose beginning was left out is left out too.
       let end = isBetweenLines ? nil : bytes.firstIndex(of: UInt8(ascii: "\n"))
       let lost = end.map { $0 - bytes.startIndex + 1 } ?? (isBetweenLines ? 0 : bytes.count)
       bytes = bytes.dropFirst(lost)
@@ -210,7 +210,7 @@ private struct RelayFilter {
     phase = .leavingOut(count + bytes.count, isBetweenLines: last == UInt8(ascii: "\n"))
   }
 
-  /// Says how much was left out, if there is room and a line has ended.
+  /// Writes how much was left out, if there is space and a line has ended.
   /// - Returns: `true` if output is passed on again.
   private mutating func resume() -> Bool {
     guard case .leavingOut(let count, let isAtLine) = phase else { return true }

@@ -8,7 +8,7 @@ enum ServeCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let folder = try folder(arguments.operands.first)
     let house = try OwnHouse(arguments, of: "serve")
-    // For the mark of a configuration that does not end.
+    // The folder is needed for the mark of a configuration that does not end.
     if let folder = UserFolders.state { try? LinuxFiles.makeFolders(folder, mode: 0o700) }
     var configuration = try house.configuration()
     if arguments.has(.install) { return try ServiceUnit.install(folder, arguments) }

@@ -38,8 +38,9 @@ enum ServiceUnit {
     return 0
   }
 
-  /// Returns the text of the unit that runs `words` with variables of the environment besides those of systemd. Before version 253 systemd does not know `notify-reload`, and
-  /// the type of the line before stays; it reloads by the command.
+  /// Returns the text of the unit that runs `words` with variables of the environment besides those of
+  /// systemd. A systemd before version 253 does not know `notify-reload`: there the line before applies, and
+  /// it reloads by the command.
   static func text(_ words: [String], _ variables: [(name: String, value: String)] = []) -> String {
     let environment = variables.map { "Environment=\(quoted("\($0.name)=\($0.value)", dollar: "$"))\n" }
       .joined()

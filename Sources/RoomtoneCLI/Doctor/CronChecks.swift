@@ -72,7 +72,7 @@ enum CronChecks {
     let isEnvironment = words.first == "/usr/bin/env" || words.first == "env"
     let command = Array(words.dropFirst(isEnvironment ? 1 : 0).drop(while: isVariable))
     guard let program = command.first else { return "it has no command" }
-    // cron's PATH is short; what it has is found without a folder.
+    // cron's PATH is short; programs in it are found without a folder.
     let path = program.hasPrefix("/") ? program : ExternalProgram.find(program, in: "/usr/bin:/bin")
     guard let path, access(path, X_OK) == 0 else {
       return "\(program.onOneLine) is not there, or is not a program that cron finds"

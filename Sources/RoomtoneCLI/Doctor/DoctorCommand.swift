@@ -28,7 +28,8 @@ enum DoctorCommand {
     return all.contains { $0.state == .fail } ? 1 : 0
   }
 
-  /// Reads the configuration past its errors, on a thread of its own: on a hung mount that would never end.
+  /// Reads the configuration past its errors, on a separate thread, as reading from a hung mount would never
+  /// end.
   /// - Throws: `ScriptTextError` for a file that can't be read, if the command line names it.
   private static func subject(file: String?) throws -> DoctorSubject {
     guard let path = file ?? EngineSetup.userFile() else { return DoctorSubject() }
@@ -129,7 +130,7 @@ extension CommandSpec {
 }
 
 extension OptionSpec {
-  // Of `doctor`.
+  // Options of `doctor`.
   static let offline = OptionSpec("offline", .flag, "leaves the stations out")
   static let jsonChecks = OptionSpec(
     "json", .flag, "prints an array of {check, state, detail, hint} instead of lines")

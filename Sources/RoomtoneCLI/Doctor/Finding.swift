@@ -19,7 +19,7 @@ struct Finding: Sendable, Equatable {
   let state: State
   /// Fact in one line.
   let detail: String
-  /// The remedy; nil when none is needed, or known.
+  /// The remedy; nil when it is not needed, or not known.
   var hint: String?
 
   static func ok(_ check: String, _ detail: String) -> Finding {
@@ -66,7 +66,7 @@ struct Check: Sendable {
   var isAskedFor = false
   /// Time after which the check counts as hanging.
   var limit = Duration.seconds(5)
-  /// Returns the findings; never throws, for a failure is one.
+  /// Returns the findings; never throws, as a failure is a finding.
   let run: @Sendable () -> [Finding]
 
   init(
@@ -85,8 +85,8 @@ struct Check: Sendable {
     }
   }
 
-  /// Runs all checks at a time, and passes the findings of each to `report`, in the order of the table, as soon as those
-  /// before are there. Returns when all were reported; a check that hangs keeps its thread.
+  /// Runs all checks at the same time, and passes the findings of each to `report` in the order of the table.
+  /// Returns when all were reported; a check that hangs keeps its thread.
   static func run(_ checks: [Check], report: @escaping ([Finding]) -> Void) {
     let loop = EventLoop(name: "doctor")
     defer { loop.close() }
@@ -120,7 +120,7 @@ private final class CheckResults {
 
   var isComplete: Bool { reported == results.count }
 
-  /// Accepts the first result of a check, and reports what is due.
+  /// Accepts the first result of a check, and reports all results that are next in order.
   func accept(_ findings: [Finding], of index: Int) {
     guard results[index] == nil else { return }
     results[index] = findings

@@ -42,7 +42,7 @@ enum FolderChecks {
 
   // MARK: Configuration
 
-  /// Returns the findings for the configuration: one for each error, or one that counts what it has.
+  /// Returns the findings for the configuration: one for each error, or one that counts its contents.
   static func configuration(_ subject: DoctorSubject) -> [Finding] {
     let name = "configuration"
     guard subject.errors.isEmpty else {

@@ -7,7 +7,7 @@ internal import Home
 internal import Roomtone
 internal import StreamKit
 
-/// Checks of what is reached over a network or a socket: stations, headset, daemon.
+/// Checks of everything that is reached over a network or a socket: stations, headset, daemon.
 enum NetworkChecks {
   /// Time for a station or a headset to answer.
   private static let timeout = Duration.seconds(5)
@@ -34,7 +34,8 @@ enum NetworkChecks {
 
   // MARK: Stations
 
-  /// Returns a finding for each station, sorted by name; all are asked at a time. Blocks the calling thread.
+  /// Returns a finding for each station, sorted by name; all are asked at the same time. Blocks the calling
+  /// thread.
   static func stations(_ named: NamedStations, within timeout: Duration = timeout) -> [Finding] {
     let loop = EventLoop(name: "stations")
     defer { loop.close() }
@@ -74,7 +75,7 @@ enum NetworkChecks {
         check, "no sound within \(Int(timeout.inSeconds)) s",
         hint: "try it with roomtone play \(ShellWord.quoted(name))")
     }
-    // Stations of Ogg and HLS state neither a rate nor that they have titles: the sound has both.
+    // Ogg and HLS stations announce neither a bit rate nor titles: both are found in the sound.
     if stream.bitRate == nil || !stream.station.sendsTitles { try? await loop.sleep(for: timeToMeasure) }
     let hasTitles = stream.station.sendsTitles || stream.title != nil
     return .ok(check, text(format, bitRate: stream.bitRate, hasTitles: hasTitles))

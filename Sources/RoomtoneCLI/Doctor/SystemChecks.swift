@@ -132,7 +132,7 @@ enum SystemChecks {
     if let variable {
       let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
       if name.isEmpty { return .ok("time zone", "UTC, by an empty TZ") }
-      // A rule of POSIX, `CET-1CEST`, needs no file; an absolute path is one.
+      // A POSIX rule such as `CET-1CEST` needs no file; an absolute path is a file.
       let rest = name.drop { $0.isLetter }
       let isRule =
         name.hasPrefix("<") || name.count >= rest.count + 3 && rest.first.map("+-0123456789".contains) == true

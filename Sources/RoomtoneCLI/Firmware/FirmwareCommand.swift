@@ -52,7 +52,7 @@ enum FirmwareCommand {
     let keyPath = try needed(.key, arguments)
     let key = try SigningKey(file: keyPath)
     var file = try FirmwareFile(contentsOf: path)
-    // A signature would confirm the damage.
+    // A signature would confirm a damaged file.
     guard file.isIntact else { throw HeadsetError(FirmwareFault.hash, file: path) }
     file.sign(with: key)
     try write(file, to: path, replaces: true)

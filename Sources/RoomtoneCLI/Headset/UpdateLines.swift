@@ -1,12 +1,12 @@
 internal import EventLoop
 internal import HeadsetKit
 
-/// The progress of an update where no line can be redrawn: a line at the beginning, if the update takes long, and at
-/// intervals then.
+/// The progress of an update where no line can be redrawn: a line at the beginning, if the update takes long,
+/// and then at intervals.
 struct UpdateLines {
-  /// The shortest update that is told about before it has taken as long.
+  /// The estimated time from which on an update is reported at its beginning.
   private static let least = Duration.seconds(10)
-  /// The intervals in the first minute, and behind it.
+  /// The intervals in the first minute, and after it.
   private static let (early, late) = (Duration.seconds(10), Duration.seconds(60))
 
   /// The name of the headset.
@@ -17,13 +17,13 @@ struct UpdateLines {
   /// Creates the lines of an update that begins now.
   init(of name: String, from start: ContinuousClock.Instant) { (self.name, self.start) = (name, start) }
 
-  /// Returns the line that is due; nil for none.
+  /// Returns the line that is due; nil when no line is due.
   mutating func line(for estimate: UpdateEstimate, at now: ContinuousClock.Instant) -> String? {
     if let last {
       let interval = start.duration(to: now) <= Self.late ? Self.early : Self.late
       guard last.duration(to: now) >= interval else { return nil }
     } else {
-      // Before the end of the first interval only the time itself is worth a line.
+      // Before the first interval has ended, only an update that takes long has a line.
       guard estimate.left ?? .zero >= Self.least || start.duration(to: now) >= Self.early else { return nil }
     }
     last = now

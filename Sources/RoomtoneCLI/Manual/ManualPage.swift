@@ -115,7 +115,7 @@ extension Roff {
 
 /// Command `roomtone man`.
 enum ManCommand {
-  /// Pages by the names that the command line calls them.
+  /// Pages by their names on the command line.
   static let pages: [(name: String, text: @Sendable () throws -> String)] = [
     ("roomtone", { ManualPage.command(.roomtone) }),
     ("roomtone-lua", { StandardLibrary.reference().manualPage(version: Product.version) }),

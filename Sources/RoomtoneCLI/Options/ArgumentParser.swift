@@ -6,7 +6,7 @@ enum Request: Sendable, Equatable {
   case perform(ParsedArguments)
   /// Shows the help text of a command, or of the program.
   case help(CommandSpec?)
-  /// Shows what is known of a name: of a command, or of the Lua API.
+  /// Shows the help of a name: of a command, or of the Lua API.
   case topic(String, CommandSpec?)
   /// Shows the help text of an action of a command.
   case actionHelp(CommandSpec, ActionSpec)
@@ -71,7 +71,7 @@ struct ArgumentParser: Sendable {
       .operand, "nothing is expected after '\(before)', but there is \(quoted(word))", help: program.name)
   }
 
-  /// Returns the command that a word was probably meant to be; nil for none.
+  /// Returns the command that a word was probably meant to be; nil if no command is similar.
   func meant(by word: String) -> String? { probable(word, among: program.commands.map(\.name) + ["help"]) }
 
   func unknownCommand(_ word: String) -> UsageError {
@@ -207,7 +207,7 @@ private struct CommandReading {
     }
   }
 
-  /// Accepts an option, with the next word as its value when none is attached.
+  /// Accepts an option, with the next word as its value when no value is attached.
   private mutating func accept(_ option: OptionSpec, written: String, attached: String?) throws(UsageError) {
     if option.kind == .flag {
       if attached != nil { throw error(.value, "\(written) takes no value") }

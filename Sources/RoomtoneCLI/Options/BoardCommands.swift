@@ -45,7 +45,7 @@ extension CommandSpec {
 }
 
 extension OptionSpec {
-  // Of `board`.
+  // Options of `board`.
   static let listen = OptionSpec(
     "listen", .text, valueName: "ADDRESS",
     sources: [.words(["pty"]), .files(behind: "unix:"), .beginnings(["tcp:127.0.0.1:", "pty:"])],

@@ -48,7 +48,7 @@ struct ActionSpec: Sendable, Equatable {
   /// The command's options that are valid with the action.
   var options: [OptionSpec] = []
   /// Index, from 0, of the operand with which an inner command line begins: from there on, words that are not
-  /// options of this command belong to that line, with their dashes. Nil for none.
+  /// options of this command belong to that line, with their dashes. Nil without an inner line.
   var innerCommand: Int?
   /// Paragraphs that help shows below the command's own.
   var notes: [String] = []
@@ -64,7 +64,7 @@ struct OperandSpec: Sendable, Equatable {
   var isOptional = false
   /// `true` if the operand consumes all remaining ones; for the last one only.
   var isRepeated = false
-  /// `true` if the operand may be a number with a minus before it, which is no option then.
+  /// `true` if the operand may be a negative number, which is not an option then.
   var isSigned = false
   /// Long name of the option that replaces this operand.
   var replacement: String?

@@ -300,11 +300,11 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
-  // Of every command, and before it.
+  // Options of every command, and before a command.
   static let help = OptionSpec("help", short: "h", .flag, "shows this help")
   static let version = OptionSpec("version", .flag, "shows the version")
 
-  // Of several commands.
+  // Options of several commands.
   static let house = OptionSpec(
     "house", .choice(Configuration.driverNames), valueName: "DRIVER",
     "the driver in place of the configured one: \(Configuration.driverNames.joined(separator: ", "))")
@@ -314,12 +314,12 @@ extension OptionSpec {
     "config", .file, sources: [.luaFiles], "the configuration (default: $XDG_CONFIG_HOME/roomtone/config.lua)"
   )
 
-  // Of `run`.
+  // Options of `run`.
   static let longest = OptionSpec("for", .duration, "ends the script after this time at the latest (1h30m)")
   static let execute = OptionSpec("execute", short: "e", .code, "runs this line of Lua instead of a script")
   static let verbose = OptionSpec("verbose", short: "v", .flag, "logs more")
 
-  // Of `simulate`.
+  // Options of `simulate`.
   static let from = OptionSpec(
     "from", .dateTime,
     "when the simulated time begins: 2026-03-28, 2026-03-28T06:00 or now (default: 2026-01-05)")
@@ -347,10 +347,10 @@ extension OptionSpec {
   static let seed = OptionSpec(
     "seed", .number(0...UInt64.max), "the seed of the script's random numbers (default: 1)")
 
-  // Of `check`.
+  // Options of `check`.
   static let jsonFindings = OptionSpec("json", .flag, "prints the mistakes as a JSON list")
 
-  // Of `test`.
+  // Options of `test`.
   static let filter = OptionSpec(
     "filter", .text, "runs only tests with this text in their titles, in any case")
   static let specConfig = OptionSpec(
@@ -359,7 +359,7 @@ extension OptionSpec {
   static let junit = OptionSpec(
     "junit", .file, sources: [.files(["xml"])], "writes a report in the XML format of JUnit to this file")
 
-  // Of `play`.
+  // Options of `play`.
   static let on = OptionSpec(
     "on", .text, valueName: "ROOM", isRepeated: true, sources: [.names(.rooms)],
     "a room or a speaker to play on; may be given several times (default: every speaker)")
@@ -370,6 +370,6 @@ extension OptionSpec {
   static let shuffle = OptionSpec("shuffle", .flag, "plays the files in random order")
   static let loop = OptionSpec("loop", .flag, "begins again after the last file, without end")
 
-  // Of the commands that list something.
+  // Options of the commands that print a list.
   static let jsonList = OptionSpec("json", .flag, "prints JSON instead of a table")
 }

@@ -107,7 +107,7 @@ extension CommandSpec {
       ExampleSpec("roomtone ctl restart bedtime", "the script bedtime.lua"),
       ExampleSpec("roomtone ctl trigger doorbell '{\"button\":\"front\"}'", "as if the doorbell had rung"),
       ExampleSpec("roomtone ctl why kitchen", "who set its volume, and what plays there"),
-      ExampleSpec("roomtone ctl history --since 2h --room kitchen", "what has changed there"),
+      ExampleSpec("roomtone ctl history --since 2h --room kitchen", "the changes there since two hours ago"),
       ExampleSpec("roomtone ctl eval 'speaker.volume()'", "a question to the house"),
       ExampleSpec("roomtone ctl log --follow --script bedtime", "what the script prints from now on"),
     ])
@@ -132,7 +132,7 @@ extension CommandSpec {
   static let unmute = verb("unmute", "lets a room, or all speakers, sound again", [throughDaemon], "kitchen")
   static let pause = verb("pause", "pauses what plays in a room, or everywhere", [ofSession], "kitchen")
   static let resume = verb(
-    "resume", "resumes what is paused in a room, or everywhere", [ofSession], "kitchen")
+    "resume", "resumes paused sound in a room, or everywhere", [ofSession], "kitchen")
   static let stop = verb(
     "stop", "stops what plays in a room, or everywhere",
     [ofSession, "A source that plays in other rooms too continues there."], "kitchen")

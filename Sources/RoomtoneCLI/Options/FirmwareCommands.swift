@@ -49,7 +49,7 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
-  // Of `firmware`.
+  // Options of `firmware`.
   static let firmwareOutput = OptionSpec(
     "output", short: "o", .file, sources: [.files(["rtfw"])], "the file to make")
   static let model = OptionSpec("model", .text, valueName: "NAME", "the model of the headset")

@@ -63,7 +63,7 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
-  // Of `headset`.
+  // Options of `headset`.
   static let transport = OptionSpec(
     "transport", .text, valueName: "ADDRESS",
     sources: [

@@ -5,9 +5,9 @@ enum Invocation: Sendable, Equatable {
 
   /// Performs a command.
   case perform(ParsedArguments)
-  /// Shows what is known of a name: of a command, or of the Lua API.
+  /// Shows the help of a name: of a command, or of the Lua API.
   case explain(String, CommandSpec?)
-  /// Writes a text, whose last line has its end, and exits with a status.
+  /// Writes a text, which ends with a line end, and exits with a status.
   case show(String, on: Stream, status: Int32)
 
   /// Parses the words after the program's name; never fails, since an error becomes a text to show.

@@ -2,7 +2,7 @@
 struct OptionSpec: Sendable, Equatable {
   /// Name after `--`.
   let long: String
-  /// Letter after `-`; nil for none.
+  /// Letter after `-`; nil without a letter.
   let short: Character?
   /// Kind of the value, which decides how it is checked.
   let kind: OptionKind

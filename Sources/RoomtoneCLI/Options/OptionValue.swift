@@ -62,7 +62,7 @@ extension OptionSpec {
   }
 }
 
-/// The fault of a text that is no value of an option.
+/// The fault of a text that is not a value of the option.
 struct UnreadableValue: Error, ExpressibleByStringInterpolation {
   let reason: String
 

@@ -157,7 +157,7 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
-  // Of `record`.
+  // Options of `record`.
   static let into = OptionSpec(
     "output", short: "o", .file, valueName: "TEMPLATE", "the file, with fields ({station} {start}.{ext})")
   static let recordFor = OptionSpec(
@@ -181,7 +181,7 @@ extension OptionSpec {
   static let quiet = OptionSpec(
     "quiet", short: "q", .flag, "prints nothing unless it fails, or much sound is missing")
 
-  // Of `recordings`.
+  // Options of `recordings`.
   static let ofStation = OptionSpec(
     "station", .text, sources: [.names(.stations)], "those of stations with this in their name")
   static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
@@ -210,7 +210,7 @@ extension OperandSpec {
 }
 
 extension OptionSpec {
-  // Of `cron`.
+  // Options of `cron`.
   static let jobName = OptionSpec(
     "name", .text, valueName: "NAME", "the name of the job (default: that of its script or station)")
 }

@@ -7,11 +7,11 @@ typealias UsageError = Failure<UsageErrorKind>
 enum UsageErrorKind: String, FailureKind {
   /// An unknown command.
   case command = "usage.command"
-  /// An option that does not exist, or that another one excludes.
+  /// An option that does not exist, or that another option excludes.
   case option = "usage.option"
-  /// A missing value, one for an option without a value, or one that cannot be parsed.
+  /// A missing value, a value for an option without one, or a value that can't be parsed.
   case value = "usage.value"
-  /// A missing operand, or one too many.
+  /// A missing operand, or an operand too many.
   case operand = "usage.operand"
 }
 

@@ -7,9 +7,9 @@ enum ValueSource: Sendable, Equatable {
   /// Beginnings that the user continues, such as `alsa:`: no blank follows them.
   case beginnings([String])
   /// Files whose names end in one of these extensions, or all files for an empty list; and folders that lead to them.
-  /// `behind` is the part of the value in front of the path, such as `unix:`.
+  /// `behind` is the part of the value before the path, such as `unix:`.
   case files([String] = [], behind: String = "")
-  /// Folders; `behind` is the part of the value in front of the path, such as `wav:`.
+  /// Folders; `behind` is the part of the value before the path, such as `wav:`.
   case folders(behind: String = "")
   /// Names that only this machine knows.
   case names(NameKind)

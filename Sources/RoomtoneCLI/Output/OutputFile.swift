@@ -8,10 +8,10 @@ struct OutputFile {
   private let target: String
   private let replaces: Bool
   private let kind: CommandFailureKind
-  /// Permissions of the file that is replaced; nil for none.
+  /// Permissions of the file that is replaced; nil for a new file.
   private let permissions: mode_t?
 
-  /// Creates the output, and checks that it can be written, so that the work before is not in vain.
+  /// Creates the output, and checks that it can be written, so that the work before it is not in vain.
   /// - Parameters:
   ///   - replaces: `true` if an existing file may be replaced, which keeps its permissions; else it remains unchanged.
   ///   - kind: the kind of its failures.

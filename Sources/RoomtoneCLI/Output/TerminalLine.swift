@@ -48,7 +48,7 @@ final class PercentLine {
   /// Redraws the line.
   /// - Parameters:
   ///   - fraction: 0 to 1.
-  ///   - left: the words behind it.
+  ///   - left: the words after it.
   func show(_ what: String, _ fraction: Double, left: String = "") {
     line.show(Self.text(what, fraction, left: left, columns: Terminal.columns))
   }

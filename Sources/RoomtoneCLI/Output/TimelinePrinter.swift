@@ -16,7 +16,7 @@ final class TimelinePrinter {
   private var date: CalendarDate?
   private var isInSummary = false
 
-  /// - Parameter now: the beginning of the time line, on whose day times of causes have no date.
+  /// - Parameter now: the beginning of the time line; times of causes on its day have no date.
   init(json: Bool, zone: any LocalZone, now: WallTime, causes: Bool) {
     (self.json, self.zone, showsCauses) = (json, zone, causes)
     text = JournalText(zone: zone, now: now)
@@ -24,7 +24,7 @@ final class TimelinePrinter {
 
   func print(_ entry: JournalEntry) {
     if json { return Terminal.print(object(entry).line) }
-    // What a script prints is as it is, as in a run.
+    // The output of a script is printed unchanged, as in a run.
     let text = entry.kind == .print ? text.marked(entry) : text.marked(entry).onOneLine
     if entry.kind == .summary {
       if !isInSummary { Terminal.print("Summary") }
@@ -43,7 +43,7 @@ final class TimelinePrinter {
     if let why = why(entry) { Terminal.print(String(repeating: " ", count: 36) + "↳ \(why.onOneLine)") }
   }
 
-  /// Returns the chain of causes of an entry; nil for none, or none that is to be printed.
+  /// Returns the chain of causes of an entry; nil without causes, and when they are not printed.
   private func why(_ entry: JournalEntry) -> String? {
     guard showsCauses, let cause = entry.cause else { return nil }
     return text.why(cause, entry.kind == .volume ? JournalText.argument(entry) : nil)
@@ -58,7 +58,7 @@ final class TimelinePrinter {
     for name in names.sorted() {
       var info = stat()
       guard stat("\(folder)/\(name)", &info) == 0 else { continue }
-      // 48 kHz, two channels, 16 bit, behind a header.
+      // The sound after the header has 48 kHz, two channels and 16 bits.
       let tenths = max(0, Int(info.st_size) - 44) * 10 / 192_000
       Terminal.print("  \(name.onOneLine)  \(tenths / 10).\(tenths % 10) s")
     }

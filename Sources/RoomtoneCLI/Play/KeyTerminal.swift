@@ -6,9 +6,9 @@ enum KeyTerminal {
   /// Settings to be restored; nil while the terminal has its own.
   private static let saved = Lock<termios?>(nil)
 
-  /// Has the terminal deliver single keys. Ctrl-C still interrupts; Ctrl-Z is a key, Ctrl-\ nothing.
-  /// - Returns: `false` when standard input is no terminal, or this process is not in its foreground, where changing
-  ///   it would stop the process.
+  /// Makes the terminal deliver single keys. Ctrl-C still interrupts; Ctrl-Z is a key, Ctrl-\ does nothing.
+  /// - Returns: `false` when standard input is not a terminal, or this process is not in its foreground:
+  ///   changing the terminal would stop the process then.
   static func begin() -> Bool {
     guard isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp() else { return false }
     return saved.withLock { saved in

@@ -7,7 +7,8 @@ enum PlayKey: Equatable, Sendable {
   /// The keys and their effects, in one line.
   static let help = "space pause · n next · p previous · ←/→ 10 s · ↑/↓ volume · q quit"
 
-  /// The action of the method `playback`, and its step: 10 s, or 2 levels. Nil for what concerns this process alone.
+  /// The action of the method `playback`, and its step: 10 s, or 2 levels. Nil for a key that concerns this
+  /// process alone.
   var request: (action: String, by: Int)? {
     switch self {
     case .pause: ("pause", 0)

@@ -13,7 +13,8 @@ final class PlayKeys {
   init(_ house: HouseConnection) { self.house = house }
 
   /// Begins to read keys for a playback.
-  /// - Returns: `false` when standard input is no terminal, or not this process's, and for the house of another process.
+  /// - Returns: `false` when standard input is not a terminal, or not this process's, and for another
+  ///   process's house.
   func begin(_ playback: Int) -> Bool {
     self.playback = playback
     guard KeyTerminal.begin() else { return false }
@@ -33,7 +34,7 @@ final class PlayKeys {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
-    // The terminal is gone.
+    // The terminal was closed.
     guard count > 0 else { return end() }
     for key in parser.parse(bytes[..<count]) { press(key) }
   }

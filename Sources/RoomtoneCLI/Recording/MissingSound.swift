@@ -14,7 +14,7 @@ struct MissingSound: Equatable, CustomStringConvertible {
   /// Missing share of the planned length above which a report is made.
   private static let share = 0.05
 
-  /// Sums up what is missing.
+  /// Sums up the missing sound.
   /// - Parameters:
   ///   - late: time without sound before the recording began.
   ///   - seconds: recorded length.

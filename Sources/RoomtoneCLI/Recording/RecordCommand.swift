@@ -56,7 +56,7 @@ enum RecordCommand {
     do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
       throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
     }
-    // A template of the command line begins in the working directory, one of the configuration in its folder.
+    // A template on the command line is relative to the working directory, the configured one to the folder.
     var options = RecordingOptions(
       template: RecordingTemplate.absolute(template, from: arguments.has(.into) ? nil : folder))
     options.appends = arguments.has(.append)
@@ -94,7 +94,7 @@ enum RecordCommand {
 
   // MARK: One at a time
 
-  /// Returns the name of the lock of a job, or of what is recorded by its operand and template.
+  /// Returns the name of the lock of a job; of a recording without a job, by its operand and template.
   private static func lockName(_ options: RecordingOptions, _ given: String) -> String {
     let key = options.job.map { "job \($0)" } ?? "\(given) \(options.template)"
     // FNV-1a: a file name for any text.
@@ -111,7 +111,7 @@ enum RecordCommand {
     do throws(CommandFailure) {
       taken = try FileLock.acquire("\(folder)/locks/\(plan.lockName)")
     } catch {
-      // A recording matters more than the lock.
+      // A recording is more important than the lock.
       Terminal.log(.warn, "\(error.message); nothing keeps this job from running twice at a time", [])
       return nil
     }

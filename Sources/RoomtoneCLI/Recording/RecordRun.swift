@@ -9,7 +9,7 @@ final class RecordRun {
   private let engine: Engine
   private let line: RecordingLine
   private let station: StationRecording
-  /// Failure to write the recording, also when a signal ended it; nil for none.
+  /// Failure to write the recording, also when a signal ended it; nil without a failure.
   private(set) var failure: (any CodedError)?
 
   /// The interval at which the line on a terminal is drawn anew.
@@ -54,13 +54,13 @@ final class RecordRun {
   private func receive(_ event: StationRecording.Event) {
     switch event {
     case .retrying(let error, let isFirst):
-      // Where nobody watches, the first says what all are about; what has an end tells there.
+      // Without a visible line only the first failure is logged; a quiet run with an end reports at its end.
       let hasEnd = plan.options.until != nil || plan.options.duration != nil
       if line.isShown || isFirst && !(plan.isQuiet && hasEnd) {
         engine.onLog(.info, "\(error.message) (\(error.code)); trying again", [])
       }
     case .failed(let error):
-      // A lost connection is part of the summary's gaps; that something can't be recorded is not.
+      // The summary counts a lost connection as a gap, but does not contain an unsupported format.
       if line.isShown || error.kind == .unsupported {
         engine.onLog(.warn, "\(error.message) (\(error.code))", [])
       }

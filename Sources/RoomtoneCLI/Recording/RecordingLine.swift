@@ -32,7 +32,7 @@ final class RecordingLine {
   /// Ends the line: further output begins on a new one.
   func end() { line.end() }
 
-  /// Returns the line, truncated to the terminal's width; of the path, as much of the end as fits.
+  /// Returns the line, truncated to the terminal's width; the path is cut at its beginning.
   /// - Parameters:
   ///   - total: planned length in seconds; nil without an end.
   ///   - level: in dBFS; nil while unknown.

@@ -20,7 +20,7 @@ final class ScratchFolder {
         guard let lock = try FileLock.acquire("\(folder).lock") else { continue }
         (path, self.lock) = (folder, lock)
       } catch { break }
-      // A killed simulation has left files behind.
+      // A simulation that was killed may have left files in the folder.
       remove()
       return
     }
@@ -33,7 +33,7 @@ final class ScratchFolder {
     lock = nil
   }
 
-  /// Returns the path of a folder in this one, without the contents that it had.
+  /// Returns the path of a folder in this one, which is emptied.
   func emptyFolder(_ name: String) -> String {
     Self.remove("\(path)/\(name)", depth: 0)
     return "\(path)/\(name)"

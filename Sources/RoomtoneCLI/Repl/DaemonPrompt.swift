@@ -3,8 +3,8 @@ internal import JSONText
 internal import LuaRuntime
 internal import Roomtone
 
-/// The prompt inside the daemon: blocks are evaluated there, and what they and the listeners of their script print appears
-/// here. Confined to the loop.
+/// The prompt inside the daemon: blocks are evaluated there, and the output of the blocks and of their
+/// script's listeners appears here. Confined to the loop.
 final class DaemonPrompt: PromptRemote {
   private enum State {
     case idle
@@ -19,12 +19,12 @@ final class DaemonPrompt: PromptRemote {
   private var client: ControlClient
   private var watch: FDWatch?
   private var state = State.idle
-  /// The number of the last `live()` that a key has ended: rows that are on their way are not shown.
+  /// The number of the last `live()` that a key has ended: its rows that still arrive are not shown.
   private var endedLive: Int?
 
   /// The prompt of a daemon for `prompt`, whose `remote` it becomes.
   /// - Parameters:
-  ///   - script: the script whose state blocks run in; nil for one of their own.
+  ///   - script: the script in whose state blocks run; nil for a separate state.
   ///   - text: runs before the first block.
   /// - Throws: `daemon.unknown_script`, `daemon.not_running`, `ctl.socket`, the error of `text`.
   init(
@@ -56,7 +56,7 @@ final class DaemonPrompt: PromptRemote {
       + (script.map { [("script", .string($0))] } ?? [])
   }
 
-  /// Receives from now on what listeners print.
+  /// Receives the output of listeners from now on.
   private func follow() throws {
     try client.start("log", [("follow", true), ("script", .string(script ?? "ctl"))])
     watch = try engine.loop.watch(client.descriptor, for: .readable) { [unowned self] _ in
@@ -74,12 +74,12 @@ final class DaemonPrompt: PromptRemote {
 
   func cancel() { leave(.failure(.cancelled)) }
 
-  /// Ends what is evaluated with a result.
+  /// Ends the evaluation with a result.
   private func leave(_ result: Result<[String], LuaError>) {
     guard case .evaluating(_, let finish) = state else { return }
     state = .idle
     watch?.cancel()
-    // The daemon cancels what nobody waits for.
+    // The daemon cancels an evaluation whose client has disconnected.
     do {
       client = try ControlClient.required()
       try follow()
@@ -87,7 +87,7 @@ final class DaemonPrompt: PromptRemote {
     finish(result)
   }
 
-  /// Ends `live()`, as a key was pressed; the code behind it goes on.
+  /// Ends `live()`, as a key was pressed; the code after it continues.
   private func endLive(_ number: Int) {
     endedLive = number
     do { try client.start("end_live", [("live", .number(number))]) } catch { lose(error) }

@@ -4,8 +4,8 @@ internal import Home
 internal import LineEditor
 internal import Roomtone
 
-/// The terminal of a prompt: the line editor while a block is typed, the routine's own terminal while one is in front, and
-/// output of both. Confined to the loop.
+/// The terminal of a prompt: the line editor while a block is typed, a plain terminal while a routine is in
+/// the foreground, and the output of both. Confined to the loop.
 final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   private unowned let prompt: Prompt
   private let loop: EventLoop
@@ -42,7 +42,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     watchStops()
   }
 
-  /// Restores the terminal at once; any thread.
+  /// Restores the terminal at once; may be called on any thread.
   var restoration: @Sendable () -> Void {
     let settings = editor?.settings
     return { settings?.restore() }
@@ -163,7 +163,7 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
     let size = Terminal.size
     let rows = live.lines(size.columns - 1, size.rows - 1)
     let erase = { (rows: [String]) -> String in
-      // A narrower terminal has divided rows.
+      // A terminal that has become narrower has wrapped rows.
       let above = rows.reduce(0) { $0 + max(1, ($1.columns + size.columns - 1) / size.columns) } - 1
       return "\r" + (above > 0 ? "\u{1B}[\(above)A" : "") + "\u{1B}[J"
     }
@@ -184,7 +184,8 @@ final class PromptScreen: PromptInput, LineScreen, LiveScreen {
 
   func print(_ lines: String) { Terminal.print(lines) }
 
-  /// Writes output of the script: as it is while a routine is in front, else in whole lines above the block.
+  /// Writes output of the script: unchanged while a routine is in the foreground, else in whole lines above
+  /// the block.
   private func write(_ bytes: [UInt8]) {
     guard editor?.isActive == true else {
       if let last = bytes.last { openRow = last == UInt8(ascii: "\n") ? nil : prompt.linesRead }
