@@ -1,8 +1,8 @@
 internal import JSONText
 public import SpeakerKit
 
-/// The levels that speakers have for a while, kept in the store from one process to the next: one that is killed in the
-/// middle of an interruption leaves them to the one that opens the house after it. Confined to the loop.
+/// The levels that speakers have only for a while, kept in the store between processes: a process that is
+/// killed during an interruption leaves them to the next one that opens the house. Confined to the loop.
 public struct BorrowedLevelMemory {
   /// The owner of the value in the store; scripts have the path of a file, or `-e` and the like.
   private static let owner = "house"
@@ -15,7 +15,8 @@ public struct BorrowedLevelMemory {
     (self.store, key, self.log) = (store, "levels.\(driver)", log)
   }
 
-  /// Restores what an earlier process has left in a house that has been opened, and keeps its levels from now on.
+  /// Restores the levels that an earlier process has left in an opened house, and keeps its levels from now
+  /// on.
   public func follow(_ house: House) {
     let left = kept
     let missing = house.restore(borrowed: left)

@@ -4,12 +4,12 @@ public import HeadsetLink
 
 /// The headsets of an engine and the scripts that own them. Confined to the loop.
 ///
-/// A script owns the headsets that it connected, found in the list or received in an event. One that no script owns any
-/// more is disconnected. Scripts are known by their numbers.
+/// A script owns the headsets that it connected, found in the list or received in an event. A headset
+/// without an owner is disconnected. Scripts are identified by their numbers.
 public final class HeadsetService {
   /// All headsets that are connected or being connected.
   public let headsets: Headsets
-  /// Records what changes; nil for none that does.
+  /// The journal of the changes of headsets; nil without one.
   public var journal: Journal?
   /// The headset of the event that is delivered now, or was delivered last.
   public private(set) weak var reporting: Headset?
@@ -25,7 +25,7 @@ public final class HeadsetService {
   /// Creates a service that owns `headsets` and follows their events.
   public init(loop: EventLoop, headsets: Headsets) {
     (self.loop, self.headsets) = (loop, headsets)
-    // Kept as long as the headsets, which this has.
+    // The listener exists as long as the headsets, which this object owns.
     _ = headsets.listen { [weak self] headset, event in self?.receive(event, of: headset) }
   }
 
@@ -47,11 +47,11 @@ public final class HeadsetService {
     owners[ObjectIdentifier(headset), default: (headset, [])].scripts.insert(script)
   }
 
-  /// True if the script looks for the configured headset.
+  /// `true` if the script looks for the configured headset.
   public func isSeeking(_ script: Int) -> Bool { seekers[script] != nil }
 
-  /// Connects the configured headset whenever it is in reach, until the script stops looking for it. Without one the
-  /// script waits for those that others connect.
+  /// Connects the configured headset whenever it is in reach, until the script stops looking for it. Without
+  /// a configured headset, the script waits for headsets that other scripts connect.
   /// - Parameter failed: receives the error with which looking ends for all scripts.
   /// - Returns: the reason for which no headset is connected for the script: none is configured; nil otherwise.
   /// - Throws: `auth` when its key can't be read.
@@ -72,12 +72,13 @@ public final class HeadsetService {
     return reason
   }
 
-  /// Ends the script's looking for the configured headset; of the last script, all looking.
+  /// Ends the script's search for the configured headset, and the search itself for the last script.
   public func stopSeeking(for script: Int) {
     if seekers.removeValue(forKey: script) != nil, seekers.isEmpty { stopSeeking(besides: script) }
   }
 
-  /// Ends all looking for the configured headset and gives it up, unless it is connected or another script owns it.
+  /// Ends the search for the configured headset and gives it up, unless it is connected or another script
+  /// owns it.
   private func stopSeeking(besides script: Int? = nil) {
     seekers = [:]
     keepAlive?.cancel()
@@ -105,18 +106,19 @@ public final class HeadsetService {
     await headset.disconnect()
   }
 
-  /// Ends the script's share in all headsets; those that it alone owned are disconnected. For the end of a script.
+  /// Ends the script's share in all headsets; headsets that it alone owned are disconnected. For the end of a
+  /// script.
   public func releaseAll(of script: Int) async {
     stopSeeking(for: script)
     let mine = owners.values.filter { $0.scripts.contains(script) }.map(\.headset)
     for headset in mine { owners[ObjectIdentifier(headset)]?.scripts.remove(script) }
-    // Checked one by one: other scripts may connect or release a headset while another is disconnected.
+    // Each headset is checked again, as scripts may connect or release one while another is disconnected.
     for headset in mine.sorted(by: { $0.address < $1.address }) where isUnowned(headset) {
       await disconnect(headset)
     }
   }
 
-  /// True if no script owns the headset or looks for it.
+  /// `true` if no script owns the headset or looks for it.
   private func isUnowned(_ headset: Headset) -> Bool {
     let isOwned = owners[ObjectIdentifier(headset)]?.scripts.isEmpty == false
     return !isOwned && !(headsets.isAwaited(headset) && !seekers.isEmpty)

@@ -1,17 +1,17 @@
 public import EventLoop
 public import SpeakerKit
 
-/// The one house of an engine, for all scripts and commands: opened by the first that needs it, closed by the engine or
-/// by a script. Confined to the loop.
+/// The one house of an engine, for all scripts and commands: opened at the first need, closed by the engine
+/// or by a script. Confined to the loop.
 public final class HouseDoor {
   private typealias Waiter = CheckedContinuation<Void, any Error>
 
   private enum Phase {
     /// No house.
     case closed
-    /// The house is being opened, for those who wait.
+    /// The house is being opened, for the waiting callers.
     case opening(House, [Waiter])
-    /// Closed while it was being opened, which has not ended yet.
+    /// The house was closed while it was being opened, and the opening has not ended yet.
     case abandoned([Waiter])
     case open(House)
   }
@@ -23,9 +23,9 @@ public final class HouseDoor {
   private var openListeners: [(House) -> Void] = []
   /// Name of the driver of the house.
   public let driverName: String
-  /// True if several scripts use the house, so that none of them closes it for the others.
+  /// `true` if several scripts use the house, so that a single script does not close it for the others.
   public var isShared = false
-  /// True if the house was open and has been closed.
+  /// `true` if the house was open and has been closed.
   public private(set) var wasClosed = false
 
   /// The default time that opening waits for another process that has the house.
@@ -34,8 +34,8 @@ public final class HouseDoor {
   /// Creates a closed door.
   /// - Parameters:
   ///   - driverName: the name of the driver of the house.
-  ///   - make: builds the house, whose opening waits at most for `wait` for another process; `isWanted` is true for a
-  ///     wait that the caller named.
+  ///   - make: builds the house, whose opening waits at most for `wait` for another process; `isWanted` is
+  ///     `true` for a wait that the caller named.
   public init(
     loop: EventLoop, driverName: String = "house",
     _ make: @escaping (_ wait: Duration, _ isWanted: Bool) throws -> House
@@ -48,7 +48,7 @@ public final class HouseDoor {
     if case .open(let house) = phase, house.isOpen { house } else { nil }
   }
 
-  /// True while the house is being opened, also when it was closed meanwhile.
+  /// `true` while the house is being opened, also when it was closed meanwhile.
   public var isOpening: Bool {
     switch phase {
     case .opening, .abandoned: true
@@ -56,9 +56,9 @@ public final class HouseDoor {
     }
   }
 
-  /// Opens the house; returns at once when it is open, and together with an opening that is under way.
+  /// Opens the house; returns at once when it is open. Further calls during an opening wait for its end.
   /// - Parameters:
-  ///   - addAll: true if every speaker joins the default session.
+  ///   - addAll: `true` if every speaker joins the default session.
   ///   - wait: time to wait for another process that has the house; nil for `defaultWait`.
   /// - Throws: the error of building or opening the house; `speaker.closed` when it was closed meanwhile.
   public func open(addAll: Bool, wait: Duration? = nil) async throws {
@@ -73,7 +73,7 @@ public final class HouseDoor {
     }
   }
 
-  /// Opens in a task of its own: the first caller may be cancelled, which concerns no other.
+  /// Opens in a separate task: the first caller may be cancelled, which must not affect the other ones.
   private func begin(addAll: Bool, wait: Duration?, for waiter: Waiter) {
     let house: House
     do { house = try make(wait ?? Self.defaultWait, wait != nil) } catch {
@@ -132,7 +132,7 @@ public final class HouseDoor {
     await house.close()
   }
 
-  /// Returns when no opening is under way that was given up.
+  /// Returns when an abandoned opening has ended.
   private func abandonedOpeningEnds() async {
     while case .abandoned(let waiters) = phase {
       try? await withCheckedThrowingContinuation { phase = .abandoned(waiters + [$0]) }

@@ -3,7 +3,8 @@ internal import HTTP
 public import SpeakerKit
 public import StreamKit
 
-/// A stream that the sessions of a house can play, one at a time; its events go to all who listen. Confined to the loop.
+/// A stream that the sessions of a house can play, one at a time; its events go to all listeners. Confined to
+/// the loop.
 public final class HouseStream {
   /// An event of the stream, or of the session that plays it.
   public enum Event {
@@ -12,7 +13,7 @@ public final class HouseStream {
     case suspension(SuspensionPhase, by: Session)
   }
 
-  /// The cause of a failed connection, by the name of its event.
+  /// A cause of failed connections; the raw value is the name of its event.
   public enum FailureCondition: String, Sendable {
     case badContent = "bad_content"
     case missingContent = "missing_content"
@@ -35,9 +36,9 @@ public final class HouseStream {
     }
   }
 
-  /// True while the stream is played or recorded.
+  /// `true` while the stream is played or recorded.
   public var isActive: Bool { stream.status != .stopped || stream.isRecorded }
-  /// The session that plays the stream, nil for none.
+  /// The session that plays the stream; nil while it is not played.
   public var session: Session? { playback?.session }
 
   /// Calls `listener` with every event from now on, as long as the stream lives. Listeners are called in the order in
@@ -49,13 +50,13 @@ public final class HouseStream {
   /// The cause of a failed connection.
   public func condition(of error: StreamError) -> FailureCondition {
     if error.status != nil { return .missingContent }
-    // Behind the mark an address is not shown whole.
+    // The address in an error is not complete after `?` or `#`.
     let url = (error.url ?? stream.url).prefix { $0 != "?" && $0 != "#" }
     let host = (try? StreamAddress(String(url)))?.host ?? ""
     switch error.kind {
     case .url, .unsupported, .content: return .badContent
     case .timeout, .dns: return .timeout
-    // The network of this machine does not matter to a simulation.
+    // A simulation does not depend on the network of this machine.
     case .network: return loop.isVirtual || NetworkThread.isNetworkUp(for: host) ? .urlNotFound : .noNetwork
     case .http, .auth, .notFound, .noSeek, .inUse: return .urlNotFound
     }
@@ -65,7 +66,7 @@ public final class HouseStream {
   /// - Parameters:
   ///   - title: the source's title; nil for the name of the station, or its URL.
   ///   - priority: the session's from now on.
-  ///   - endsWithSession: true if the stream stops when the session plays it no longer.
+  ///   - endsWithSession: `true` if the stream stops when the session plays it no longer.
   /// - Throws: `stream.in_use` while another session plays it; `StreamError`, `SpeakerError`, `CancellationError`.
   public func play(
     on session: Session, of house: House, title: String? = nil, priority: Int? = nil,
@@ -79,7 +80,7 @@ public final class HouseStream {
     }
     let startsHere = stream.status == .stopped
     try await stream.start()
-    // A tap of it, or a listener, may have stopped it by now.
+    // A tap or a listener of the stream may have stopped it by now.
     guard stream.isPlaying else { throw CancellationError() }
     let new = try SessionPlayback(
       of: self, on: session, house.events, title: title, endsWithSession: endsWithSession)

@@ -6,7 +6,7 @@ internal import StreamKit
 
 /// The files that folders, playlists and paths of files stand for.
 public enum MusicFiles {
-  /// Returns `true` for a folder, and for a playlist by its extension: for what stands for other files.
+  /// Returns `true` for a folder, and for a playlist by its extension: both stand for other files.
   public static func isCollection(_ path: String) -> Bool {
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return true }
@@ -25,8 +25,9 @@ public enum MusicFiles {
       hint: "the address of a station begins with http:// or https://")
   }
 
-  /// Returns when the remote mounts that hold the paths have answered: nothing else may be called for them on a loop.
-  /// - Throws: `audio.unreadable` when one has not.
+  /// Returns when the remote mounts that hold the paths have answered: before, no other call for them is
+  /// allowed on a loop.
+  /// - Throws: `audio.unreadable` when a mount has not.
   public static func awaitAnswer(of paths: [String], on loop: EventLoop) async throws {
     guard !loop.isVirtual else { return }
     for (_, path) in RemoteMount.holding(paths) {

@@ -26,7 +26,7 @@ public struct NamedStations: Sendable, Equatable {
   }
 
   /// Returns the station called `given`, or the one at `given` when it is a URL.
-  /// - Throws: `stream.url` for what is neither a URL nor a name, `stream.unsupported`.
+  /// - Throws: `stream.url` for a text that is neither a URL nor a name, `stream.unsupported`.
   public func station(_ given: String) throws(StreamError) -> Station {
     if let address = addresses[given] { return Station(name: given, address: address) }
     guard !addresses.isEmpty, !given.isEmpty, StreamAddress.scheme(of: given) == nil else {
@@ -52,7 +52,8 @@ public struct NamedStations: Sendable, Equatable {
     return options
   }
 
-  /// Returns what `options(for:from:)` returns; reads passwords on a thread of their own, as a mount may never answer.
+  /// Returns the result of `options(for:from:)`; reads passwords on a separate thread, as a mount may never
+  /// answer.
   public func options(for name: String?, on loop: EventLoop) async throws -> StreamOptions {
     guard !loop.isVirtual, let path = passwordFile(for: name) else { return try options(for: name) }
     guard let options = try await loop.callFiles({ try options(for: name) }) else {
@@ -62,7 +63,7 @@ public struct NamedStations: Sendable, Equatable {
     return options
   }
 
-  /// The file with the password of a station; nil for one without.
+  /// The file with the password of a station; nil without one.
   public func passwordFile(for name: String?) -> String? {
     for settings in [common, name.flatMap { settings[$0] }] {
       if case .file(let path)? = settings?.password { return path }
@@ -70,7 +71,7 @@ public struct NamedStations: Sendable, Equatable {
     return nil
   }
 
-  /// True if the text can be typed and told from a URL and a path: `morning`, `Radio 5`.
+  /// `true` if the text can be typed and differs from a URL and a path: `morning`, `Radio 5`.
   public static func isName(_ text: String) -> Bool {
     let isOdd = { (scalar: Unicode.Scalar) in
       scalar == "/" || scalar == ":" || scalar.properties.generalCategory == .control
@@ -81,7 +82,7 @@ public struct NamedStations: Sendable, Equatable {
   }
 }
 
-/// Settings for the reception of a station, for playing and recording; nil where the default holds.
+/// Settings for the reception of a station, for playing and recording; nil for the default.
 public struct StationSettings: Sendable, Equatable {
   /// The encoding of its titles that are not UTF-8.
   public var charset: MetadataEncoding?

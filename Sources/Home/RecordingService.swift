@@ -6,7 +6,7 @@ public import StreamKit
 public final class RecordingService {
   /// The recorder, which writes and keeps the catalogue.
   public let recorder: Recorder
-  /// The journal of the beginnings and ends of recordings that `record` begins; nil for none.
+  /// The journal of the beginnings and ends of recordings that `record` begins; nil without one.
   public var journal: Journal?
 
   /// Creates a service that records with `recorder`.
@@ -36,7 +36,7 @@ public final class RecordingService {
     begun?.reportBeginning()
   }
 
-  /// Records what has become of a recording.
+  /// Records a change of the state of a recording.
   /// - Parameter origin: the cause of its beginning.
   func record(
     _ kind: JournalEntry.Kind, _ path: String, _ origin: Cause?, detail: String? = nil,
@@ -60,7 +60,8 @@ public final class RecordingService {
       [.init("message", .string(error.message)), .init("code", .string(error.code))])
   }
 
-  /// Returns the latest recording of the catalogue whose file is at `path`, or whose path ends with it; nil for none.
+  /// Returns the latest recording of the catalogue whose file is at `path`, or whose path ends with it; nil
+  /// without one.
   /// - Throws: `record.write`, the error of the catalogue.
   public func entry(_ path: String) async throws -> RecordingEntry? {
     guard recorder.settings.catalogue != nil, !path.isEmpty else { return nil }
@@ -87,7 +88,7 @@ public final class HouseRecording {
   /// Receives every event, after its report.
   public var onEvent: (RecordingEvent) -> Void = { _ in }
   private unowned let service: RecordingService
-  /// The cause of its beginning, and of its end once that is asked for.
+  /// The cause of its beginning, and of its end once that was requested.
   private var origin: Cause?
   private var isBeginningReported = false
 
@@ -102,16 +103,16 @@ public final class HouseRecording {
 
   /// The cause of an event that is reported now.
   public var cause: Cause? { service.journal?.current ?? origin }
-  /// The path below the folder of recordings, as reports have it.
+  /// The path below the folder of recordings, as in reports.
   public var name: String { service.shownPath(recording.path) }
 
-  /// True if no event can come any more.
+  /// `true` if no event can come any more.
   public var isOver: Bool { recording.state == .finished || recording.state == .failed }
 
   private func receive(_ event: RecordingEvent) {
     switch event {
     case .track, .continued: break
-    // Never begun: that is thrown to the caller of `record`.
+    // The recording has never begun: the error is thrown to the caller of `record`.
     case .stopped where recording.path.isEmpty: break
     case .stopped(let error):
       reportBeginning()

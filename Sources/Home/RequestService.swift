@@ -25,7 +25,7 @@ public final class RequestService {
   /// Creates a service.
   /// - Parameters:
   ///   - streams: the service with the network thread.
-  ///   - answers: those of a simulation, by the `key` of their requests.
+  ///   - answers: the answers of a simulation, by the `key` of their requests.
   public init(streams: StreamService, answers: [String: SimulatedAnswer] = [:]) {
     (self.streams, self.answers) = (streams, answers)
   }

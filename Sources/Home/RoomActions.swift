@@ -39,7 +39,7 @@ public struct RoomActions {
     public let room: String?
     /// The volume, 0 to 50.
     public let volume: Int
-    /// True if it is muted.
+    /// `true` if the speaker is muted.
     public let isMuted: Bool
   }
 
@@ -53,7 +53,7 @@ public struct RoomActions {
     public let title: String
     /// The path or the URL.
     public let source: String
-    /// The rooms, and speakers of others, that it plays in.
+    /// The rooms that it plays in, and single speakers of other rooms.
     public let rooms: [String]
     /// The position in seconds.
     public let position: Double
@@ -114,7 +114,7 @@ public struct RoomActions {
     return house.devices
   }
 
-  /// Returns the speakers of a room that are there.
+  /// Returns the speakers of a room that can be reached.
   private func reachable(_ room: String?) throws(SpeakerError) -> [Device] {
     let speakers = try speakers(room)
     let available = speakers.filter(\.isAvailable)
@@ -164,8 +164,8 @@ public struct RoomActions {
     try act(room, on: [.playing, .paused], "plays") { session throws(SpeakerError) in try session.previous() }
   }
 
-  /// Stops the sessions of a room, or all. Speakers of the room leave a session that plays in other rooms too, which goes
-  /// on there.
+  /// Stops the sessions of a room, or all. Speakers of the room leave a session that plays in other rooms
+  /// too, which continues there.
   /// - Returns: the sessions that still play or are paused.
   /// - Throws: `speaker.unknown`.
   public func stop(_ room: String?) async throws -> [Playing] {

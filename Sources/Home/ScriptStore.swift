@@ -2,20 +2,20 @@ public import Database
 public import EventLoop
 public import Scheduling
 
-/// A value that the store of a script has no room for.
+/// A value for which the store of a script has no space.
 public typealias StoreError = Failure<StoreErrorKind>
 
 /// The kinds of `StoreError`.
 public enum StoreErrorKind: String, FailureKind {
-  /// The script keeps as much as it may, or the disk as little free space as it must.
+  /// The script has reached its limit, or the disk would have less than the least free space.
   case full = "store.full"
 }
 
 /// The memory of scripts between their runs, in a SQLite file that several processes may use at once: values as JSON
 /// texts by script and key, and the records of jobs. Opened by the first request.
 ///
-/// No value is cached, so that those of another process are seen at once. A damaged file is set aside and replaced by a
-/// new one, as is one that was removed meanwhile. Confined to the loop.
+/// No value is cached, so that values of another process are seen at once. A damaged file is set aside and
+/// replaced by a new one, as is one that was removed meanwhile. Confined to the loop.
 public final class ScriptStore {
   /// The free space of the disk, in bytes, that no new value may use.
   public var minimumFree = 0
@@ -43,7 +43,7 @@ public final class ScriptStore {
       PRIMARY KEY (script, name)
     ) STRICT;
     """,
-    // The bytes of keys and values of each script, kept by triggers, so that a limit costs one look-up.
+    // Triggers keep the bytes of keys and values of each script, so that checking a limit costs one look-up.
     """
     CREATE TABLE usage (script TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
     INSERT INTO usage SELECT script, sum(length(CAST(key AS BLOB)) + length(CAST(json AS BLOB)))
@@ -72,7 +72,7 @@ public final class ScriptStore {
     (self.path, self.log) = (path ?? Database.inMemory, log)
   }
 
-  /// Returns the text at `key`, nil when there is none.
+  /// Returns the text at `key`; nil without one.
   public func text(_ key: String, of script: String) throws -> String? {
     try perform {
       try $0.query("SELECT json FROM value WHERE script = ? AND key = ?", [.text(script), .text(key)])
@@ -81,9 +81,9 @@ public final class ScriptStore {
   }
 
   /// Stores a text. On return it outlives this process, however that ends.
-  /// - Parameter limit: the most bytes of keys and texts that the script may keep. One that keeps more already may
-  ///   still replace a text by one that is not longer.
-  /// - Throws: `store.full`, and what the database throws.
+  /// - Parameter limit: the most bytes of keys and texts that the script may keep. A script that keeps more
+  ///   already may still replace a text by one that is not longer.
+  /// - Throws: `store.full`, and the errors of the database.
   public func set(_ key: String, to text: String, of script: String, limit: Int = .max) throws {
     try perform { database in
       try database.transaction {
@@ -123,7 +123,7 @@ public final class ScriptStore {
   }
 
   /// Removes the text at `key`.
-  /// - Returns: true if there was one.
+  /// - Returns: `true` if there was one.
   public func remove(_ key: String, of script: String) throws -> Bool {
     try perform {
       try $0.execute("DELETE FROM value WHERE script = ? AND key = ?", [.text(script), .text(key)]) > 0
@@ -142,7 +142,7 @@ public final class ScriptStore {
     }.map { $0 }
   }
 
-  /// The error for a text at `key` that is no JSON.
+  /// The error for a text at `key` that is not JSON.
   public func damaged(_ key: String) -> DatabaseError {
     DatabaseError(.damaged, path: path, "its value of \"\(key)\" is not JSON")
   }
@@ -159,7 +159,7 @@ public final class ScriptStore {
 
   private func ready() throws -> Database {
     if let opened { return opened.hasMoved ? try renew(opened) : opened }
-    // Blocks the loop, so for a short time only.
+    // The wait blocks the loop, so its limit is short.
     let new = try Database.openOrRenew(path: path, migrations: Self.migrations, busyTimeout: .seconds(1))
     opened = new.database
     if let copy = new.setAside { reportDamage(setAside: copy) }
@@ -183,8 +183,8 @@ public final class ScriptStore {
 
 // MARK: Jobs
 
-/// Times are kept in nanoseconds since 1970. A record that can't be read or kept is reported once: a job that runs matters
-/// more than its record.
+/// Times are kept in nanoseconds since 1970. A record that can't be read or kept is reported once, as a job
+/// is more important than its record.
 extension ScriptStore: JobMemory {
   /// Returns the record of a job; nil without one.
   public func record(of name: String, owner: String) -> JobRecord? {

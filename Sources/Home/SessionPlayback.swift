@@ -2,7 +2,7 @@ internal import AudioCore
 internal import SpeakerKit
 internal import StreamKit
 
-/// The playback of a stream on a session, which follow each other: when one pauses, resumes or ends, so does the other.
+/// The playback of a stream on a session: when one of the two pauses, resumes or ends, so does the other.
 /// Confined to the loop.
 final class SessionPlayback {
   private enum Phase {
@@ -24,11 +24,11 @@ final class SessionPlayback {
   private var subscription: EventHub.Subscription?
   private let position = Position()
 
-  /// The position in the session, for the stream, which keeps it: so it does not refer to the playback strongly.
+  /// The position in the session, which the stream keeps: so it does not refer to the playback strongly.
   private final class Position {
     weak var session: Session?
     weak var playback: SessionPlayback?
-    /// Frames of the session at which the decoder that is heard began.
+    /// The session's frame at which the decoder that is heard began.
     var start = 0
 
     var heard: Double {
@@ -62,7 +62,7 @@ final class SessionPlayback {
 
   private var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-  /// Renames the session's source when the stream is another station by now.
+  /// Renames the session's source when the stream has changed to another station.
   private func rename() {
     let new = Self.source(owner.stream, title)
     guard new != source else { return }
@@ -70,7 +70,7 @@ final class SessionPlayback {
     session.soundRenamed(sound, new)
   }
 
-  /// Counts what is heard from here on: the stream has moved to another position.
+  /// Begins to count the heard frames anew: the stream has moved to another position.
   private func moved() {
     position.start = session.heardFrames
     session.soundMoved(sound)
@@ -131,7 +131,7 @@ final class SessionPlayback {
     let isPlayed = session.plays(sound)
     if isPlayed { phase = .playing }
     switch event {
-    // Undone meanwhile: if each followed the other's past, they would never agree.
+    // The change was undone meanwhile: two that follow each other's past states would never agree.
     case .state(let state, _, _) where state != session.state: break
     case .state(.paused, _, _): owner.stream.pause()
     case .state(.playing, _, _): owner.stream.resumeIfPaused()

@@ -3,9 +3,9 @@ public import StreamKit
 
 /// A recording of one station for a command, from the first connection to the closed file. Confined to the loop.
 public final class StationRecording {
-  /// An event that a person may want to know of.
+  /// An event that may interest a person.
   public enum Event {
-    /// An attempt to begin failed in another way than the one before, or is the first that did; more attempts follow.
+    /// An attempt to begin failed, as the first one or in a new way; more attempts follow.
     case retrying(StreamError, isFirst: Bool)
     /// A connection failed after sound had come; another one follows by itself.
     case failed(StreamError)
@@ -48,7 +48,7 @@ public final class StationRecording {
   }
 
   /// Begins to record.
-  /// - Parameter retries: true if failed attempts are repeated, for as long as was to be recorded.
+  /// - Parameter retries: `true` if failed attempts are repeated, during the planned time of the recording.
   /// - Returns: the stream and its recording, when its first frame is on disk.
   /// - Throws: `StreamError` of the last attempt, `RecordError`, `CancellationError`.
   public func begin(retries: Bool) async throws -> (StreamKit.Stream, Recording) {
@@ -59,7 +59,8 @@ public final class StationRecording {
     let stream = streams.stream(
       station, options: try await streams.named.options(for: station.name, on: streams.loop))
     self.stream = stream
-    // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
+    // Failures before the first sound are dropped, except about its format; one that ends the attempt is
+    // thrown.
     var (hasSound, early) = (false, [StreamError]())
     stream.listen { [weak self] event in
       switch event {
@@ -79,8 +80,8 @@ public final class StationRecording {
     return (stream.stream, recording)
   }
 
-  /// Repeats attempts until there is sound. The end stays where it was planned, also when the sound comes late: what
-  /// comes then is another programme.
+  /// Repeats attempts until there is sound. The end stays where it was planned, also when the sound comes
+  /// late: after it, another programme begins.
   private func beginWithRetries() async throws -> (StreamKit.Stream, Recording) {
     var (retryDelay, reported) = (Self.retryDelay, String?.none)
     let start = loop.wallNow
@@ -112,7 +113,7 @@ public final class StationRecording {
 
   private func receive(_ event: RecordingEvent) {
     switch event {
-    // A recording that does not continue has its error thrown at the end.
+    // The error of a recording that does not continue is thrown at its end.
     case .stopped(let error):
       if let path = recording?.path, !path.isEmpty {
         recordings.report(error, of: recordings.shownPath(path), cause)

@@ -22,12 +22,12 @@ public final class StreamService {
   /// The stations of the configuration.
   public let named: NamedStations
   private var thread: NetworkThread?
-  /// The journal of the streams that are followed; nil for none.
+  /// The journal of the streams that are followed; nil without one.
   public var journal: Journal?
 
   /// Creates a service; its thread begins with the first stream.
   /// - Parameters:
-  ///   - stations: those of a simulation, where time is virtual.
+  ///   - stations: the stations of a simulation, where time is virtual.
   ///   - named: the stations that can be called by name.
   public init(
     loop: EventLoop, stations: SimulatedStations = SimulatedStations(), named: NamedStations = NamedStations()
@@ -37,7 +37,7 @@ public final class StreamService {
     loop.isVirtual ? .simulation(stations) : .network { [unowned self] in try network() }
   }
 
-  /// The thread that receives.
+  /// The network thread, which receives the streams.
   /// - Throws: `http.system` when the system gives no thread.
   public func network() throws -> NetworkThread {
     if let thread { return thread }
@@ -51,7 +51,7 @@ public final class StreamService {
   /// Makes a stream of a station; nothing is connected.
   /// - Parameters:
   ///   - given: a URL, or the name of a station.
-  ///   - options: nil for those of the station.
+  ///   - options: the options; nil for those of the station.
   /// - Throws: `stream.url`, `stream.unsupported`, `stream.auth`.
   public func stream(_ given: String, options: StreamOptions? = nil) throws(StreamError) -> HouseStream {
     let options = if let options { options } else { try named.options(for: given) }
@@ -72,8 +72,8 @@ public final class StreamService {
 
   // MARK: Following
 
-  /// Reports a stream to the journal: its titles, gaps and changes, and of the failures of one outage the first of each
-  /// kind.
+  /// Reports a stream to the journal: its titles, gaps and changes, and the first failure of each kind in one
+  /// outage.
   public func follow(_ stream: HouseStream) {
     stream.stream.onChange { [weak self, weak stream] change in
       switch change {
@@ -103,7 +103,7 @@ public final class StreamService {
     }
   }
 
-  /// Reports what happens to a stream and the session that plays it.
+  /// Reports an event of a stream and the session that plays it.
   private func report(
     _ kind: JournalEntry.Kind, _ stream: HouseStream?, to: JournalEntry.Value = .none, detail: String? = nil,
     _ facts: [JournalEntry.Fact] = []
@@ -119,12 +119,13 @@ public final class StreamService {
 
   /// Plays a stream on a session, for a person. Returns when it is heard; it ends with the session.
   /// - Parameter onEvent: receives its events, on the loop. The failure of the first connection is thrown instead, unless
-  ///   it is that of an entry of a list after which another one plays.
+  ///   it belongs to an entry of a list after which another entry plays.
   /// - Throws: `StreamError`, `SpeakerError`, `CancellationError`.
   public func play(
     _ stream: HouseStream, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
   ) async throws {
-    // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
+    // Failures before the first sound are dropped, except about its format; one that ends the attempt is
+    // thrown.
     var (hasBegun, early) = (false, [StreamError]())
     stream.listen { event in
       switch event {
@@ -141,7 +142,7 @@ public final class StreamService {
     for error in early { onEvent(.failed(error)) }
   }
 
-  /// Ends the thread, and with it all that is received.
+  /// Ends the network thread, and with it all receptions.
   public func close() {
     thread?.close()
     thread = nil
@@ -149,7 +150,7 @@ public final class StreamService {
 }
 
 extension StreamEvent {
-  /// True if sound is received.
+  /// `true` if sound is received.
   fileprivate var meansSound: Bool {
     switch self {
     case .buffering, .started, .metadata, .reconnected, .fileComplete: true

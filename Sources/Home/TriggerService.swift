@@ -5,7 +5,7 @@ public struct Trigger: Sendable, Equatable {
   /// The door through which a trigger comes.
   public enum Origin: String, Sendable, CaseIterable {
     case ctl, http, mqtt, script
-    /// The file of a simulation that names triggers, where that names no other door.
+    /// The triggers file of a simulation, unless that names another door.
     case file
   }
 
@@ -16,12 +16,12 @@ public struct Trigger: Sendable, Equatable {
 
   /// The name.
   public let name: String
-  /// The value as JSON; nil for none.
+  /// The value as JSON; nil without one.
   public let value: String?
   /// The door through which it comes.
   public let origin: Origin
 
-  /// A trigger; its name is one that `problem(withName:)` accepts.
+  /// A trigger; `problem(withName:)` accepts its name.
   public init(_ name: String, value: String? = nil, origin: Origin) {
     (self.name, self.value, self.origin) = (name, value, origin)
   }
@@ -55,9 +55,9 @@ public struct PlannedTrigger: Sendable, Equatable {
 
 /// The triggers of an engine, passed to all scripts that listen. Confined to the loop.
 public final class TriggerService {
-  /// The journal of the triggers; nil for none.
+  /// The journal of the triggers; nil without one.
   public var journal: Journal?
-  /// The trigger that is passed to its listeners now, as a cause; nil for none.
+  /// The trigger that is passed to its listeners now, as a cause; nil otherwise.
   public private(set) var delivered: Cause?
   /// The planned triggers that have not come, in order of time.
   public private(set) var planned: [PlannedTrigger]
@@ -70,7 +70,7 @@ public final class TriggerService {
   /// - Parameter planned: the triggers of a simulation; those before its beginning never come.
   public init(loop: EventLoop, planned: [PlannedTrigger] = []) {
     self.loop = loop
-    // In the order of the file where times are equal.
+    // Triggers with the same time keep the order of the file.
     self.planned = planned.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
       .map(\.element)
     schedule()

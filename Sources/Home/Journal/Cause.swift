@@ -1,8 +1,10 @@
 public import EventLoop
 
-/// The reason for a change of the house, which leads on to what caused that: a line of a script, by a job, by a person.
+/// The reason for a change of the house, with its own cause as its parent: a line of a script, by a job, by a
+/// person.
 ///
-/// Immutable. A chain has at most `deepest` causes, so that things that cause each other for ever take no memory.
+/// Immutable. A chain has at most `deepest` causes, so that events that cause each other for ever don't fill
+/// memory.
 public final class Cause: Sendable, Equatable {
   /// The kinds of causes.
   public enum Kind: String, Sendable, CaseIterable {
@@ -12,7 +14,8 @@ public final class Cause: Sendable, Equatable {
     case job
     /// The trigger `name`, which came through the door `detail`.
     case trigger
-    /// The event `name` of `detail`, for which a script listens; without a line, what happened by itself.
+    /// The event `name` of `detail`, for which a script listens; without a line, an event
+    /// that happened by itself.
     case event
     /// The interruption `name`.
     case interruption
@@ -31,17 +34,18 @@ public final class Cause: Sendable, Equatable {
 
   /// The kind.
   public let kind: Kind
-  /// The name, by the kind; empty for none.
+  /// The name, by the kind; empty without one.
   public let name: String
-  /// More about it, by the kind; nil for nothing.
+  /// Further words, by the kind; nil without any.
   public let detail: String?
-  /// The file of the script without folders; nil for none.
+  /// The file of the script without folders; nil without a script.
   public let script: String?
-  /// The line in the file; 0 for none.
+  /// The line in the file; 0 without a line.
   public let line: Int
   /// The moment.
   public let at: WallTime
-  /// The routine that gives the command, as `job "bedtime"`, also in its tasks and after it has waited; nil for none.
+  /// The routine of the command, as `job "bedtime"`, also in its tasks and after it has waited; nil without
+  /// one.
   let routine: String?
   /// The cause of this cause; nil for the first of the chain.
   public let parent: Cause?
@@ -51,7 +55,7 @@ public final class Cause: Sendable, Equatable {
   /// The bytes of the chain, about.
   let size: Int
 
-  /// A cause; of a parent whose chain is as long as it may be, the beginning alone stays.
+  /// A cause; the chain of a parent that has `deepest` causes is shortened to its first one.
   public init(
     _ kind: Kind, _ name: String = "", detail: String? = nil, script: String? = nil, line: Int = 0,
     at: WallTime, parent: Cause? = nil, routine: String? = nil
@@ -69,7 +73,7 @@ public final class Cause: Sendable, Equatable {
     128 + name.utf8.count + (detail?.utf8.count ?? 0) + (script?.utf8.count ?? 0) + (parent?.size ?? 0)
   }
 
-  /// A cause that was kept, as it was.
+  /// A cause that was kept, with all its values.
   init(
     _ kind: Kind, _ name: String, detail: String?, script: String?, line: Int, at: WallTime, parent: Cause?,
     isShortened: Bool
@@ -81,14 +85,14 @@ public final class Cause: Sendable, Equatable {
     size = Self.size(name, detail, script, parent)
   }
 
-  /// The cause of the commands that are given now, also by the tasks that they start; nil for none. Routines of scripts
-  /// have their own, see `Journal.current`.
+  /// The cause of the present commands, also in the tasks that they start; nil without one. Routines of
+  /// scripts have their own, see `Journal.current`.
   @TaskLocal public static var current: Cause?
 
   /// `true` for the same cause.
   public static func == (one: Cause, other: Cause) -> Bool { one === other }
 
-  /// The name of the job whose routine gives the command; nil for another's.
+  /// The name of the job whose routine gives the command; nil for another routine.
   public var job: String? { routine.map(Self.job(of:)) ?? (kind == .job ? name : nil) }
 
   /// Returns the name of the job that a routine is, by the routine's name; nil for any other.
@@ -111,7 +115,7 @@ public final class Cause: Sendable, Equatable {
     return chain
   }
 
-  /// Returns `true` if both are the same call for the same reason: they differ in their moment alone.
+  /// Returns `true` if both are the same call for the same reason: they differ only in their moments.
   func repeats(_ other: Cause) -> Bool {
     if self === other { return true }
     guard line == other.line, kind == other.kind, name == other.name, script == other.script else {

@@ -20,7 +20,7 @@ extension Journal {
       [.init("name", .optional(headset.name))] + event.facts.map { .init($0.name, $0.value) }
     }
     switch event {
-    // One every moment, and the end of what has ended.
+    // Progress is reported all the time, and a release follows an end that was recorded.
     case .progress, .released: break
     case .bootloader, .battery: report(.headset, of: .headset, name, detail: event.text, facts: facts())
     default: record(.headset, of: .headset, name, detail: event.text, facts: facts(), cause: cause)
@@ -29,7 +29,7 @@ extension Journal {
 }
 
 extension HeadsetEvent {
-  /// The event in words; nil for one that is not told.
+  /// The event in words; nil for an event that is not reported.
   fileprivate var text: String? {
     switch self {
     case .connected: "connected"

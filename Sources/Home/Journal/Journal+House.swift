@@ -11,7 +11,7 @@ extension Journal {
     (origins, emitted, houseBegan) = (JournalOrigins(), EmittedEvents(), loop.wallNow)
     for device in house.devices { _ = origins[device] }
     for session in house.sessions { _ = members(session) }
-    // The house holds the log, and the log no house.
+    // The house retains the journal, and the journal does not retain the house.
     house.lastCommand = { [self] session in
       guard let cause = origins.command(session), current.map({ !$0.repeats(cause) }) ?? true else {
         return nil
@@ -23,14 +23,14 @@ extension Journal {
       if let house { receive(change, session, house) }
     }
     house.events.onDelivered = { [self] in delivered = nil }
-    // A command's own events are emitted in its task; others come later, when the task may be at something else. The
-    // causes of levels, of which a fade has many, are those of the commands.
+    // A command's own events are emitted in its task; other events come later, when the task may do other
+    // work. Events of levels, which a fade has in large numbers, have the causes of their commands.
     house.events.on(
       wantsSeconds: false,
       where: { [self] event in
         if event.kind == .time { return false }
         if event.kind != .volume { emitted.append(current, event.device) }
-        // Its level is the one that it comes with.
+        // The look-up makes the record of a new speaker, with its present level.
         if case .device(let device, .added) = event { _ = origins[device] }
         return true
       }
@@ -66,7 +66,7 @@ extension Journal {
       facts: facts, cause: cause)
   }
 
-  /// Returns the ids of a session's speakers; of one that has lost all, those that it had.
+  /// Returns the ids of a session's speakers; the last known ones if it has lost all of them.
   func members(_ session: Session) -> [String] {
     let ids = session.devices.map(\.id)
     guard ids.isEmpty else {
@@ -97,7 +97,7 @@ extension Journal {
     case .suspension(.resumed, let session, let by):
       add(.resume, session, detail: by.name, interruption(by, house))
     case .error(let code, let message, nil, nil):
-      // The speakers are away from the same moment on: their events are delivered in this turn.
+      // The speakers are lost at the same moment: their events are delivered in this turn.
       origins.loss = message
       loop.next { [weak self] in self?.origins.loss = nil }
       report(.error, detail: message, facts: [.init("code", .string(code))])
@@ -168,7 +168,7 @@ extension Journal {
     }
   }
 
-  /// Returns the cause of a command for the level of a speaker that is given now.
+  /// Returns the cause of the present command for the level of a speaker.
   public func cause(ofLevel device: Device, by author: LevelAuthor) -> Cause? {
     switch author {
     case .caller, .snapshot: current
@@ -225,7 +225,7 @@ extension Journal {
 
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
     if case .gainEnd(let reached, let time) = change {
-      // Follows from a change that was recorded.
+      // The change follows from one that was recorded.
       guard let number = origins.gains.removeValue(forKey: session.id) else { return }
       return amend(number, to: .decimal(reached), facts: [.init("over", .decimal(time.inSeconds))])
     }

@@ -8,7 +8,7 @@ struct JobOrigins {
     fileprivate weak var job: Job?
     let script: String
     let line: Int
-    /// The cause of what the latest run does; nil before its first.
+    /// The cause of the changes by the latest run; nil before the first run.
     fileprivate(set) var run: Cause?
 
     fileprivate init(_ job: Job, script: String, line: Int) {
@@ -16,12 +16,12 @@ struct JobOrigins {
     }
   }
 
-  /// The scripts of jobs, also of those that are over, by the names of the jobs.
+  /// The scripts of jobs, also of jobs that are over, by the names of the jobs.
   private(set) var names: [String: String] = [:]
   private var origins: [ObjectIdentifier: Origin] = [:]
   private var room = 64
 
-  /// The declaration of a job; nil for one that is not declared, or over.
+  /// The declaration of a job; nil for a job that is not declared, or over.
   subscript(job: Job) -> Origin? {
     origins[ObjectIdentifier(job)].flatMap { $0.job === job ? $0 : nil }
   }
@@ -43,20 +43,20 @@ struct JobOrigins {
   mutating func remove(_ job: Job) { origins[ObjectIdentifier(job)] = nil }
 }
 
-/// Runs of jobs, and those that did not happen.
+/// Runs of jobs, and runs that did not take place.
 extension Journal {
   /// Keeps the place in a script that has made a job.
-  /// - Parameter line: 0 for none.
+  /// - Parameter line: the line of the script; 0 if it is not known.
   public func declare(_ job: Job, script: String, line: Int) {
     jobs.declare(job, script: script, line: line)
   }
 
-  /// Returns the cause of what the latest run of a job does; nil before its first.
+  /// Returns the cause of the changes by the latest run of a job; nil before the first run.
   public func cause(of job: Job) -> Cause? { jobs[job]?.run }
 
-  /// Keeps the cause of an event of a job for its listeners, and records one that tells something. To be called before any
-  /// other listener.
-  /// - Returns: the entry; nil for none.
+  /// Keeps the cause of an event of a job for its listeners, and records the event if it is of interest. To
+  /// be called before any other listener.
+  /// - Returns: the entry; nil for an event that is not recorded.
   public func receive(_ event: JobEvent, of job: Job) -> JournalEntry? {
     var entry: JournalEntry?
     func add(
@@ -98,7 +98,7 @@ extension Journal {
         "has no run from \(date) on, as the sun stays up or down all day",
         [.init("date", .string("\(date)"))], by: schedule(nil))
     case .ended:
-      // A job that is over needs no words.
+      // Only a command that ends the job is recorded.
       if let current {
         jobEvent = current
         add(.cancelled, by: current)

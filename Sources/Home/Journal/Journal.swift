@@ -1,26 +1,27 @@
 public import EventLoop
 
-/// The journal of the house: its changes with their causes, the latest in memory, all of some time in a file; and what else
-/// happens, for those that listen. Confined to the loop.
+/// The journal of the house: its changes with their causes, the latest in memory, all of the last days in a
+/// file; it also reports other events to its listeners. Confined to the loop.
 ///
-/// Of each text the first 200 bytes are kept, of a name 255. Memory: a ring of `capacity` entries, which holds fewer where
-/// their texts are long.
+/// The first 200 bytes of each text are kept, and 255 of a name. Memory: a ring of `capacity` entries, or
+/// fewer entries with long texts.
 public final class Journal {
   /// The most entries in memory.
   public static var capacity: Int { JournalRing.capacity }
-  /// The time for which changes wait to be written: with the writing, a process that is killed loses those of the last
-  /// second at most.
+  /// The time for which changes wait to be written: including the writing, a killed process loses the changes
+  /// of one second at most.
   private static let delay = Duration.milliseconds(400)
 
-  /// Returns the cause of the routine of a script that runs now, or that has started the task that runs; nil for none.
+  /// Returns the cause of the script's routine that runs now, or that has started the present task; nil
+  /// without one.
   public var routine: () -> Cause? = { nil }
   /// Receives a line for the log.
   public var onLog: (String) -> Void = { _ in }
-  /// The cause of the event that is delivered to listeners now; nil for none, or one that nothing is known about.
+  /// The cause of the event that is delivered to listeners now; nil without an event, or a known cause.
   public internal(set) var delivered: Cause?
   /// The cause of the event of a job that is delivered now: its run, or its schedule.
   public internal(set) var jobEvent: Cause?
-  /// The file; nil for none.
+  /// The archive in a file; nil without one.
   public let archive: JournalArchive?
 
   let loop: EventLoop
@@ -32,15 +33,15 @@ public final class Journal {
   private var timer: LoopTimer?
   var origins = JournalOrigins()
   var emitted = EmittedEvents()
-  /// The moment at which the house that is open was opened, or was the last time.
+  /// The moment at which the house was opened for the last time.
   public internal(set) var houseBegan: WallTime
-  /// The cause of the task that has emitted the event that is delivered now; nil for none. Not for levels, which have the
-  /// causes of their commands.
+  /// The cause of the task that has emitted the event that is delivered now; nil without one. Not for levels,
+  /// which have the causes of their commands.
   var emitter: Cause? { emitted.current?.cause }
   var jobs = JobOrigins()
 
   /// A journal without entries.
-  /// - Parameter archive: keeps the entries, also of processes before; nil for memory alone.
+  /// - Parameter archive: keeps the entries, also those of earlier processes; nil for memory alone.
   public init(loop: EventLoop, archive: JournalArchive? = nil) {
     (self.loop, self.archive, began, houseBegan) = (loop, archive, loop.wallNow, loop.wallNow)
     archive?.onFailure = { [weak self] in self?.onLog($0) }
@@ -49,22 +50,24 @@ public final class Journal {
   /// The cause of a command that is given now; nil when nothing is known about it.
   public var current: Cause? { routine() ?? Cause.current }
 
-  /// Runs `body`, whose commands a person gives through a door: `ctl`.
+  /// Runs `body`, whose commands a person gives at `door`, such as `ctl`.
   public func asPerson<Result>(at door: String, _ body: () throws -> Result) rethrows -> Result {
     try Cause.$current.withValue(Cause(.person, door, at: loop.wallNow), operation: body)
   }
 
-  /// Calls `body` with each entry, whole, when it is recorded or reported, before the listeners of scripts learn of it; with
-  /// that of a gain which takes time once more at its end. Steps of levels are not repeated.
+  /// Calls `body` with each entry, with its full texts, when it is recorded or reported, before the listeners
+  /// of scripts are called. The entry of a gain that changes over time is passed again at its end. Steps of
+  /// levels are not repeated.
   public func listen(_ body: @escaping (JournalEntry) -> Void) { _ = listeners.add(body) }
 
   private func publish(_ entry: JournalEntry) { for listener in listeners.all { listener(entry) } }
 
   /// Records a change, or adds it as a step to an earlier one that it continues.
   /// - Parameters:
-  ///   - speakers: the ids of the speakers that it concerns; not asked for with a step.
-  ///   - cause: the cause; nil for none that is known.
-  ///   - earlier: the number of the change that it may continue, by default that of the latest refusal for a refusal.
+  ///   - speakers: the ids of the speakers that it concerns; not evaluated for a step.
+  ///   - cause: the cause; nil if it is not known.
+  ///   - earlier: the number of the change that it may continue; by default, a refusal may continue the
+  ///     latest one.
   /// - Returns: the number of the change.
   @discardableResult
   public func record(
@@ -98,7 +101,7 @@ public final class Journal {
     return number
   }
 
-  /// Reports to the listeners what is not kept.
+  /// Reports an entry that is not kept to the listeners.
   public func report(
     _ kind: JournalEntry.Kind, of subject: JournalEntry.Subject = .house, _ name: String = "",
     speakers: @autoclosure () -> [String] = [], to: JournalEntry.Value = .none,
@@ -111,7 +114,7 @@ public final class Journal {
         facts: facts(), cause: delivered ?? current))
   }
 
-  /// Replaces the values of a change by those that it has come to.
+  /// Replaces the values of a change by its final ones.
   func amend(_ number: Int, to: JournalEntry.Value, facts: [JournalEntry.Fact]) {
     guard let entry = ring.amend(number, to: to, facts: facts) else { return }
     if archive != nil { save(number) }
@@ -124,7 +127,7 @@ public final class Journal {
   /// Returns the entry with a number; nil for one that is no longer in memory.
   func recent(_ number: Int) -> JournalEntry? { ring[number] }
 
-  /// Returns the latest entries that a filter selects, those of processes before too, the oldest first.
+  /// Returns the latest entries that a filter selects, also those of earlier processes, the oldest first.
   public func history(_ filter: JournalFilter) -> [JournalEntry] {
     var found: [JournalEntry] = []
     for entry in recent.reversed() where filter.selects(entry) {
@@ -146,7 +149,7 @@ public final class Journal {
     timer = loop.after(Self.delay, keepsAlive: false) { [weak self] in self?.flush() }
   }
 
-  /// Hands the changes that are not kept yet to the thread of the archive.
+  /// Hands the unsaved changes to the archive, which writes them on a thread.
   private func flush() {
     timer?.cancel()
     timer = nil
@@ -156,7 +159,7 @@ public final class Journal {
     archive.keep(numbers.compactMap { ring[$0] })
   }
 
-  /// Keeps what is not kept yet, and ends the thread of the archive.
+  /// Hands the unsaved changes to the archive, and closes that for reading.
   public func close() {
     flush()
     archive?.close()

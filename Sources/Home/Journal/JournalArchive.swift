@@ -3,8 +3,8 @@ public import EventLoop
 internal import Glibc
 internal import JSONText
 
-/// The changes of the last days in a SQLite file, of all processes. Batches are written on threads of their own, one after
-/// the other; the loop only reads. Confined to the loop.
+/// The changes of the last days in a SQLite file, of all processes. Batches are written one after the other,
+/// each on a separate thread; the loop only reads. Confined to the loop.
 public final class JournalArchive {
   /// The time for which changes are kept.
   public static let longest = Duration.seconds(30 * 86_400)
@@ -12,7 +12,7 @@ public final class JournalArchive {
   public static let capacity = 100_000
   /// The most bytes of the changes in the file, about.
   public static let usualBytes = 64 << 20
-  /// The most changes that wait to be written; of more the oldest are dropped, as those of a file that is full.
+  /// The most changes that wait to be written; above that, the oldest are dropped, as in a file that is full.
   private static let mostWaiting = 20_000
 
   /// Receives a line for the log, once for each kind of failure in a row.
@@ -58,7 +58,7 @@ public final class JournalArchive {
     run = loop.wallNow.nanoseconds
   }
 
-  /// Keeps changes; those with a number that it has already take their place.
+  /// Keeps changes; a change with a known number replaces the earlier one.
   func keep(_ changes: [JournalEntry]) {
     waiting += changes
     if waiting.count > Self.mostWaiting { waiting.removeFirst(waiting.count - Self.mostWaiting) }
@@ -99,7 +99,7 @@ public final class JournalArchive {
   }
 
   /// Writes a batch, on its thread.
-  /// - Returns: the failure; nil for none.
+  /// - Returns: the failure; nil after success.
   private static func write(
     _ batch: [JournalEntry], _ run: Int64, to path: String, at now: WallTime, mostBytes: Int
   ) -> String? {
@@ -128,7 +128,8 @@ public final class JournalArchive {
     } catch { return "\(error)" }
   }
 
-  /// Removes the oldest eighth of the changes, again and again, until what is left takes less than the most bytes.
+  /// Removes the oldest eighth of the changes, repeatedly, until the remaining changes are within the most
+  /// bytes.
   private static func removeOldest(in database: Database, _ mostBytes: Int) throws {
     func number(_ text: String) throws -> Int64 { try database.query(text).first?.int(0) ?? 0 }
     let page = try number("PRAGMA page_size")
@@ -142,7 +143,8 @@ public final class JournalArchive {
   }
 
   /// Returns the latest changes that a filter selects, the oldest first.
-  /// - Parameter number: changes of this process from that number on are left out; nil for none of them.
+  /// - Parameter number: changes of this process from that number on are left out; nil leaves all of them
+  ///   out.
   func changes(_ filter: JournalFilter, before number: Int?, limit: Int) -> [JournalEntry] {
     guard limit > 0, access(path, F_OK) == 0 else { return [] }
     var conditions = ["(run <> ? OR number < ?)"]
@@ -182,14 +184,14 @@ public final class JournalArchive {
     }
   }
 
-  /// The last moment of a process before this one: the end of a daemon, or its last change, after which it has run on for
-  /// some time; nil for none.
+  /// The last known moment of an earlier process: the end of a daemon, or its last change, after which it may
+  /// have run for some time; nil without an earlier process.
   var last: (at: WallTime, isEnd: Bool)? {
     var filter = JournalFilter()
     filter.limit = 1
     return changes(filter, before: nil, limit: 1).last.map { ($0.until, $0.kind == .down) }
   }
 
-  /// Closes the file for reading; what is being written is completed.
+  /// Closes the file for reading; a batch that is being written is completed.
   func close() { reader = nil }
 }

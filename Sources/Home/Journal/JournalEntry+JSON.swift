@@ -3,8 +3,8 @@ public import JSONText
 
 /// Entries as JSON, for the archive, the control socket and programs. Times are seconds since 1970.
 extension JournalEntry {
-  /// The entry: `time`, `until` of steps, `kind`, `subject`, `name`, `speakers`, `from`, `to`, `detail`, `facts`, `count` of
-  /// more than one, `cause`.
+  /// The entry: `time`, `until` of steps, `kind`, `subject`, `name`, `speakers`, `from`, `to`, `detail`,
+  /// `facts`, `count` if it is more than one, `cause`.
   public var json: JSON {
     var members: [(name: String, value: JSON)] = [
       ("time", .decimal(at.inSeconds)), ("kind", .string(kind.rawValue)),
@@ -84,7 +84,7 @@ extension Cause {
     return .object(members)
   }
 
-  /// Reads a cause; nil for JSON that is none.
+  /// Reads a cause; nil for other JSON.
   convenience init?(json: JSON) {
     guard let kind = json["kind"]?.text.flatMap(Kind.init), let at = json["at"]?.time else { return nil }
     self.init(

@@ -12,13 +12,13 @@ public struct JournalEntry: Sendable {
     case join, leave
     /// A session plays `to`, is paused, or its source `from` has ended; the reason is `detail`.
     case play, pause, stop
-    /// An interruption `detail` takes all speakers of a session, and gives them back.
+    /// An interruption `detail` takes all speakers out of a session, and returns them.
     case suspend, resume
     /// An interruption begins and ends.
     case interrupt, release
     /// A name, a group, a role, a balance, `from` and `to`.
     case name, group, role, balance
-    /// A speaker can't be reached, or again; it is new in the house, or gone for good.
+    /// A speaker can't be reached, or can again; it is new in the house, or removed for good.
     case away, back, added, removed
     /// The equalizer, the gain in dB, the position in seconds of a session: `to`.
     case equalizer, gain, seek
@@ -28,7 +28,7 @@ public struct JournalEntry: Sendable {
     case headset
     /// A job runs, fails for `detail`, is cancelled.
     case run, failed, cancelled
-    /// A run of a job for the moment `to` is skipped or missed for `detail`, or left out as somebody wanted.
+    /// A run of a job for the moment `to` is skipped or missed for `detail`, or left out on request.
     case skipped, missed, omitted
     /// The sun has no event for a job up to `to`: `detail`.
     case sunless
@@ -45,7 +45,7 @@ public struct JournalEntry: Sendable {
     /// The daemon begins and ends.
     case up, down
 
-    // Those that are reported, and not kept.
+    // The kinds of entries that are reported, and not kept.
 
     /// A station sends the title `to`, or a queue comes to a file; a looped queue begins again with it.
     case title, round
@@ -113,9 +113,9 @@ public struct JournalEntry: Sendable {
     }
   }
 
-  /// The number of the entry in its process, from 1 on; 0 for one that is not kept.
+  /// The number of the entry in its process, from 1 on; 0 for an entry that is not kept.
   public let number: Int
-  /// The moment; of steps that belong together, that of the first.
+  /// The moment; for steps that belong together, the moment of the first.
   public var at: WallTime
   /// The moment of the last step.
   public var until: WallTime
@@ -131,17 +131,18 @@ public struct JournalEntry: Sendable {
   public var from: Value
   /// The value after.
   public var to: Value
-  /// More, by the kind.
+  /// Further words, by the kind.
   public var detail: String?
   /// Further values, by the kind.
   public var facts: [Fact]
-  /// The cause; nil where none is known.
+  /// The cause; nil if it is not known.
   public var cause: Cause?
-  /// The number of equal entries that it stands for.
+  /// The number of equal entries that it represents.
   public var count = 1
-  /// The rooms or speakers, with commas between them, `Headset` or `Recorder`; set in time lines alone, empty for no place.
+  /// The rooms or speakers, with commas between them, `Headset` or `Recorder`; set in time lines alone,
+  /// otherwise empty.
   public var room = ""
-  /// The name of the job that it concerns, or whose routine has caused it; set in time lines alone, nil for none.
+  /// The name of the job that it concerns, or whose routine has caused it; set in time lines alone.
   public var job: String?
 
   /// An entry; without `until` it has one moment.
@@ -160,7 +161,7 @@ public struct JournalEntry: Sendable {
   /// Returns the fact called `name`; nil without one.
   public func fact(_ name: String) -> JSON? { facts.first { $0.name == name }?.value }
 
-  /// Returns `true` if both say the same of two things, whatever their moments and causes.
+  /// Returns `true` if both report the same about two things, apart from their moments and causes.
   public func says(_ other: JournalEntry) -> Bool {
     kind == other.kind && from == other.from && to == other.to && detail == other.detail
       && facts.elementsEqual(other.facts) { $0.name == $1.name && $0.value.line == $1.value.line }
@@ -177,7 +178,8 @@ public struct JournalEntry: Sendable {
   /// The time within which a step continues a change: a fade is one change.
   private static let longestStep = Duration.seconds(60)
 
-  /// Adds a step, if it is one of the same call: with an equal detail, and a level on in the same direction.
+  /// Adds a step, if it belongs to the same call: with an equal detail, and a level further in the same
+  /// direction.
   /// - Returns: `false` if the step is a change of its own.
   mutating func add(_ step: Value, detail: String?, cause: Cause, at now: WallTime) -> Bool {
     guard let earlier = self.cause, cause.repeats(earlier), self.detail == detail,
@@ -187,7 +189,7 @@ public struct JournalEntry: Sendable {
     return true
   }
 
-  /// Returns `true` if a level moves on in the same direction.
+  /// Returns `true` if a level moves further in the same direction.
   private func isContinued(by step: Value) -> Bool {
     guard case .number(let first) = from, case .number(let last) = to, case .number(let next) = step
     else { return false }

@@ -3,8 +3,9 @@ internal import EventLoop
 internal import HeadsetKit
 internal import SpeakerKit
 
-/// The causes of the last commands to speakers, sessions and headsets, which take effect later, and the state before them.
-/// Sessions are kept by their ids, of which there are a few. A class, as a question must not copy all that it holds.
+/// The causes of the last commands to speakers, sessions and headsets, which take effect later, and the state
+/// before them. Sessions are kept by their ids, whose number is small. A class, so that a look-up does not
+/// copy its contents.
 final class JournalOrigins {
   /// The cause of a command and its moment.
   fileprivate struct Command {
@@ -26,7 +27,7 @@ final class JournalOrigins {
     fileprivate var edits: [DeviceReason: Command] = [:]
     /// The cause of its last move to or from a session.
     var move: Cause?
-    /// `true` from the loss of the house's connection, which has taken the speaker away, until it is back.
+    /// `true` while the speaker is away, as the house has lost its connection, until it is back.
     var isLost = false
     /// The name of its last interruption; nil before the first.
     var interruption: String?
@@ -45,7 +46,7 @@ final class JournalOrigins {
     /// Returns the cause of a change of its level; `.none` if no command is recent enough.
     func level(at now: Instant) -> Cause?? { level?.recent(at: now) }
 
-    /// Returns the cause of a change of its name, group, role or balance; `.none` as above.
+    /// Returns the cause of a change of its name, group, role or balance; `.none` as for `level(at:)`.
     func edit(_ reason: DeviceReason, at now: Instant) -> Cause?? { edits[reason]?.recent(at: now) }
   }
 
@@ -59,7 +60,7 @@ final class JournalOrigins {
   private var headsets: [ObjectIdentifier: Command] = [:]
   /// The numbers of the entries of sessions whose gain moves.
   var gains: [SessionID: Int] = [:]
-  /// The loss of the connection to all speakers that is being delivered now; nil for none.
+  /// The loss of the connection to all speakers that is being delivered now; nil otherwise.
   var loss: String?
   /// The last failure of each session.
   var failures: [SessionID: String] = [:]
@@ -74,13 +75,13 @@ final class JournalOrigins {
     return speaker
   }
 
-  /// Keeps the name and the group of a speaker. Not its level: a later event reports the change of that.
+  /// Keeps the name and the group of a speaker, but not its level, whose change is reported by a later event.
   func know(_ device: Device, _ state: SpeakerState) {
     let speaker = self[device]
     (speaker.name, speaker.group) = (state.name, state.group)
   }
 
-  /// Drops the record of a speaker that is gone.
+  /// Drops the record of a removed speaker.
   func forget(_ device: Device) { speakers[ObjectIdentifier(device)] = nil }
 
   /// Keeps the cause of a command.
@@ -109,15 +110,15 @@ final class JournalOrigins {
     headsets[ObjectIdentifier(headset)] = Command(cause: cause, at: now)
   }
 
-  /// Returns the cause of an event of a headset; `.none` if no command is recent enough. An update and a restart are the
-  /// cause as long as they last.
+  /// Returns the cause of an event of a headset; `.none` if no command is recent enough. An update or a
+  /// restart is the cause of all events until its end.
   func headset(_ headset: Headset, at now: Instant) -> Cause?? {
     guard let command = headsets[ObjectIdentifier(headset)] else { return .none }
     return headset.isBusy ? .some(command.cause) : command.recent(at: now)
   }
   /// Returns the cause of the last command to play, pause or stop.
   func play(_ session: Session) -> Cause? { playing[session.id]?.cause }
-  /// Returns the cause of the last command to play, pause or stop, or to take a speaker away.
+  /// Returns the cause of the last command to play, pause or stop, or to remove a speaker.
   func command(_ session: Session) -> Cause? { commands[session.id]?.cause }
   /// Removes and returns the cause of the next change of a session that is reported.
   func removePending() -> Cause? { pending.isEmpty ? nil : pending.removeFirst() }
@@ -131,7 +132,7 @@ struct SpeakerState {
   let group: String
   let role: String
   let balance: Int
-  /// The name of its session; empty for none.
+  /// The name of its session; empty without one.
   let session: String
 
   /// The present properties of a speaker.
@@ -144,9 +145,9 @@ struct SpeakerState {
 /// The circumstances in which events of a house other than levels were emitted, which are delivered later.
 struct EmittedEvents {
   struct Event {
-    /// The cause in whose task it was emitted; nil for none.
+    /// The cause in whose task it was emitted; nil without one.
     let cause: Cause?
-    /// The speaker of the event at that moment; nil for none.
+    /// The speaker of the event at that moment; nil without one.
     let state: SpeakerState?
   }
 

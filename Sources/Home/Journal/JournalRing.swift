@@ -1,7 +1,7 @@
 internal import EventLoop
 
-/// The latest entries, by their numbers, which follow each other from 1 on. A struct, so that recording an entry is one
-/// access to it.
+/// The latest entries, by their numbers, which are consecutive from 1 on. A struct, so that recording an
+/// entry is one access to it.
 struct JournalRing {
   /// The most entries that it holds.
   static let capacity = 4096
@@ -12,9 +12,9 @@ struct JournalRing {
   private(set) var last = 0
   /// The bytes of the entries, about.
   private(set) var bytes = 0
-  /// The number of the oldest entry that it holds, one more than the last for none.
+  /// The number of the oldest entry that it holds; one more than the last when it is empty.
   private var first = 1
-  /// The entries; nil for those that were dropped for their bytes.
+  /// The entries; nil for entries that were dropped for their size.
   private var entries: [JournalEntry?] = []
   /// The numbers of the latest refusals, by the names of the things.
   private var refusals: [String: Int] = [:]

@@ -5,7 +5,8 @@ public import Scheduling
 internal import SpeakerKit
 
 extension Cause {
-  /// The command of the cause in words: `stop at bedtime.lua:41`, `person at ctl`; nil for what is no command.
+  /// The command of the cause in words: `stop at bedtime.lua:41`, `person at ctl`; nil for a cause that is
+  /// not a command.
   var call: String? {
     let typist = first.kind == .person && JournalText.typed.contains(script ?? "") ? first : self
     return switch typist.kind {
@@ -23,7 +24,7 @@ public struct JournalText {
   private let zone: any LocalZone
   private let now: WallTime
 
-  /// Texts with times of a zone; those of the day of `now` have no date.
+  /// Texts with times of a zone; times on the day of `now` have no date.
   public init(zone: any LocalZone, now: WallTime) { (self.zone, self.now) = (zone, now) }
 
   /// Returns `23:30:00`, with the date before it on another day.
@@ -47,8 +48,8 @@ public struct JournalText {
 
   // MARK: Entries
 
-  /// Returns an entry as a line of a time line, without its moment and room: `! job "bedtime" failed: …`, in which `!` marks
-  /// what went wrong and `?` what is probably not as intended.
+  /// Returns an entry as a line of a time line, without its moment and room: `! job "bedtime" failed: …`,
+  /// where `!` marks a failure and `?` something that is probably not intended.
   public func marked(_ entry: JournalEntry) -> String {
     switch entry.kind {
     case .skipped, .missed, .failed, .unrecorded, .error, .failure: "! " + text(entry)
@@ -58,7 +59,8 @@ public struct JournalText {
     }
   }
 
-  /// Returns an entry in words, with its thing where that is no room and no speaker: `job "bedtime" runs`.
+  /// Returns an entry in words, with the name of its thing unless that is a room or a speaker: `job "bedtime"
+  /// runs`.
   public func text(_ entry: JournalEntry) -> String {
     switch (entry.kind, entry.subject) {
     case (.recording, _): "● \(entry.name) \(what(entry))"
@@ -72,7 +74,7 @@ public struct JournalText {
     }
   }
 
-  /// Returns an entry in words, without its thing: `volume 32 → 5`.
+  /// Returns an entry in words, without the name of its thing: `volume 32 → 5`.
   public func what(_ entry: JournalEntry) -> String {
     let (from, to, detail, count) = (text(entry.from), text(entry.to), entry.detail ?? "", entry.count)
     switch entry.kind {
@@ -157,12 +159,12 @@ public struct JournalText {
       ? "has gain \(Self.tenths(session.gain)) dB" : "has equalizer \(Self.name(of: session.equalizer))"
   }
 
-  /// Returns the gains of an equalizer as entries have them.
+  /// Returns the gains of an equalizer in the form of entries.
   static func value(of gains: EqualizerGains) -> JournalEntry.Value {
     .text(gains.decibels.map { "\(Int($0.rounded()))" }.joined(separator: " "))
   }
 
-  /// Returns the name of the preset that an equalizer is, or its bands that are not at 0 dB.
+  /// Returns the name of an equalizer's preset, or its bands that are not at 0 dB.
   static func name(of gains: EqualizerGains) -> String {
     gains.preset
       ?? zip(EqualizerGains.bands, gains.decibels).filter { $0.1 != 0 }
@@ -212,7 +214,7 @@ public struct JournalText {
 
   // MARK: Causes
 
-  /// Returns the value of an entry that a call such as `set_volume` had as its argument; nil for none.
+  /// Returns the value of an entry that was the argument of a call such as `set_volume`; nil without one.
   public static func argument(_ entry: JournalEntry) -> String? {
     switch (entry.kind, entry.to) {
     case (.volume, .number(let number)), (.balance, .number(let number)): "\(number)"
@@ -222,7 +224,7 @@ public struct JournalText {
   }
 
   /// Returns the chain of a cause: `bedtime.lua:41  set_volume(5), by job "bedtime" (cron "30 23 * * *")`.
-  /// - Parameter argument: the argument of the call, if that sets a value; nil for none.
+  /// - Parameter argument: the argument of the call, if that sets a value; nil without one.
   public func why(_ cause: Cause, _ argument: String? = nil) -> String {
     let chain = cause.chain
     let isTyped = chain.last?.kind == .person
@@ -233,7 +235,7 @@ public struct JournalText {
       text += isFirst ? "" : before?.isShortened == true ? ", … " : ", "
       switch cause.kind {
       case .script:
-        // A person has typed what leads on to the person.
+        // A typed line leads to the person who has typed it, and is left out.
         if !isFirst, isTyped, Self.typed.contains(cause.script ?? "") {
           text.removeLast(2)
         } else {
@@ -267,10 +269,10 @@ public struct JournalText {
     }
   }
 
-  /// The names of what is typed at a prompt.
+  /// The script names of lines that are typed at a prompt.
   static let typed: Set<String> = ["(prompt)", "ctl", "stdin"]
 
-  /// Returns the place in a script and its call. What a person has typed has no place.
+  /// Returns the place in a script and its call. A line that a person has typed has no place.
   private func site(_ cause: Cause, _ argument: String?, _ isFirst: Bool, _ isTyped: Bool) -> String {
     let file = cause.script ?? ""
     guard isFirst else {
@@ -307,7 +309,8 @@ public struct JournalText {
 }
 
 extension JournalEntry {
-  /// The seconds that the change takes: as requested, or from the first step to the last where those are one or more.
+  /// The seconds that the change takes: as requested, or from the first step to the last if that is one
+  /// second or more.
   fileprivate var seconds: Double {
     if let over = fact("over")?.decimal { return min(over, 1e9) }
     let took = at.duration(to: until)
@@ -326,6 +329,6 @@ extension JSON {
 }
 
 extension EqualizerGains {
-  /// The name of the preset that has these gains; nil for none.
+  /// The name of the preset with these gains; nil without one.
   public var preset: String? { Self.presets.first { $0.gains == self }?.name }
 }

@@ -9,12 +9,12 @@ public typealias WhyError = Failure<WhyErrorKind>
 
 /// The kinds of failures of a question.
 public enum WhyErrorKind: String, FailureKind {
-  /// A name of no room, speaker, job or other thing.
+  /// A name that no room, speaker, job or other thing has.
   case unknown = "why.unknown"
 }
 
-/// Answers to the question why a thing is as it is, or why nothing happened: from the changes that are known. Confined to
-/// the loop.
+/// Answers to the question why a thing is as it is, or why nothing happened: from the known changes. Confined
+/// to the loop.
 public struct Why {
   /// The most changes that an answer lists for a thing without a state of its own.
   private static let most = 8
@@ -67,9 +67,9 @@ public struct Why {
       .unknown, "nothing is known about \"\(thing.prefix(100).description.onOneLine)\"", hint: hint)
   }
 
-  /// Returns the lines of the answer about a recording of the catalogue, of which no change is known by the name that was
-  /// asked for.
-  /// - Parameter path: the name of the recording among the journal.
+  /// Returns the lines of the answer about a recording of the catalogue, whose changes are not known by the
+  /// requested name.
+  /// - Parameter path: the name of the recording in the journal.
   public func answer(_ entry: RecordingEntry, path: String) -> [String] {
     let found = history(named: path).filter { $0.subject == .recording }
     let job = entry.job.map { ", job \"\($0)\"" } ?? ""
@@ -117,7 +117,7 @@ public struct Why {
         level(device), levels, before: true, isPresent: levels.last.map { isLevel($0, of: device) })
       let (headline, kinds) = sound(device)
       var sounds = latest(kinds, of: device, since: journal.houseBegan)
-      // A speaker leaves what an interruption silences.
+      // A speaker leaves the session that an interruption suspends: the suspension is the reason.
       if sounds.count == 2, sounds[1].kind == .leave, sounds[0].kind == .suspend, sounds[0].at == sounds[1].at
       {
         sounds.removeLast()
@@ -134,7 +134,7 @@ public struct Why {
         lines += sound(.gain, .decimal(session.gain), of: session, device)
       }
       let refusals = latest([.refused], of: device)
-      // A refusal is of interest for a day.
+      // A refusal is reported for a day.
       if let last = refusals.last, last.until.duration(to: journal.loop.wallNow) <= .seconds(86_400) {
         lines += section(last, device, refusals)
       }
@@ -152,13 +152,13 @@ public struct Why {
     return journal.history(filter)
   }
 
-  /// Returns `true` if the level of a speaker is the one of its last change: nobody has set another one while no process
-  /// kept the journal.
+  /// Returns `true` if a speaker still has the level of its last change, so that it was not changed while no
+  /// process kept the journal.
   private func isLevel(_ change: JournalEntry, of device: Device) -> Bool {
     change.kind == .mute ? device.isMuted : change.to == .number(device.volume)
   }
 
-  /// Returns `true` if a property of a speaker is as its last change says.
+  /// Returns `true` if a property of a speaker has the value of its last change.
   private func isProperty(_ change: JournalEntry, of device: Device) -> Bool {
     switch change.kind {
     case .name: change.to == .text(device.name)
@@ -171,7 +171,8 @@ public struct Why {
     }
   }
 
-  /// Returns the lines about the equalizer or the gain of a speaker's session; none for a flat one, and for 0 dB.
+  /// Returns the lines about the equalizer or the gain of a speaker's session; empty for a flat one, and for
+  /// 0 dB.
   private func sound(
     _ kind: JournalEntry.Kind, _ value: JournalEntry.Value, of session: Session, _ device: Device
   ) -> [String] {
@@ -179,7 +180,7 @@ public struct Why {
     var filter = JournalFilter()
     (filter.name, filter.kinds, filter.limit, filter.since) = (session.name, [kind], 1, journal.houseBegan)
     let found = journal.history(filter)
-    // Another session of this name may have been the one.
+    // The last change may have been one of another session with this name.
     let isKnown = found.last?.to == value
     return section(
       "\(device.name) \(text.state(kind, of: session))", isKnown ? found : [], before: true)
@@ -194,7 +195,7 @@ public struct Why {
     device.isMuted ? "\(device.name) is muted, at \(device.volume)" : "\(device.name) is at \(device.volume)"
   }
 
-  /// Returns what plays on a speaker, and the kinds of changes that may be the reason.
+  /// Returns the text of a speaker's playback, and the kinds of changes that may be the reason.
   private func sound(_ device: Device) -> (headline: String, kinds: Set<JournalEntry.Kind>) {
     guard let session = device.session, let source = session.source else {
       return ("Nothing plays in \(device.name)", [.stop, .suspend, .leave])
@@ -209,7 +210,8 @@ public struct Why {
     return "\(device.name) is in session \"\(session.name)\""
   }
 
-  /// Returns a headline with the cause of the last change; without a change nothing, unless it is a level's.
+  /// Returns a headline with the cause of the last change; without a change, an empty answer except for a
+  /// level.
   /// - Parameter isPresent: `false` if the last change has not led to the present state; nil for `true`.
   private func section(
     _ headline: String, _ found: [JournalEntry], before showsBefore: Bool, isSaid: Bool = false,
@@ -243,7 +245,7 @@ public struct Why {
     if case .number(let number) = change.from { " (was \(number))" } else { "" }
   }
 
-  /// Returns the cause of a change, behind what has changed unless that is nil.
+  /// Returns the cause of a change, after the changed property unless that is nil.
   private func cause(_ change: JournalEntry, _ what: String?) -> String {
     let why = change.cause.map { text.why($0, JournalText.argument(change)) } ?? "no cause is known"
     return what.map { "\($0): \(why)" } ?? why
@@ -273,12 +275,13 @@ public struct Why {
       case .session: "session \"\(name)\""
       case .script, .headset, .house, .speaker: name
       }
-    // A job is over with its script.
+    // A job ends with its script.
     let script = isJob ? journal.jobs.names[name] ?? found.compactMap { $0.cause?.script }.last : nil
     return [headline] + failure(of: script, after: found.last) + list(found)
   }
 
-  /// Returns the line about what the script of a job has come to since a change; nothing while it is as it should be.
+  /// Returns the line about a failure or the end of a job's script since a change; empty while the script is
+  /// all right.
   private func failure(of script: String?, after change: JournalEntry?) -> [String] {
     guard let script, let last = history(named: script).last(where: { $0.subject == .script }),
       [.stale, .broken, .ended, .gone].contains(last.kind), last.at >= change?.at ?? last.at
@@ -295,7 +298,7 @@ public struct Why {
     }
   }
 
-  /// Returns the cause of a change without the job that the answer is about; nil for nothing behind it.
+  /// Returns the cause of a change; for the job that the answer is about, its parent; nil without one.
   private static func told(_ change: JournalEntry) -> Cause? {
     guard let cause = change.cause, cause.kind == .job, cause.name == change.name else { return change.cause }
     return cause.parent
