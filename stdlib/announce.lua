@@ -1,4 +1,4 @@
--- Announcements: a sound or a spoken sentence, over whatever plays.
+-- Announcements: a sound or a spoken sentence, over the music that plays.
 
 local checks = require "roomtone.misuse"
 local files = require "roomtone.files"

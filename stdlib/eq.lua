@@ -68,7 +68,7 @@ function eq.presets()
   return list
 end
 
--- Returns the gains of `bands` as a list; omitted bands are at 0 dB. Raises for a wrong band or gain.
+-- Returns the gains of `bands` as a list; omitted bands have 0 dB. Raises for a wrong band or gain.
 local function gains(bands)
   local list = {}
   for index, frequency in ipairs(FREQUENCIES) do
@@ -126,8 +126,8 @@ local function rounded(number)
   return number < 0 and -math.floor(0.5 - number) or math.floor(number + 0.5)
 end
 
--- Returns the factor that scales all gains so that each, rounded, lies in the range, 0 if there is none;
--- and the index of the first gain that is out of range unscaled.
+-- Returns the factor that scales all gains so that each, rounded, lies in the range, or 0 without such a
+-- factor; and the index of the first gain that is out of range unscaled.
 local function factor(wanted, min, max)
   local scale, first = 1, nil
   for index, gain in ipairs(wanted) do

@@ -91,7 +91,7 @@ local function await_loss(radio)
 end
 
 -- Records from one station until the end of the show; `path` is the file that it continues, or nil.
--- Returns the part recorded, nil without one; and the error that ended it early, nil at the end of the show.
+-- Returns the recorded part, nil without one; and the error that ended it early, nil at the end of the show.
 local function record(own, index, run, path)
   local wanted = own.options
   local url = wanted.shown[index]
@@ -104,7 +104,7 @@ local function record(own, index, run, path)
     err.where = "" -- the call is not by a line of the script
   end
   if path and err and err.code == "record.exists" then
-    -- The station has changed its format since the file ended.
+    -- The station has changed its format after the end of the file.
     return record(own, index, run)
   end
   if not recording then

@@ -40,7 +40,7 @@ local scenes = kept.kind {
   is_valid = is_scene,
 }
 
--- Returns where a speaker plays: in the "default" session, "other" ones, or "none".
+-- Returns the session in which a speaker plays: "default", "other" or "none".
 local function session_of(device)
   local is_member = rooms.contains(speaker.default_session().devices, device)
   return is_member and "default" or device.active and "other" or "none"

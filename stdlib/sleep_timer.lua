@@ -37,7 +37,7 @@ local Timer = object.class {
 -- speaker; and `fade`, which the last of them controls.
 local tracks = {}
 
--- Returns true if nobody else has set the speaker's volume.
+-- Returns true if the speaker's volume was not set from elsewhere.
 local function is_controlled(track)
   return track.fade.devices[1] ~= nil
 end

@@ -11,10 +11,10 @@
 --   local session = speaker.default_session()
 --   fade.volume { session, to = 30, over = "10s", curve = "equal_power" }
 --
--- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: of two fades the later one
+-- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: the later one of two fades
 -- wins. A speaker that can't be reached, or that an interruption uses at a volume of its own, is left out, and receives
--- the volume of the fade when it is back, also after the end. Of a session, a speaker that leaves it is left alone; of a
--- group, the members are those at the beginning.
+-- the volume of the fade when it is back, also after the end. A fade of a session does not change a speaker that has
+-- left it; a fade of a group has the members of its beginning.
 --
 -- A fade ends with its script, as by `cancel`, also at a reload or the end of the daemon: volumes stay where they are.
 

@@ -82,8 +82,8 @@ function setmetatable(object, metatable) end
 
 ---Opens a file. Opening, reading or writing a FIFO or a device suspends the calling routine only; such a file can't
 ---seek. A call for a file on a mount whose server is gone (NFS, FUSE) holds all scripts, and after 10 s ends the
----process. Programs that are started do not inherit the file. Under simulation what is written, removed or renamed stays in a layer above the real files, which ends with it;
----what acts on something outside, a FIFO or a device, raises `simulate.not_here`.
+---process. Programs that are started do not inherit the file. Under simulation written, removed and renamed files stay
+---in a layer above the real files, which ends with it; the use of a FIFO or a device raises `simulate.not_here`.
 ---Raises `argument` for a path with a zero byte; its `read` raises `argument` for more than 64 MiB at once.
 ---@async
 ---@param path string

@@ -16,7 +16,7 @@
 -- tried again, alternating with the `fallbacks`, until the show is over. If there are fallbacks, a station that has
 -- been gone for a minute counts as one that can't be reached; each station's part is a file of its own. Runs may
 -- overlap. A run that ended with its process or its script is continued in the same file when the script starts again
--- before the end of the show: exactly where it ended, if the station still has that sound; else what is missing is one
+-- before the end of the show: exactly where it ended, if the station still has that sound; else the missing sound is one
 -- of the recording's gaps. A run that records nothing, or whose file can't be written, has failed: that is logged, and
 -- the next run takes place. A script with scheduled recordings keeps running.
 

@@ -61,7 +61,7 @@ function kept.kind(kind)
     return list
   end
 
-  -- Returns the value of a name; nil if there is none.
+  -- Returns the value of a name; nil without a value.
   function values.find(name)
     if problem(name) then
       return nil
@@ -74,7 +74,7 @@ function kept.kind(kind)
     return value
   end
 
-  -- Returns the value of a name; raises if there is none.
+  -- Returns the value of a name; raises if the name has no value.
   function values.get(name)
     local value = values.find(name)
     if value == nil then

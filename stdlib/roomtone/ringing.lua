@@ -24,7 +24,7 @@ local ringing = checks.module "roomtone.ringing"
 
 -- Seconds between attempts to ring in rooms that a higher priority has, or that can't be reached.
 local RETRY = 5
--- Seconds by which the volume of a speaker may lag behind that of the alarm.
+-- Seconds by which a speaker may reach a volume of the alarm late.
 local SETTLING = 2
 local BLOCKED = {
   ["speaker.outranked"] = true, ["speaker.no_active_device"] = true, ["speaker.no_stream"] = true,

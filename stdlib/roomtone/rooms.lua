@@ -146,8 +146,8 @@ local function restore(snapshots, devices)
   end
 end
 
--- Undoes a join: each speaker that is still a member of the session returns to where it was, save those for
--- which `is_kept` returns true.
+-- Undoes a join: each speaker that is still a member of the session returns to its former one, save those
+-- for which `is_kept` returns true.
 local function undo(state, session, is_kept)
   local members = session.devices
   local function returns(device)

@@ -82,7 +82,7 @@ describe("an alarm", function()
     expect(left().volume):to_be_near(20, 1)
   end)
 
-  it("shows no query of a source, which may be a secret, in what is known of it", MORNING, function()
+  it("shows no query of a source, which may be a secret, in the history", MORNING, function()
     set { sources = { "http://bob:sesame@radio.example/down.mp3?token=sesame", GOOD .. "?token=sesame" } }
     task.sleep "3m"
     expect(left().is_playing):to_be_true()

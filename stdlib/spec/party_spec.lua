@@ -41,7 +41,7 @@ describe("party.start", function()
     expect(night.active):to_equal(false)
   end)
 
-  it("stops what was started for it, in a house that was silent", function()
+  it("stops the music that was started for it, in a house that was silent", function()
     local night = party.start { volume = 35 }
     play(speaker.default_session())
     task.sleep "1h"
