@@ -53,7 +53,7 @@ public final class HeadsetService {
   /// Connects the configured headset whenever it is in reach, until the script stops looking for it. Without
   /// a configured headset, the script waits for headsets that other scripts connect.
   /// - Parameter failed: receives the error with which looking ends for all scripts.
-  /// - Returns: the reason for which no headset is connected for the script: none is configured; nil otherwise.
+  /// - Returns: the reason for which no headset is connected for the script, if none is configured; else nil.
   /// - Throws: `auth` when its key can't be read.
   public func seek(for script: Int, failed: @escaping (HeadsetError) -> Void) throws(HeadsetError)
     -> HeadsetError?

@@ -52,7 +52,7 @@ public struct Configuration: Sendable {
   ///
   /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `recordings`
   /// and `stations`, each with one table as its argument.
-  /// - Parameter mark: the mark of the file, for processes that it ends; nil for none.
+  /// - Parameter mark: the mark of the file, for processes that it ends; nil without one.
   /// - Throws: `LuaError`: the mistake with file and line.
   public init(text: [UInt8], path: String, mark: HoldMark? = nil) throws {
     self.init()

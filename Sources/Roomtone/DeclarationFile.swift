@@ -12,7 +12,8 @@ enum DeclarationFile {
 
   /// Runs a file.
   /// - Parameters:
-  ///   - mark: records a process that ended with the file, which is then refused until it changes; nil for none.
+  ///   - mark: records a process that ended with the file, which is then refused until it changes; nil
+  ///     without one.
   ///   - functions: the functions that declare.
   ///   - standard: names of standard functions and libraries that it has besides.
   /// - Throws: `LuaError`: the mistake with file and line.

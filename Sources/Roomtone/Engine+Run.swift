@@ -219,7 +219,7 @@ final class ScriptRun {
     end(running)
   }
 
-  /// Fails scripts that wait for what can't happen any more.
+  /// Fails scripts that wait for an event that can't happen any more.
   private func failDeadlocked() {
     guard case .running(let running, _) = phase else { return phase = .ended }
     for script in running {

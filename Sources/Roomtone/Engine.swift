@@ -42,7 +42,8 @@ public struct EngineOptions {
   public var access = HouseAccess.drive
   /// The name of this process for others that wait for the house meanwhile.
   public var processName = "roomtone"
-  /// The control socket that answers about the house while this process has it and is not a daemon; nil for none.
+  /// The control socket that answers about the house while this process has it and is not a daemon; nil
+  /// without one.
   public var controlSocket: String?
   /// The file of the changes of the house; nil keeps them in memory alone.
   public var history: String?

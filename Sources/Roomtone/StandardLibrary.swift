@@ -6,7 +6,7 @@ public import Reference
 
 /// The Lua modules that ship with the product, and the tune of simulated stations: inside the program.
 public enum StandardLibrary {
-  /// The folder `ROOMTONE_STDLIB`, whose modules precede those inside the program.
+  /// The folder that `ROOMTONE_STDLIB` names, whose modules precede those inside the program.
   public static func folder() -> String? { getenv("ROOMTONE_STDLIB").map { String(cString: $0) } }
 
   /// A file by its path in the library: `roomtone/misuse.lua`.
@@ -14,7 +14,7 @@ public enum StandardLibrary {
     entries.first { $0.path == path }.map { Array(UnsafeBufferPointer(start: $0.bytes, count: $0.size)) }
   }
 
-  /// Returns the text of a module, `roomtone.misuse`, and its name in messages; nil if the library has none of that name.
+  /// Returns the text of a module, `roomtone.misuse`, and its name in messages; nil without such a module.
   /// - Parameter folder: the folder whose modules precede those inside the program.
   static func module(_ name: String, in folder: String?) -> (text: [UInt8], chunkName: String)? {
     guard modules.contains(name) else { return nil }
@@ -74,7 +74,7 @@ public enum StandardLibrary {
 /// The files of the library that are not modules, by paths at which they can be opened: without the disk, so that an
 /// alarm sounds on a full one, too. Confined to the loop.
 final class LibraryFiles {
-  /// The folder whose files precede those inside the program; nil for none.
+  /// The folder whose files precede those inside the program; nil without one.
   private let folder: String?
   /// Descriptors of files in memory, by their paths in the library.
   private var descriptors: [String: Int32] = [:]

@@ -122,6 +122,6 @@ enum Command {
 }
 
 extension ParsedArguments {
-  /// The text of the script; nil for none.
+  /// The text of the script; nil without one.
   var scriptText: ScriptText? { get throws { try script.map { try ScriptText(path: $0) } } }
 }

@@ -34,7 +34,7 @@ public struct JournalEntry: Sendable {
     case sunless
     /// An alarm rings, snoozes, is dismissed or could not ring: `detail`.
     case alarm
-    /// A script starts, ends, or its file is gone.
+    /// A script starts, ends, or its file is removed.
     case started, ended, gone
     /// A script does not compile while its last version runs, or does not run at all, for `detail`.
     case stale, broken

@@ -27,7 +27,7 @@ final class JournalOrigins {
     fileprivate var edits: [DeviceReason: Command] = [:]
     /// The cause of its last move to or from a session.
     var move: Cause?
-    /// `true` while the speaker is away, as the house has lost its connection, until it is back.
+    /// `true` while the speaker is away because the house has lost its connection.
     var isLost = false
     /// The name of its last interruption; nil before the first.
     var interruption: String?

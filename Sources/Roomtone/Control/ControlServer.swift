@@ -6,7 +6,7 @@ internal import JSONText
 final class ControlRequest {
   let method: String
   let parameters: JSON
-  /// The place of the person who asks, for the causes of changes.
+  /// The place of the person who sends the request, for the causes of changes.
   let place: String
   /// Called when the client no longer waits for the answer, and when a client that follows an answered
   /// request disconnects.

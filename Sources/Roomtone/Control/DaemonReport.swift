@@ -72,7 +72,7 @@ struct DaemonReport {
       })
   }
 
-  /// Returns the moment of the next run of a job; nil for none.
+  /// Returns the moment of the next run of a job; nil without one.
   func next(_ job: Job) -> WallTime? { job.isActive ? job.next : nil }
 
   func job(_ job: Job) -> JSON {

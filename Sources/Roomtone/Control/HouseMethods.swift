@@ -118,7 +118,7 @@ final class HouseMethods {
     Why(engine.journal, house: engine.house.open, jobs: engine.scheduledJobs, zone: engine.options.zone)
   }
 
-  /// Returns the answer about a file of the catalogue, which any process may have recorded; nil for none.
+  /// Returns the answer about a file of the catalogue, which any process may have recorded; nil without one.
   private func answerAboutRecording(_ file: String) async throws -> [String]? {
     let recordings = engine.recordings
     guard let entry = try await recordings.entry(file) else { return nil }

@@ -26,7 +26,7 @@ enum HouseReport {
 
   /// The house of an engine, as members of the status of its process. An engine that only looks shows a house that is
   /// `saved`, in which nothing plays, or `elsewhere`, with the lines of `playing` that its process has published.
-  /// - Parameter owner: the other process that drives the house; nil for none.
+  /// - Parameter owner: the other process that drives the house; nil without one.
   static func status(of engine: Engine, owner: HouseOwner? = nil) -> [(name: String, value: JSON)] {
     let house = engine.house.open
     let state =

@@ -17,7 +17,7 @@ public final class LocalHouse {
   private let house: HouseMethods
 
   /// The house of `engine`, which is opened for a call.
-  /// - Parameter place: the place of the person who asks, for the causes of changes.
+  /// - Parameter place: the place of the person who sends requests, for the causes of changes.
   public init(_ engine: Engine, at place: String) {
     (self.engine, self.place) = (engine, place)
     house = HouseMethods(of: engine, isDaemon: false)

@@ -10,7 +10,7 @@ internal import SpeakerKit
 public struct DaemonOptions {
   /// The absolute path of the folder of scripts, without a slash at its end.
   public var folder: String
-  /// The path of the control socket; nil for none.
+  /// The path of the control socket; nil without one.
   public var socket: String?
   /// The notifications to a service manager.
   public var notifier = ServiceNotifier(socket: nil)

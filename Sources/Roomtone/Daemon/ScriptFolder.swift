@@ -157,7 +157,7 @@ final class ScriptFolder {
         let isLibrary = folder != path || name.hasPrefix("_")
         if isLibrary, isFolder("\(folder)/\(name)") { addLibraries("\(folder)/\(name)", depth: 1) }
       } else if "\(folder == "/" ? "" : folder)/\(name)" == path {
-        // The folder itself has come, or gone.
+        // The folder itself was made or removed.
         watch?.remove(path)
         changes.isAll = true
       }

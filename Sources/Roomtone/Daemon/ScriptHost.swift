@@ -47,10 +47,10 @@ final class ScriptHost {
     engine.journal.record(kind, of: .script, fileName, detail: detail, cause: cause ?? Cause.current)
   }
 
-  /// The script of the version that runs; nil for none.
+  /// The script of the version that runs; nil without one.
   var script: Script? { machine.current.flatMap { versions[$0]?.script } }
 
-  /// `true` if the script is over, and its file gone.
+  /// `true` if the script is over, and its file was removed.
   var isRemoved: Bool { if case .removed = machine.phase { true } else { false } }
 
   /// `true` if the version that runs, or one that could not be started, may depend on the library file at `path`.

@@ -47,7 +47,7 @@ struct ScriptMachine {
 
   private(set) var phase = Phase.new
 
-  /// The version that runs; nil for none.
+  /// The version that runs; nil without one.
   var current: Generation? {
     switch phase {
     case .running(let generation), .stale(let generation, _): generation
@@ -143,7 +143,7 @@ struct ScriptMachine {
     return []
   }
 
-  /// The file is gone, or the daemon ends.
+  /// The file was removed, or the daemon ends.
   mutating func remove() -> [Action] {
     switch phase {
     case .running(let generation), .stale(let generation, _):

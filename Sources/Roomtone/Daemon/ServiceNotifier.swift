@@ -27,7 +27,8 @@ public struct ServiceNotifier: Sendable {
   }
 
   private let address: UnixAddress?
-  /// The distance of the notifications that keep the watchdog quiet: half the time that it waits; nil for none.
+  /// The distance of the notifications that keep the watchdog quiet: half the time that it waits; nil without
+  /// a watchdog.
   public let watchdogInterval: Duration?
 
   /// A notifier that a service manager has started the process with.

@@ -7,7 +7,7 @@ struct BlockLocals: Equatable {
   /// The names that the last statement declares, which nothing can use.
   var unused: [String] = []
 
-  /// The local variables of a text; none for a text that is not a list of statements.
+  /// The local variables of a text; empty for a text that is not a list of statements.
   init(of text: String) {
     guard text.utf8.firstRange(of: "local".utf8) != nil, let tree = try? LuaTree(parsing: Array(text.utf8))
     else { return }
@@ -22,7 +22,7 @@ struct BlockLocals: Equatable {
     }
   }
 
-  /// The remark on names that nothing can use; nil for none.
+  /// The remark on names that nothing can use; nil without one.
   var remark: String? {
     guard !unused.isEmpty else { return nil }
     let list = unused.map { "'\($0)'" }.joined(separator: ", ")

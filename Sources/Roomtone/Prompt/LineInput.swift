@@ -17,7 +17,7 @@ public final class LineInput: PromptInput {
   private var ahead: [String] = []
   private var cancelRead: () -> Void = {}
 
-  /// Input for `prompt`, which has none yet.
+  /// Input for `prompt`, which has no input yet.
   /// - Parameters:
   ///   - prompts: nil without a terminal.
   ///   - show: receives the prompts.

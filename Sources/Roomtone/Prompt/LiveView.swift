@@ -30,7 +30,7 @@ struct LiveView: Equatable {
   var playing: [Playing] = []
   /// Labels of subscriptions, such as `on "volume"`, in the order in which they were made.
   var listeners: [String] = []
-  /// Names of jobs with the local time of the next run; nil for none.
+  /// Names of jobs with the local time of the next run; nil without one.
   var jobs: [(name: String, next: String?, running: Int)] = []
   var recordings: [Recorded] = []
 
@@ -226,7 +226,7 @@ extension Prompt {
   public var canDraw: Bool { isInteractive && input is any LiveScreen }
 
   /// Draws the rows of `live()` that runs in `remote`, in place of those drawn before.
-  /// - Parameter onKey: called when a key ends the view, which is gone then.
+  /// - Parameter onKey: called when a key has ended and removed the view.
   public func showLive(_ rows: [String], onKey: @escaping () -> Void) {
     guard let screen = input as? any LiveScreen else { return }
     if endsLive == nil {

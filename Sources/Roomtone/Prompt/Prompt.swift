@@ -80,7 +80,7 @@ public final class Prompt {
   /// Standard input, which the prompt shares with scripts.
   var standardInput: InputReader { engine.input }
 
-  /// Redirects what the script writes to standard output, in any way, to `receive`.
+  /// Redirects all output of the script to standard output to `receive`.
   public func redirectOutput(_ receive: @escaping ([UInt8]) -> Void) {
     script.state.replaceOutput(receive)
   }
@@ -196,7 +196,7 @@ public final class Prompt {
     }
   }
 
-  /// Ends the prompt: the process of `remote` has gone.
+  /// Ends the prompt: the process of `remote` has ended.
   public func loseRemote(_ error: LuaError) {
     hasLostRemote = true
     endRemoteLive()
@@ -254,7 +254,7 @@ public final class Prompt {
 
   // MARK: Completion
 
-  /// Returns the ways to complete the word before a cursor, an offset in scalars; nil for none.
+  /// Returns the ways to complete the word before a cursor, an offset in scalars; nil without one.
   public func complete(_ text: String, cursor: Int) -> Completion? {
     completer.complete(text, cursor: cursor)
   }

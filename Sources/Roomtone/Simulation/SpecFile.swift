@@ -14,7 +14,7 @@ public struct SpecFile {
     public let start: String?
     /// The name of its time zone; nil for the machine's.
     public let timezone: String?
-    /// The path of a stations file, nil for none.
+    /// The path of a stations file; nil without one.
     public let stations: String?
   }
 

@@ -10,7 +10,7 @@ internal import SpeakerKit
 /// volume for the steps that continue it, a job that runs repeatedly for the next other event. Knows no house
 /// and no clock.
 struct TimelineLines {
-  /// A group, or a speaker in none, when something happened to one of its speakers.
+  /// A group, or a speaker without a group, at an event of one of its speakers.
   struct Room: Equatable {
     let name: String
     /// Number of its speakers.
@@ -132,7 +132,7 @@ struct TimelineLines {
   }
 
   /// Adds a step to the fade of a speaker.
-  /// - Returns: `false` if none is in progress.
+  /// - Returns: `false` if no fade is in progress.
   mutating func addStep(to volume: Int, of id: String, at now: Instant) -> Bool {
     guard let (index, move) = openMove(of: id), move.isFade else { return false }
     var moved = move

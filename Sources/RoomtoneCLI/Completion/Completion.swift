@@ -103,7 +103,7 @@ private struct CompletedLine {
   private var operands: [String] = []
   private var given: [OptionSpec] = []
   private var isBehindDashes = false
-  /// The option whose value is the completed word; nil for none.
+  /// The option whose value is the completed word; nil without one.
   private(set) var awaited: OptionSpec?
   /// Value of `--config`; nil without one.
   private(set) var configuration: String?

@@ -6,7 +6,7 @@ struct ShellLine: Equatable {
   private(set) var words: [String] = []
   /// Last word, without quotes; empty after a blank.
   private(set) var word = ""
-  /// Quote that is open at the cursor; nil for none.
+  /// Quote that is open at the cursor; nil without one.
   private(set) var quote: Character?
   /// Number of characters of `word` before the text that readline replaces.
   private(set) var kept = 0

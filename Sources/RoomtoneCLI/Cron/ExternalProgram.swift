@@ -11,7 +11,7 @@ enum ExternalProgram {
     let errors: String
   }
 
-  /// Returns the path of a program; nil when none of the folders has it.
+  /// Returns the path of a program; nil when no folder has it.
   /// - Parameter path: the folders, with colons between; nil for `PATH`.
   static func find(_ program: String, in path: String? = nil) -> String? {
     let folders = path ?? getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"

@@ -14,7 +14,7 @@ enum UserCrontab {
 
   /// Changes the crontab, one `roomtone` at a time, and reads it again to verify that the change was
   /// accepted.
-  /// - Parameter lock: path of a lock file that is created for this; nil for none.
+  /// - Parameter lock: path of a lock file that is created for this; nil without one.
   static func change(lock path: String?, _ body: (inout Crontab) throws -> Void) throws {
     let lock = try path.map { try FileLock(waitingFor: $0) }
     defer { withExtendedLifetime(lock) {} }

@@ -145,7 +145,7 @@ final class OutputRelay {
   }
 }
 
-/// Moves output from its source into the buffer, and leaves out what does not fit.
+/// Moves output from its source into the buffer, and leaves out bytes that do not fit.
 private struct RelayFilter {
   /// The pipe that is emptied.
   let source: Int32

@@ -28,7 +28,7 @@ enum HeadsetCommand {
   }
 
   /// Returns the settings of the headset: those of the configuration, with the command's options.
-  /// - Throws: `headset.not_available` when none is configured; `UsageError`.
+  /// - Throws: `headset.not_available` without a configured headset; `UsageError`.
   private static func settings(
     _ arguments: ParsedArguments, _ configured: HeadsetSettings
   ) throws -> HeadsetSettings {

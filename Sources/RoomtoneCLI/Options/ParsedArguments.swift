@@ -61,7 +61,7 @@ struct ParsedArguments: Sendable, Equatable {
     return value
   }
 
-  /// Script to run: a path, or `-`; nil for none.
+  /// Script to run: a path, or `-`; nil without one.
   var script: String? { isScriptReplaced ? nil : operands.first }
 
   /// Arguments for the script's `arg`.

@@ -33,7 +33,7 @@ final class ScratchFolder {
     lock = nil
   }
 
-  /// Returns the path of a folder in this one, which is emptied.
+  /// Returns the path for a folder in this one; an earlier folder there is removed.
   func emptyFolder(_ name: String) -> String {
     Self.remove("\(path)/\(name)", depth: 0)
     return "\(path)/\(name)"

@@ -38,7 +38,7 @@ struct Completer {
   let names: any CompletionNames
   let reference: Reference
 
-  /// Returns the candidates for the word before the cursor, an offset in scalars; nil for none.
+  /// Returns the candidates for the word before the cursor, an offset in scalars; nil without one.
   func complete(_ text: String, cursor: Int) -> Completion? {
     let head = String(String.UnicodeScalarView(text.unicodeScalars.prefix(cursor)))
     let context = CompletionContext(head)

@@ -30,7 +30,7 @@ public struct WeekDay: Sendable, Equatable {
   public let end: Int
   /// The full hours, in order.
   public let hours: [Hour]
-  /// The change of the clocks during the day; nil for none.
+  /// The change of the clocks during the day; nil without one.
   public let change: ClockChange?
 
   /// The length in seconds.

@@ -98,8 +98,8 @@ extension Week {
   /// The name of the library's announcements.
   private static let announcement = "announcement"
 
-  /// Returns the rows of a day: all lanes of the week if they are few, else those in which something happens; none for a
-  /// day without events.
+  /// Returns the rows of a day: all lanes of the week if they are few, else those with an event; an empty
+  /// list for a day without events.
   func rows(of day: WeekDay) -> [Row] {
     var marks: [Lane.Place: [WeekMark]] = [:]
     for index in entries(of: day) {

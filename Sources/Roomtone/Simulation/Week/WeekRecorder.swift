@@ -16,7 +16,7 @@ public struct WeekSound: Sendable, Equatable {
     public init(_ moment: Int, _ volume: Int) { (self.moment, self.volume) = (moment, volume) }
   }
 
-  /// The name of the room, or of a speaker in none.
+  /// The name of the room, or of a speaker without a room.
   public let room: String
   /// The title of the source.
   public internal(set) var title: String
