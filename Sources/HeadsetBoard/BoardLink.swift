@@ -36,7 +36,7 @@ final class BoardLink {
   /// `true` for a channel that can't be closed.
   var isLine: Bool { renewLine != nil }
 
-  /// Passes on what is received, before this call too.
+  /// Passes on the bytes received, those from before this call too.
   /// - Parameter act: performs an action of the session, delayed when the board is slow.
   func listen(_ receiver: LinkReceiver, act: @escaping (BoardSession.Action) -> Void) {
     self.act = act
