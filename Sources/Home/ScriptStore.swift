@@ -177,7 +177,7 @@ public final class ScriptStore {
   private var hasFailed = false
 
   private func reportDamage(setAside copy: String) {
-    log("what scripts had stored was damaged and is now \(copy); a new store begins")
+    log("the store of the scripts was damaged and is now \(copy); a new store begins")
   }
 }
 

@@ -129,6 +129,8 @@ import Testing
     try screen.press("C-c")
     try screen.expect("begun", "^C", "roomtone: the routine was cancelled (task.cancelled)", ">")
     try screen.type("dropped")
+    // The key discards input that has not been read.
+    try screen.expect("> dropped")
     try screen.press("C-c")
     try screen.expect("> dropped^C", ">")
     try screen.expect(row: "beside  lives")

@@ -130,7 +130,7 @@ struct SteppedCardTests {
       try silence.withUnsafeBufferPointer { block in try pair.play(0..<10 * 8_000) { _ in block } }
     }
     #expect(error?.kind == .unsupported && error?.hint?.contains("first in `speakers`") == true)
-    #expect(error?.message.contains("it plays 3") == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("it plays sound 3") == true, "\(error?.message ?? "")")
   }
 
   @Test("two cards of ALSA at +100 and −100 ppm: clicks within 1 ms from the first on, and no underrun")
