@@ -21,7 +21,7 @@ public struct BorrowedLevelMemory {
     let left = kept
     let missing = house.restore(borrowed: left)
     if !left.isEmpty { keep(missing) }
-    house.onBorrowed = { keep(missing + $0) }
+    house.onBorrowed { keep(missing + $0) }
   }
 
   private var kept: [BorrowedLevel] {

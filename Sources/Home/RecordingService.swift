@@ -85,8 +85,7 @@ public final class RecordingService {
 public final class HouseRecording {
   /// The recording itself, whose events this object receives.
   public let recording: Recording
-  /// Receives every event, after its report.
-  public var onEvent: (RecordingEvent) -> Void = { _ in }
+  private var listeners = Listeners<(RecordingEvent) -> Void>()
   private unowned let service: RecordingService
   /// The cause of its beginning, and of its end once that was requested.
   private var origin: Cause?
@@ -97,6 +96,9 @@ public final class HouseRecording {
     origin = service.journal?.current
     recording.onEvent { [weak self] event in self?.receive(event) }
   }
+
+  /// Calls `listener` with every event, after its report.
+  public func onEvent(_ listener: @escaping (RecordingEvent) -> Void) { _ = listeners.add(listener) }
 
   /// Keeps the cause of the command that ends it, whose event comes later.
   public func commandsEnd() { origin = service.journal?.current ?? origin }
@@ -121,7 +123,7 @@ public final class HouseRecording {
       reportBeginning()
       service.report(service.shownPath(path), seconds: seconds, origin)
     }
-    onEvent(event)
+    for listener in listeners.all { listener(event) }
   }
 
   /// Reports the beginning once, before all else.

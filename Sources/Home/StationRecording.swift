@@ -15,8 +15,6 @@ public final class StationRecording {
     case waiting(any CodedError)
   }
 
-  /// Receives the events, on the loop.
-  public var onEvent: (Event) -> Void = { _ in }
   /// The recording, once it was made.
   public private(set) var recording: Recording?
   /// The time that passed before the station was heard at first; zero where the first attempt succeeded.
@@ -28,6 +26,7 @@ public final class StationRecording {
   private let recordings: RecordingService
   /// The cause of the recording.
   private let cause: Cause?
+  private let report: (Event) -> Void
   /// The stream of the last attempt.
   private var stream: HouseStream?
   private var loop: EventLoop { streams.loop }
@@ -38,13 +37,15 @@ public final class StationRecording {
   private static let longestRetryAfter = Duration.seconds(3600)
 
   /// Creates a recording that has not begun.
-  /// - Parameter cause: the cause of the recording among the changes of the house.
+  /// - Parameters:
+  ///   - cause: the cause of the recording among the changes of the house.
+  ///   - report: receives the events, on the loop.
   public init(
     of station: NamedStations.Station, _ options: RecordingOptions, streams: StreamService,
-    recordings: RecordingService, cause: Cause? = nil
+    recordings: RecordingService, cause: Cause? = nil, report: @escaping (Event) -> Void = { _ in }
   ) {
     (self.station, self.options, self.streams) = (station, options, streams)
-    (self.recordings, self.cause) = (recordings, cause)
+    (self.recordings, self.cause, self.report) = (recordings, cause, report)
   }
 
   /// Begins to record.
@@ -64,9 +65,9 @@ public final class StationRecording {
     var (hasSound, early) = (false, [StreamError]())
     stream.listen { [weak self] event in
       switch event {
-      case .stream(.failed(let error)) where hasSound: self?.onEvent(.failed(error))
+      case .stream(.failed(let error)) where hasSound: self?.report(.failed(error))
       case .stream(.failed(let error)): if error.kind == .unsupported { early.append(error) }
-      case .stream(.reconnected): self?.onEvent(.reconnected)
+      case .stream(.reconnected): self?.report(.reconnected)
       case .stream, .suspension: break
       }
     }
@@ -76,7 +77,7 @@ public final class StationRecording {
     }
     recordings.record(.recording, recordings.shownPath(recording.paths.first ?? recording.path), cause)
     hasSound = true
-    for error in early { onEvent(.failed(error)) }
+    for error in early { report(.failed(error)) }
     return (stream.stream, recording)
   }
 
@@ -101,7 +102,7 @@ public final class StationRecording {
       }
       if let end, loop.wallNow >= end { throw failure }
       if reported != failure.message {
-        onEvent(.retrying(failure, isFirst: reported == nil))
+        report(.retrying(failure, isFirst: reported == nil))
         reported = failure.message
       }
       let wait = max(retryDelay.next(), min(failure.retryAfter ?? .zero, Self.longestRetryAfter))
@@ -118,7 +119,7 @@ public final class StationRecording {
       if let path = recording?.path, !path.isEmpty {
         recordings.report(error, of: recordings.shownPath(path), cause)
       }
-      if recording?.state == .waiting { onEvent(.waiting(error)) }
+      if recording?.state == .waiting { report(.waiting(error)) }
     case .finished(let path, let seconds, _):
       recordings.report(recordings.shownPath(path), seconds: seconds, cause)
     case .track, .continued: break

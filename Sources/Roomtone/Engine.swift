@@ -76,6 +76,9 @@ public final class Engine {
   public let house: HouseDoor
   /// The settings.
   public let options: EngineOptions
+  // The outlets of an engine are settable: each is one destination, which the program that owns the engine chooses
+  // after it has made it, and replaces when a screen or the end of a run takes it over.
+
   /// Receives a line that a script printed.
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a line for the log: level, message, fields sorted by name.
@@ -140,14 +143,16 @@ public final class Engine {
     headsets = HeadsetService(
       loop: loop, headsets: Self.headsets(options, boards, loop) { relay.log(.warn, $0) })
     programs = ProgramTable(loop: loop, folder: options.programs)
-    scratch = options.scratch.map { ScratchFiles(folder: $0) }
+    scratch = options.scratch.map { ScratchFiles(folder: $0) { relay.log(.info, $0) } }
     store = ScriptStore(path: options.store) { relay.log(.warn, $0) }
     triggers = TriggerService(loop: loop, planned: options.triggers)
     let minimumFree = options.configuration.recordings.minimumFree
     store.minimumFree = minimumFree
     journal = Journal(
       loop: loop,
-      archive: options.history.map { JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) })
+      archive: options.history.map {
+        JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) { relay.log(.warn, $0) }
+      })
     (triggers.journal, recordings.journal) = (journal, journal)
     (headsets.journal, streams.journal) = (journal, journal)
     journal.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
@@ -171,8 +176,6 @@ public final class Engine {
       houseSocket = socket
       house.whenOpen { [unowned socket] _ in socket.open() }
     }
-    journal.onLog = { relay.log(.warn, $0) }
-    scratch?.onFirst = { relay.log(.info, $0) }
   }
 
   /// The name of a daemon for processes that need the house: it does not end by itself.

@@ -12,16 +12,22 @@ import Testing
   private final class Harness {
     let loop: EventLoop
     let log: Journal
-    var lines: [String] = []
+    /// The lines for the log.
+    var lines: [String] { logged.lines }
+    private let logged = Logged()
     /// The numbers of the last changes of levels, by the speakers.
     private var levels: [String: Int] = [:]
+
+    private final class Logged { var lines: [String] = [] }
 
     init(_ path: String? = nil, at seconds: Int64 = 1_000_000, minimumFree: Int = 0) {
       let loop = EventLoop(clock: .virtual(start: WallTime(seconds: seconds)))
       self.loop = loop
       log = Journal(
-        loop: loop, archive: path.map { JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) })
-      log.onLog = { [unowned self] in lines.append($0) }
+        loop: loop,
+        archive: path.map { [logged] in
+          JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) { logged.lines.append($0) }
+        })
     }
 
     /// Lets time pass, then has what is unsaved written.
@@ -100,7 +106,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.file("history.db")
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
-    let archive = JournalArchive(path: path, loop: loop, mostBytes: 1 << 20)
+    let archive = JournalArchive(path: path, loop: loop, mostBytes: 1 << 20) { _ in }
     let log = Journal(loop: loop, archive: archive)
     let long = String(repeating: "v", count: 200)
     for number in 0..<4000 {

@@ -107,11 +107,11 @@ import Testing
     try StationHarness.run(station) { harness in
       var options = RecordingOptions(template: "\(harness.folder.path)/show.mp3")
       options.duration = .seconds(60)
+      var events: [String] = []
       let recording = try StationRecording(
         of: harness.streams.named.station("live"), options, streams: harness.streams,
-        recordings: harness.recordings)
-      var events: [String] = []
-      recording.onEvent = { event in
+        recordings: harness.recordings
+      ) { event in
         if case .retrying(let error, let isFirst) = event { events.append("\(error.code) \(isFirst)") }
       }
       let start = harness.loop.now

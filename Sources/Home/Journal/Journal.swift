@@ -15,8 +15,6 @@ public final class Journal {
   /// Returns the cause of the script's routine that runs now, or that has started the present task; nil
   /// without one.
   public var routine: () -> Cause? = { nil }
-  /// Receives a line for the log.
-  public var onLog: (String) -> Void = { _ in }
   /// The cause of the event that is delivered to listeners now; nil without an event, or a known cause.
   public internal(set) var delivered: Cause?
   /// The cause of the event of a job that is delivered now: its run, or its schedule.
@@ -44,7 +42,6 @@ public final class Journal {
   /// - Parameter archive: keeps the entries, also those of earlier processes; nil for memory alone.
   public init(loop: EventLoop, archive: JournalArchive? = nil) {
     (self.loop, self.archive, began, houseBegan) = (loop, archive, loop.wallNow, loop.wallNow)
-    archive?.onFailure = { [weak self] in self?.onLog($0) }
   }
 
   /// The cause of a command that is given now; nil when nothing is known about it.

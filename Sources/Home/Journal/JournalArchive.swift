@@ -15,13 +15,11 @@ public final class JournalArchive {
   /// The most changes that wait to be written; above that, the oldest are dropped, as in a file that is full.
   private static let mostWaiting = 20_000
 
-  /// Receives a line for the log, once for each kind of failure in a row.
-  var onFailure: (String) -> Void = { _ in }
-
   private let loop: EventLoop
   private let path: String
   private let room: DiskRoom
   private let mostBytes: Int
+  private let log: (String) -> Void
   /// The identity of this process in the file.
   private let run: Int64
   private var waiting: [JournalEntry] = []
@@ -50,10 +48,12 @@ public final class JournalArchive {
   /// - Parameters:
   ///   - minimumFree: the free space of the disk, in bytes, that no new change may use.
   ///   - mostBytes: the bytes of the changes in the file from which on the oldest are removed.
+  ///   - log: receives a line for the log, once for each kind of failure in a row.
   public init(
-    path: String, minimumFree: Int = 0, loop: EventLoop, mostBytes: Int = JournalArchive.usualBytes
+    path: String, minimumFree: Int = 0, loop: EventLoop, mostBytes: Int = JournalArchive.usualBytes,
+    log: @escaping (String) -> Void
   ) {
-    (self.path, self.loop, self.mostBytes) = (path, loop, mostBytes)
+    (self.path, self.loop, self.mostBytes, self.log) = (path, loop, mostBytes, log)
     room = DiskRoom(at: path, minimumFree: minimumFree)
     run = loop.wallNow.nanoseconds
   }
@@ -93,7 +93,7 @@ public final class JournalArchive {
 
   private func written(_ failure: String?) {
     isWriting = false
-    if let failure, failure != lastFailure { onFailure("changes are not kept: \(failure)") }
+    if let failure, failure != lastFailure { log("changes are not kept: \(failure)") }
     lastFailure = failure
     if failure == nil { write() }
   }
@@ -179,7 +179,7 @@ public final class JournalArchive {
         JSON(parsing: try row.text(1).utf8).flatMap { JournalEntry($0, number: 0) }
       }
     } catch {
-      onFailure("older changes can't be read: \(error)")
+      log("older changes can't be read: \(error)")
       return []
     }
   }

@@ -109,7 +109,7 @@ final class RecordingModule {
     // A recording that never began is over without an event.
     active = active.filter { !$0.value.reported.isOver }
     active[ObjectIdentifier(recording)] = object
-    recording.onEvent = { [weak self, weak object, weak stream] event in
+    recording.onEvent { [weak self, weak object, weak stream] event in
       guard let self, let object else { return }
       let (name, payload) = self.payload(of: event, object)
       let cause = object.reported.cause

@@ -24,6 +24,9 @@ public final class Script {
   /// The loop that the script runs on.
   public let loop: EventLoop
 
+  // The outlets of a script are settable, as those of an engine: one destination each, which the host of the script
+  // chooses.
+
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
   /// Receives each event that is delivered to a listener: the function that subscribed, by its name in the definitions of

@@ -5,9 +5,7 @@ internal import LuaRuntime
 /// The files that the scripts of a simulation write and remove: a layer above the real files, which stay as
 /// they are. Reads find the written file, else the real one. Confined to the loop.
 public final class ScratchFiles {
-  /// Receives a line when the first file is written or removed.
-  public var onFirst: (String) -> Void = { _ in }
-
+  private let log: (String) -> Void
   private let folder: String
   /// Absolute paths of real files that a script has removed.
   private var removed: Set<String> = []
@@ -17,7 +15,8 @@ public final class ScratchFiles {
   private static let largestCopy = 256 << 20
 
   /// A layer in `folder`, which is made with the first file and is empty until then.
-  public init(folder: String) { self.folder = folder }
+  /// - Parameter log: receives a line when the first file is written or removed.
+  public init(folder: String, log: @escaping (String) -> Void) { (self.folder, self.log) = (folder, log) }
 
   /// Replaces the functions of a script that open, remove or rename files.
   func replace(in state: LuaState) {
@@ -94,7 +93,7 @@ public final class ScratchFiles {
   private func begin(_ absolute: String, at copy: String) -> Int32? {
     if !isUsed {
       isUsed = true
-      onFirst(
+      log(
         "files that scripts write or remove stay in the simulation, the first is \(absolute.onOneLine): "
           + "the real ones are as they were")
     }

@@ -8,7 +8,10 @@ final class RecordRun {
   private let plan: RecordCommand.Plan
   private let engine: Engine
   private let line: RecordingLine
-  private let station: StationRecording
+  private let cause: Cause
+  private lazy var station = StationRecording(
+    of: plan.station, plan.options, streams: engine.streams, recordings: engine.recordings, cause: cause
+  ) { [unowned self] event in receive(event) }
   /// Failure to write the recording, also when a signal ended it; nil without a failure.
   private(set) var failure: (any CodedError)?
 
@@ -18,11 +21,9 @@ final class RecordRun {
   init(_ plan: RecordCommand.Plan, _ engine: Engine, _ line: RecordingLine) {
     (self.plan, self.engine, self.line) = (plan, engine, line)
     let now = engine.loop.wallNow
-    station = StationRecording(
-      of: plan.station, plan.options, streams: engine.streams, recordings: engine.recordings,
-      cause: plan.options.job.map { Cause(.job, $0, detail: "roomtone record", at: now) }
-        ?? Cause(.person, "the shell", at: now))
-    station.onEvent = { [unowned self] event in receive(event) }
+    cause =
+      plan.options.job.map { Cause(.job, $0, detail: "roomtone record", at: now) }
+      ?? Cause(.person, "the shell", at: now)
   }
 
   /// Records to the end, or until its task is cancelled; returns when all data is safe on disk.

@@ -100,9 +100,7 @@ public final class HubDriver: RemoteDriver {
       for index in devices.indices {
         devices[index].playsOthers = listed.contains { $0.id == devices[index].id && $0.isPlaying }
       }
-      link.onOpen = { [weak self] in self?.reconnected() }
-      link.onLost = { [weak self] in self?.lost($0) }
-      link.onRenewed = { [weak self] in self?.renewed() }
+      link.observer = self
     } catch {
       await end()
       throw (error as? SpeakerError).map { Self.withHint($0) } ?? error
@@ -221,7 +219,7 @@ public final class HubDriver: RemoteDriver {
 
   // MARK: Loss
 
-  private func lost(_ error: SpeakerError) {
+  func lost(_ error: SpeakerError) {
     player.lost(at: loop.now)
     // Its caller receives the error: a failed start does not play later.
     starting?.call.settle(.failure(error))
@@ -236,14 +234,14 @@ public final class HubDriver: RemoteDriver {
 
   /// Restores the members of a hub that has forgotten them; a hub that has restarted is silent, and is to
   /// play again.
-  private func renewed() {
+  func renewed() {
     // The command that is under way is repeated.
     if player.playing != nil { player.lost(at: loop.now) }
     for device in devices where speakers[device.id]?.isMember == true { move(device.id, isIn: true) }
   }
 
   /// Restores the members, the requested levels and the playback of a hub that is back.
-  private func reconnected() {
+  func reconnected() {
     if loss != nil { context.log("the hub is connected again") }
     loss = nil
     if owesStop, player.interrupted == nil { link?.request("stop_play") { _ in } }
@@ -253,3 +251,5 @@ public final class HubDriver: RemoteDriver {
     requestStatus()
   }
 }
+
+extension HubDriver: HubLinkObserver {}

@@ -2,6 +2,16 @@ internal import EventLoop
 internal import HTTP
 internal import JSONText
 
+/// The owner of a link to a hub. Called on the loop.
+protocol HubLinkObserver: AnyObject {
+  /// The link is lost.
+  func lost(_ error: SpeakerError)
+  /// A lost link is open again, in a new session.
+  func reconnected()
+  /// The session has been opened anew, before the next request.
+  func renewed()
+}
+
 /// The REST client of a hub: one request at a time, in the order of the calls, in a session that is opened anew when the
 /// hub has forgotten it. Confined to the loop.
 ///
@@ -27,12 +37,8 @@ final class HubLink {
     case lost(SpeakerError)
   }
 
-  /// Called when the link is lost.
-  var onLost: (SpeakerError) -> Void = { _ in }
-  /// Called when a lost link is open again, in a new session.
-  var onOpen: () -> Void = {}
-  /// Called when the session has been opened anew, before the next request.
-  var onRenewed: () -> Void = {}
+  /// The owner, which receives the events; not retained.
+  weak var observer: (any HubLinkObserver)?
   /// The timeout of an answer.
   var responseTime = Duration.seconds(5)
   /// The delays of the attempts to open a lost link.
@@ -93,7 +99,7 @@ final class HubLink {
     retryTimer?.cancel()
     let end = loop.now.advanced(by: limit)
     while isOpen, !isIdle, loop.now < end { try? await loop.sleep(for: .milliseconds(5)) }
-    (onLost, onOpen, onRenewed) = ({ _ in }, {}, {})
+    observer = nil
     if case .open(let token) = phase, isIdle {
       responseTime = min(responseTime, .seconds(1))
       _ = try? await exchange("close_session", [("SessionToken", token)])
@@ -124,7 +130,7 @@ final class HubLink {
       if Self.isUnknownSession(answer) {
         let renewed = try await openSession()
         if case .open = phase { phase = .open(token: renewed) }
-        onRenewed()
+        observer?.renewed()
         answer = try await exchange(request.command, [("SessionToken", renewed)] + parameters)
       }
       guard !Self.isRefusal(answer), !Self.isUnknownSession(answer) else {
@@ -214,7 +220,7 @@ final class HubLink {
     guard case .open = phase else { return }
     phase = .lost(error)
     failQueue()
-    onLost(error)
+    observer?.lost(error)
     scheduleRetry()
   }
 
@@ -236,7 +242,7 @@ final class HubLink {
       guard let token else { return scheduleRetry() }
       phase = .open(token: token)
       backoff.reset()
-      onOpen()
+      observer?.reconnected()
       send()
     }
   }

@@ -46,19 +46,29 @@ struct BorrowedLevels {
 }
 
 extension House {
+  /// Calls `listener` with the levels that speakers have for a while, after each change of them: to be kept beyond this
+  /// process, and restored by the next one with `restore(borrowed:)`.
+  public func onBorrowed(_ listener: @escaping ([BorrowedLevel]) -> Void) {
+    _ = borrowedListeners.add(listener)
+  }
+
+  private func reportBorrowed() {
+    for listener in borrowedListeners.all { listener(borrowed.all) }
+  }
+
   /// Adds levels that speakers have for a while.
   /// - Returns: the number for `forget(borrowed:)`, to be called once the levels are restored.
   public func borrow(_ levels: [BorrowedLevel]) -> Int {
     loop.assertOnLoop()
     let number = borrowed.add(levels)
-    if !levels.isEmpty { onBorrowed(borrowed.all) }
+    if !levels.isEmpty { reportBorrowed() }
     return number
   }
 
   /// Removes the levels of a borrower. Does nothing for a number without levels.
   public func forget(borrowed number: Int) {
     loop.assertOnLoop()
-    if borrowed.remove(number) { onBorrowed(borrowed.all) }
+    if borrowed.remove(number) { reportBorrowed() }
   }
 
   /// Restores levels that an earlier process has left, unless somebody has set others since. Where a speaker

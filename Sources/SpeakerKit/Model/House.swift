@@ -38,9 +38,7 @@ public final class House {
   /// that the command has kept from playing; nil when nothing is known about it.
   public var lastCommand: (Session) -> String? = { _ in nil }
 
-  /// Receives the levels that speakers have for a while, after each change of them: to be kept beyond this process, and
-  /// restored by the next one with `restore(borrowed:)`.
-  public var onBorrowed: ([BorrowedLevel]) -> Void = { _ in }
+  var borrowedListeners = Listeners<([BorrowedLevel]) -> Void>()
   var borrowed = BorrowedLevels()
 
   let driver: any Driver

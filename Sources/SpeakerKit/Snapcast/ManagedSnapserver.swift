@@ -20,8 +20,6 @@ final class ManagedSnapserver {
     case ending(pid_t, CheckedContinuation<Void, Never>?)
   }
 
-  /// Called when the process has ended by itself.
-  var onEnd: (SpeakerError) -> Void = { _ in }
   /// The reason of the last end by itself; nil without one.
   private(set) var failure: SpeakerError?
   /// The ports, from the first start on.
@@ -31,12 +29,17 @@ final class ManagedSnapserver {
   private let settings: SnapcastSettings
   private let folder: String
   private let isTemporary: Bool
+  private let ended: (SpeakerError) -> Void
   private var phase = Phase.stopped
 
   /// Creates a server that keeps its state in a folder; in a temporary one when it is nil.
+  /// - Parameter ended: called when the process has ended by itself.
   /// - Throws: `speaker.lost` when the folder can't be made.
-  init(loop: EventLoop, settings: SnapcastSettings, stateFolder: String?) throws(SpeakerError) {
-    (self.loop, self.settings) = (loop, settings)
+  init(
+    loop: EventLoop, settings: SnapcastSettings, stateFolder: String?,
+    ended: @escaping (SpeakerError) -> Void
+  ) throws(SpeakerError) {
+    (self.loop, self.settings, self.ended) = (loop, settings, ended)
     if let stateFolder {
       (folder, isTemporary) = (stateFolder + "/snapserver", false)
       guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw Self.refusal(folder) }
@@ -149,7 +152,7 @@ final class ManagedSnapserver {
         let ended = status
         loop.post { this.object?.ended(process, ended) }
       }
-    } catch { onEnd(SpeakerError(.lost, error.message)) }
+    } catch { ended(SpeakerError(.lost, error.message)) }
   }
 
   private func ended(_ process: pid_t, _ status: Int32) {
@@ -164,7 +167,7 @@ final class ManagedSnapserver {
           ? "it is not installed; apt-get install snapserver" : "status \(status >> 8 & 0xFF)"
       let failure = SpeakerError(.lost, "the snapserver of the host has ended: \(reason)")
       self.failure = failure
-      onEnd(failure)
+      ended(failure)
     case .ending(process, let continuation):
       phase = .stopped
       continuation?.resume()

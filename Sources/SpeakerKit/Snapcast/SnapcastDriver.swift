@@ -149,9 +149,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     outage = nil
     link.accept()
     if isSearched { link.search = searchAgain }
-    link.onOpen = { [unowned self] in reconnected() }
-    link.onLost = { [unowned self] in lost($0) }
-    link.onNotification = { [unowned self] in received($0, $1) }
+    link.observer = self
   }
 
   /// Returns the error for a program that answers at an address and is not a snapserver.
@@ -162,9 +160,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   }
 
   private func startServer() async throws {
-    let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: context.state?.path)
-    managed = server
-    server.onEnd = { [unowned self] error in
+    let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: context.state?.path) {
+      [unowned self] error in
       guard !isClosed, link != nil else { return }
       reports?.failed(error, device: nil, session: nil)
       // Again a moment later: one that can't run would otherwise be started for ever without a pause.
@@ -172,6 +169,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
         do throws(SpeakerError) { try self?.managed?.start() } catch { self?.context.log(error.message) }
       }
     }
+    managed = server
     try server.start()
     context.log(
       "a snapserver of the host's own runs: snapclient --host 127.0.0.1 --port \(server.ports.clients) joins it"
@@ -303,7 +301,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   }
 }
 
-extension SnapcastDriver: RenderObserver {
+extension SnapcastDriver: SnapcastLinkObserver, RenderObserver {
   func receive(_ event: RenderEvent) {
     switch event {
     case .ended(let cue, let session, let failure): reports?.ended(cue: cue, in: session, failure: failure)

@@ -2,6 +2,16 @@ internal import EventLoop
 internal import Glibc
 internal import JSONText
 
+/// The owner of a link to a snapserver. Called on the loop.
+protocol SnapcastLinkObserver: AnyObject {
+  /// A connection is open, before any notification.
+  func reconnected()
+  /// An open connection, or the first attempt after one, has failed.
+  func lost(_ error: SpeakerError)
+  /// A notification of the server has come.
+  func received(_ method: String, _ parameters: JSON?)
+}
+
 /// The control connection to a snapserver: requests, responses and notifications of JSON-RPC 2.0, a line each.
 ///
 /// Confined to the loop; names are resolved, servers searched for and connections made on a thread for each attempt. A
@@ -59,12 +69,8 @@ final class SnapcastLink {
 
   /// The search before each connection but the first; nil for a server with a fixed address.
   var search: Search?
-  /// Called when a connection is open, before any notification.
-  var onOpen: () -> Void = {}
-  /// Called when an open connection, or the first attempt after one, has failed.
-  var onLost: (SpeakerError) -> Void = { _ in }
-  /// Receives notifications: method and parameters.
-  var onNotification: (String, JSON?) -> Void = { _, _ in }
+  /// The owner, which receives the events; not retained.
+  weak var observer: (any SnapcastLinkObserver)?
 
   private let loop: EventLoop
   /// The server that is connected, or was last.
@@ -138,13 +144,13 @@ final class SnapcastLink {
     guard case .open(let connection) = phase else { return }
     retryLater()
     end(connection, error)
-    onLost(error)
+    observer?.lost(error)
   }
 
   /// Marks the open connection as one to the right server: the next delay is the shortest again.
   func accept() { backoff.reset() }
 
-  /// Gives up an open connection to a server that is not the right one, without `onLost`, and makes another one later.
+  /// Gives up an open connection to a server that is not the right one, without reporting a loss, and makes another one later.
   func refuse(_ error: SpeakerError) {
     guard case .open(let connection) = phase else { return }
     retryLater()
@@ -214,7 +220,7 @@ final class SnapcastLink {
     guard case .connecting(number) = phase else { return }
     guard (try? begin(socket)) != nil else { return retryLater() }
     self.address = address
-    onOpen()
+    observer?.reconnected()
   }
 
   private func failed(attempt number: Int) {
@@ -321,7 +327,10 @@ final class SnapcastLink {
     guard line.count <= Self.longestLine, let message = JSON(parsing: line), case .object = message else {
       return lose(lost("its answer is not JSON-RPC"))
     }
-    if let method = message["method"]?.text { return onNotification(method, message["params"]) }
+    if let method = message["method"]?.text {
+      observer?.received(method, message["params"])
+      return
+    }
     guard case .open(var connection) = phase, let number = message["id"]?.int,
       let request = connection.requests.removeValue(forKey: number)
     else { return }
