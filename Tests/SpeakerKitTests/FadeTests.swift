@@ -143,6 +143,47 @@ struct FadeTests {
     }
   }
 
+  @Test("an interruption restores the level that it owes a speaker which was away during a fade")
+  func owed() throws {
+    for isStillActive in [false, true] {
+      try run { harness in
+        let (house, device) = (harness.house, harness.house.devices[0])
+        let controls = try house.controls()
+        try await house.interrupt(devices: [device], volume: 45) { _ in
+          try await harness.wait(0.1)
+          try controls.unplug(device)
+        }
+        let duration = Duration.seconds(isStillActive ? 60 : 5)
+        let fade = harness.loop.start { try? await house.session.fade(volume: 15, over: duration) }
+        try await harness.wait(5.1)
+        #expect(device.volume == 45)
+        try controls.plug(device)
+        try await harness.wait(0.1)
+        // A step is due after each two seconds.
+        #expect(device.volume == (isStillActive ? 43 : 10))
+        await fade.value
+        #expect(device.volume == (isStillActive ? 15 : 10))
+      }
+    }
+  }
+
+  @Test("a fade by somebody else of a speaker that comes back during an interruption is a command too")
+  func backDuringInterruption() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      let controls = try house.controls()
+      try await house.interrupt(devices: [device], volume: 45) { _ in
+        try await harness.wait(0.1)
+        try controls.unplug(device)
+        let fade = try house.beginFade(of: [device], to: 15, over: .seconds(30))
+        harness.loop.after(.seconds(4.5)) { try? controls.plug(device) }
+        #expect(try await fade.run())
+        #expect(device.volume == 15)
+      }
+      #expect(device.volume == 15)
+    }
+  }
+
   @Test("a fade of a session follows its speakers: through an interruption, not out of the session")
   func ofSession() throws {
     try run { harness in

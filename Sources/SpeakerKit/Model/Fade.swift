@@ -103,8 +103,9 @@ public final class Fade {
     }
     steps = Self.steps(of: members, request, curve)[...]
     for member in members {
-      // An interruption that has the level treats the fade as a command.
-      if !member.isBorrowed { member.device.levelTouches += 1 }
+      // An interruption that has the level treats the fade as a command. One that owes the level to a speaker that is
+      // away restores it, unless the fade sets another one.
+      if member.device.isAvailable { touch(member) }
       member.device.fade = self
     }
     if request.over > .zero {
@@ -257,9 +258,15 @@ public final class Fade {
     guard !commands.isEmpty else { return }
     house.report(
       .level(commands.map { ($0, request.over > .zero ? .step($1) : .set($1)) }, by: .caller))
-    for member in levels { member.device.levelCause = member.isBorrowed ? .interruption : nil }
+    for member in levels {
+      member.device.levelCause = member.isBorrowed ? .interruption : nil
+      touch(member)
+    }
     house.driver.change(commands.map { ($0.id, .volume($1)) })
   }
+
+  /// Counts a change of the level of a speaker, unless an interruption restores it anyway.
+  private func touch(_ member: Member) { if !member.isBorrowed { member.device.levelTouches += 1 } }
 
   private func report(_ devices: [Device], _ command: LevelCommand) {
     guard let house, house.isOpen, !devices.isEmpty else { return }
