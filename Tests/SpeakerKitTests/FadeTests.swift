@@ -232,6 +232,7 @@ struct FadeTests {
       let second = try house.beginFade(of: [device], to: 30, over: .seconds(20))
       harness.loop.after(.seconds(4.5)) { harness.loop.start { await house.close() } }
       #expect(try await !second.run())
+      #expect(!second.isActive)
       let failure = await harness.failure { _ = try house.beginFade(of: [device], to: 3, over: .zero) }
       #expect(failure?.code == "speaker.closed")
     }

@@ -166,7 +166,11 @@ public final class Fade {
       cancel()
       throw error
     }
-    guard isActive, house?.isOpen == true else { return false }
+    guard isActive else { return false }
+    guard house?.isOpen == true else {
+      cancel()
+      return false
+    }
     phase = .ended(loop.now)
     loop.start { [self] in await catchUp() }
     return true
