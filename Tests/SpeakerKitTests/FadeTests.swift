@@ -237,4 +237,100 @@ struct FadeTests {
       #expect(failure?.code == "speaker.closed")
     }
   }
+
+  /// Returns the commands for levels from now on, as text.
+  private func commands(of harness: HouseHarness) -> () -> [String] {
+    final class Commands { var all: [String] = [] }
+    let commands = Commands()
+    harness.house.onCommand { command in
+      guard case .level(let levels, _) = command else { return }
+      commands.all += levels.map { device, command in
+        switch command {
+        case .set(let volume, _): "\(device.name) \(volume)"
+        case .step: "\(device.name) step"
+        case .fade(let fade):
+          "\(device.name) to \(fade.to) over \(Int((fade.over / .seconds(1)).rounded())) s"
+        case .fadeEnd: "\(device.name) end"
+        case .mute, .unmute: "\(device.name) mute"
+        }
+      }
+    }
+    return { commands.all }
+  }
+
+  @Test("a fade that moves nothing returns at once, and is no command; one beside the script is one command")
+  func movesNothing() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      let commands = commands(of: harness)
+      let start = harness.loop.now
+      try await device.fade(volume: 10, over: .seconds(5))
+      #expect(harness.loop.now == start && commands().isEmpty, "\(commands())")
+      try await house.interrupt(devices: [device], volume: 5) { _ in
+        try await harness.wait(0.1)
+        let fade = try house.beginFade(of: [device], to: 5, over: .seconds(5))
+        #expect(try await fade.run())
+      }
+      #expect(commands() == ["A 5", "A to 5 over 5 s", "A 10"] && device.volume == 10)
+    }
+  }
+
+  @Test("a fade that moves nothing ends the one before it")
+  func endsAnother() throws {
+    try run { harness in
+      let device = harness.house.devices[0]
+      let commands = commands(of: harness)
+      let fade = try harness.house.beginFade(of: [device], to: 30, over: .seconds(20))
+      harness.loop.start { _ = try? await fade.run() }
+      try await harness.wait(2.5)
+      try await device.fade(volume: 12, over: .seconds(5))
+      try await harness.wait(5)
+      #expect(commands() == ["A to 30 over 20 s", "A step", "A step", "A end"], "\(commands())")
+      #expect(device.volume == 12 && !fade.isActive)
+    }
+  }
+
+  @Test("a fade is reported again once another command or an absence has come between its steps, not before")
+  func reportedAgain() throws {
+    func reported(
+      _ disturb: @escaping (HouseHarness, Device) async throws -> Void
+    ) throws -> [String] {
+      var all: [String] = []
+      try run { harness in
+        let device = harness.house.devices[0]
+        let commands = commands(of: harness)
+        harness.loop.start { try? await disturb(harness, device) }
+        try await harness.wait(0.1)
+        let fade = try harness.house.beginFade(of: [device], to: 12, over: .seconds(20))
+        #expect(try await fade.run())
+        #expect(device.volume == 12)
+        all = commands()
+      }
+      return all
+    }
+    func unplug(after start: Double, for time: Double) -> (HouseHarness, Device) async throws -> Void {
+      { harness, device in
+        try await harness.wait(start)
+        try harness.house.controls().unplug(device)
+        try await harness.wait(time)
+        try harness.house.controls().plug(device)
+      }
+    }
+    let begin = "A to 12 over 20 s"
+    #expect(try reported(unplug(after: 2, for: 2)) == [begin, "A step", "A step"])
+    #expect(
+      try reported(unplug(after: 12, for: 2.1))
+        == [begin, "A step", "A to 12 over 6 s", "A step", "A step"])
+    // Away when it begins, and back before its first step.
+    let away = try reported(unplug(after: 0, for: 4.1))
+    #expect(away == ["A to 12 over 16 s", "A step", "A step"], "\(away)")
+    let interrupted = try reported { harness, device in
+      try await harness.wait(2)
+      try await harness.house.interrupt(devices: [device], volume: 45) { _ in try await harness.wait(2) }
+    }
+    #expect(
+      interrupted.count == 6 && interrupted.starts(with: [begin, "A 45", "A 10", interrupted[3]])
+        && interrupted[3].hasPrefix("A to 12 over") && interrupted.suffix(2) == ["A step", "A step"],
+      "\(interrupted)")
+  }
 }

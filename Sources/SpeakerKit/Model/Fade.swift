@@ -56,6 +56,8 @@ public final class Fade {
     /// The level reached; nil before the first step.
     var level: Int?
     var state = State.current
+    /// `true` if the fade, or a step of it, is the last command for its level that was reported.
+    var isReported = false
   }
 
   private struct Step {
@@ -75,6 +77,8 @@ public final class Fade {
   private let end: Instant
   private weak var house: House?
   private let isMember: (Device) -> Bool
+  /// `true` if its beginning is reported, and then its end before the last step.
+  private let isReported: Bool
   private var members: [Member]
   /// Steps to come, in the order of their times.
   private var steps: ArraySlice<Step>
@@ -85,11 +89,12 @@ public final class Fade {
   /// Begins a fade as the last one of each speaker, at the levels in effect; a muted speaker rises from 0.
   /// - Parameters:
   ///   - devices: the speakers, each once.
+  ///   - isAlwaysReported: `true` if the fade is reported also where it moves nothing.
   ///   - isMember: `true` while the fade applies to the speaker.
   ///   - session: returns the session whose speaker it must remain, nil for none. Where that is an interruption's, the
   ///     level is the interruption's, which restores the one from before.
   init(
-    _ request: LevelFade, _ curve: Curve, of devices: [Device], in house: House,
+    _ request: LevelFade, _ curve: Curve, of devices: [Device], in house: House, isAlwaysReported: Bool,
     while isMember: @escaping (Device) -> Bool, boundTo session: (Device) -> Session?
   ) {
     (self.request, self.house, self.isMember) = (request, house, isMember)
@@ -101,16 +106,20 @@ public final class Fade {
         device: device, from: device.isMuted ? 0 : device.volume, session: session,
         isBorrowed: house.isInterruption(session), moves: house.moveCount)
     }
+    isReported = request.over > .zero && (isAlwaysReported || members.contains { $0.from != request.to })
     steps = Self.steps(of: members, request, curve)[...]
-    for member in members {
+    // A fade that moves nothing still ends another one.
+    let ended = members.filter { $0.from == to && $0.device.fade?.isActive == true }
+    if !isReported { report(ended.map(\.device), .fadeEnd) }
+    for index in members.indices {
+      let member = members[index]
       // An interruption that has the level treats the fade as a command. One that owes the level to a speaker that is
       // away restores it, unless the fade sets another one.
-      if member.device.isAvailable { touch(member) }
+      if member.from != to, member.device.isAvailable { touch(member) }
+      members[index].isReported = isReported && member.device.isAvailable
       member.device.fade = self
     }
-    if request.over > .zero {
-      report(members.map(\.device).filter(\.isAvailable), .fade(request))
-    }
+    report(members.filter(\.isReported).map(\.device), .fade(request))
     advance()
   }
 
@@ -179,7 +188,7 @@ public final class Fade {
   /// Ends the fade: levels stay as they are, also those of speakers that were left out.
   public func cancel() {
     if isActive {
-      report(members.map(\.device).filter { $0.fade === self && $0.isAvailable }, .fadeEnd)
+      reportEnd(of: members.map(\.device).filter { $0.fade === self && $0.isAvailable })
       phase = .ended(loop.now)
     }
     for member in members { release(member.device) }
@@ -238,7 +247,7 @@ public final class Fade {
       let isSpeaker = member.session.map { house.hasSpeaker(member.device, $0) } ?? true
       if !isSpeaker || !isMember(member.device) { gone.append(member.device) }
     }
-    report(gone, .fadeEnd)
+    reportEnd(of: gone)
     for device in gone { release(device) }
   }
 
@@ -250,10 +259,15 @@ public final class Fade {
       guard member.device.fade === self, member.state != .current else { continue }
       guard house.isLevelFree(of: member.device, since: member.moves) else {
         members[index].state = .leftOut
+        // An interruption has reported its level, or the one that it restores.
+        if member.device.isAvailable { members[index].isReported = false }
         continue
       }
       members[index].state = .current
-      if member.state == .leftOut, member.from != to { returning.append(member) }
+      if member.state == .leftOut, member.from != to, member.level != nil || !member.isReported {
+        members[index].isReported = true
+        returning.append(member)
+      }
       if member.level != nil { levels.append(member) }
     }
     let rest = loop.now.duration(to: end)
@@ -271,6 +285,8 @@ public final class Fade {
 
   /// Counts a change of the level of a speaker, unless an interruption restores it anyway.
   private func touch(_ member: Member) { if !member.isBorrowed { member.device.levelTouches += 1 } }
+
+  private func reportEnd(of devices: [Device]) { if isReported { report(devices, .fadeEnd) } }
 
   private func report(_ devices: [Device], _ command: LevelCommand) {
     guard let house, house.isOpen, !devices.isEmpty else { return }
@@ -290,12 +306,13 @@ extension House {
     of devices: [Device], to volume: Int, over duration: Duration, curve: Fade.Curve = .linear,
     in session: Session? = nil
   ) throws(SpeakerError) -> Fade {
-    let request = LevelFade(to: volume, over: duration)
-    return try beginFade(devices, request, curve, while: { _ in true }) { _ in session }
+    try beginFade(
+      devices, LevelFade(to: volume, over: duration), curve, isAlwaysReported: true, while: { _ in true }
+    ) { _ in session }
   }
 
   private func beginFade(
-    _ devices: [Device], _ request: LevelFade, _ curve: Fade.Curve,
+    _ devices: [Device], _ request: LevelFade, _ curve: Fade.Curve, isAlwaysReported: Bool,
     while isMember: @escaping (Device) -> Bool,
     boundTo session: (Device) -> Session?
   ) throws(SpeakerError) -> Fade {
@@ -303,7 +320,9 @@ extension House {
     try Self.check(volume: request.to)
     driver.settle()
     let devices = Self.eachOnce(devices).filter { !$0.isRemoved && $0.house === self }
-    return Fade(request, curve, of: devices, in: self, while: isMember, boundTo: session)
+    return Fade(
+      request, curve, of: devices, in: self, isAlwaysReported: isAlwaysReported, while: isMember,
+      boundTo: session)
   }
 
   /// Fades speakers to one level, in equal times for equal steps, and returns when the last step has taken effect; at
@@ -321,7 +340,8 @@ extension House {
   ) async throws {
     try require("fade", for: "fades")
     try Session.check(duration)
-    let fade = try beginFade(devices, LevelFade(to: volume, over: duration), .linear, while: isMember) {
+    let request = LevelFade(to: volume, over: duration)
+    let fade = try beginFade(devices, request, .linear, isAlwaysReported: false, while: isMember) {
       session ?? (isInterruption($0.session) ? $0.session : nil)
     }
     if fade.moves { _ = try await fade.run() }
