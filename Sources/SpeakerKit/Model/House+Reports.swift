@@ -9,10 +9,7 @@ extension House: DriverReports {
     changed.reserveCapacity(levels.count)
     for level in levels {
       guard let device = devices.first(where: { $0.id == level.device }) else { continue }
-      if device.isRestoring {
-        device.isRestoring = false
-        device.fade?.levelIsFree(of: device)
-      }
+      endRestoring(device)
       let isOther = device.volume != level.volume || device.isMuted != level.isMuted
       if events.isReportedByController {
         device.levelTouches += 1
@@ -51,13 +48,21 @@ extension House: DriverReports {
     sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
   }
 
-  /// Emits an `error` event for a failure of the driver.
+  /// Lets the fade of a speaker continue, once its restored level has taken effect or was refused.
+  private func endRestoring(_ device: Device) {
+    guard device.isRestoring else { return }
+    device.isRestoring = false
+    device.fade?.levelIsFree(of: device)
+  }
+
+  /// Emits an `error` event for a failure of the driver. A level that is on its way to the speaker is refused.
   public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
     guard isOpen else { return }
+    let device = devices.first { $0.id == device }
+    if let device { endRestoring(device) }
     events.emit(
       .error(
-        code: error.code, message: error.message,
-        device: devices.first { $0.id == device },
+        code: error.code, message: error.message, device: device,
         session: sessions.first { $0.id == session }))
   }
 
