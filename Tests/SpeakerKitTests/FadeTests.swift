@@ -184,6 +184,25 @@ struct FadeTests {
     }
   }
 
+  @Test("a fade of the session of a sound over others sets the levels of its speakers, which stay")
+  func ofSoundOver() throws {
+    try run { harness in
+      let (house, device) = (harness.house, harness.house.devices[0])
+      var causes: Set<LevelCause?> = []
+      house.events.on(.volume) { if case .volume(_, _, _, _, let cause) = $0 { causes.insert(cause) } }
+      try await house.playOver(devices: [device], duck: 12) { session in
+        let fade = try house.beginFade(of: session.devices, to: 20, over: .seconds(3), in: session)
+        #expect(try await fade.run())
+        #expect(device.volume == 20 && fade.devices.count == 1)
+        let second = try house.beginFade(of: session.devices, to: 30, over: .seconds(10), in: session)
+        harness.loop.start { _ = try? await second.run() }
+        try await harness.wait(4.5)
+      }
+      try await harness.wait(10)
+      #expect(device.volume == 24 && causes == [nil])
+    }
+  }
+
   @Test("a fade of a session follows its speakers: through an interruption, not out of the session")
   func ofSession() throws {
     try run { harness in

@@ -104,7 +104,7 @@ public final class Fade {
       let session = session(device)
       return Member(
         device: device, from: device.isMuted ? 0 : device.volume, session: session,
-        isBorrowed: house.isInterruption(session), moves: house.moveCount)
+        isBorrowed: house.restoresLevels(of: session), moves: house.moveCount)
     }
     isReported = request.over > .zero && (isAlwaysReported || members.contains { $0.from != request.to })
     steps = Self.steps(of: members, request, curve)[...]
@@ -244,7 +244,10 @@ public final class Fade {
   private func loseOthers(in house: House) {
     var gone: [Device] = []
     for member in members where member.device.fade === self {
-      let isSpeaker = member.session.map { house.hasSpeaker(member.device, $0) } ?? true
+      let isSpeaker =
+        member.session.map {
+          house.hasSpeaker(member.device, $0) || member.device.overlay?.session === $0
+        } ?? true
       if !isSpeaker || !isMember(member.device) { gone.append(member.device) }
     }
     reportEnd(of: gone)
@@ -342,10 +345,16 @@ extension House {
     try Session.check(duration)
     let request = LevelFade(to: volume, over: duration)
     let fade = try beginFade(devices, request, .linear, isAlwaysReported: false, while: isMember) {
-      session ?? (isInterruption($0.session) ? $0.session : nil)
+      session ?? (restoresLevels(of: $0.session) ? $0.session : nil)
     }
     if fade.moves { _ = try await fade.run() }
     fade.cancel()
+  }
+
+  /// Returns `true` for the session of an interruption, which restores the levels of its speakers; one of a sound over
+  /// others leaves them alone.
+  fileprivate func restoresLevels(of session: Session?) -> Bool {
+    session != nil && interruptions.contains { $0.session === session }
   }
 
   /// Returns `true` if a speaker can be reached, and no interruption that has begun since has its level.
