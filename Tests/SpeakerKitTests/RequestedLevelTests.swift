@@ -97,4 +97,16 @@ struct RequestedLevelTests {
     #expect(machine.back(with: 40) == [.request] && machine.send() == 10)
     #expect(machine.confirmed(10, shown: 10) == [] && !machine.isAhead)
   }
+
+  @Test("a mute that is under way when its server is lost is restored with the volume that the speaker shows")
+  func restoredMute() {
+    var machine = RequestedLevel<SnapcastLevel>()
+    let shown = SnapcastLevel(percent: 40, isMuted: false)
+    _ = machine.want(SnapcastLevel(percent: nil, isMuted: true))
+    #expect(machine.send()?.percent == nil)
+    machine.lost()
+    machine.lost(restoring: shown)
+    #expect(machine.back(with: SnapcastLevel(percent: 100, isMuted: true)) == [.request])
+    #expect(machine.send() == SnapcastLevel(percent: 40, isMuted: true))
+  }
 }

@@ -28,6 +28,33 @@ extension RealTimeTests {
         """)
     }
 
+    /// Opens a house of the server, runs `body` on its loop and closes the house.
+    private static func run(
+      _ server: HostileSnapserver,
+      _ body: @escaping (House, SnapcastDriver, EventLoop) async throws -> Void
+    ) throws {
+      let loop = EventLoop()
+      var settings = SnapcastSettings()
+      (settings.port, settings.streams) = (server.port, "p-")
+      let driver = SnapcastDriver(DriverContext(loop: loop), settings)
+      let house = House(loop: loop, driver: driver)
+      try loop.finish(
+        {
+          try await house.open(addAll: false)
+          try await body(house, driver, loop)
+        }, last: { await house.close() })
+    }
+
+    /// Returns the requests for levels that the server has received, without spaces.
+    private static func levels(sentTo server: HostileSnapserver) -> [String] {
+      server.requests.filter { $0.contains("Client.SetVolume") }.map { $0.split(separator: " ").joined() }
+    }
+
+    /// Returns the answer to a request for a level.
+    private static func answer(_ level: Level) -> HostileSnapserver.Action {
+      .line(#"{"jsonrpc":"2.0","id":%,"result":{"volume":\#(level.json)}}"#)
+    }
+
     @Test(
       "what differs is restored: the mute, the volume, or both; a volume out of range is never written back",
       arguments: [
@@ -41,38 +68,48 @@ extension RealTimeTests {
         .script([
           ("Server.GetStatus", [Self.state(before)]), ("Server.GetStatus", [.hangUp]),
           ("Server.GetStatus", [Self.state(forgotten)]),
-          (
-            "Client.SetVolume",
-            [.pause(50), .line(#"{"jsonrpc":"2.0","id":%,"result":{"volume":\#(before.json)}}"#)]
-          ),
+          ("Client.SetVolume", [.pause(50), Self.answer(before)]),
         ]))
-      let loop = EventLoop()
-      var settings = SnapcastSettings()
-      (settings.port, settings.streams) = (server.port, "p-")
-      let driver = SnapcastDriver(DriverContext(loop: loop), settings)
-      let house = House(loop: loop, driver: driver)
-      try loop.finish(
-        {
-          try await house.open(addAll: false)
-          let device = house.devices[0]
-          let volume = device.volume
-          var levels: [String] = []
-          house.events.on(.volume) {
-            if case .volume(_, let volume, let muted, _, _) = $0 { levels.append("\(volume) \(muted)") }
-          }
-          try? await driver.refresh(nil)
-          for _ in 0..<1000 where !server.requests.contains(where: { $0.contains("Client.SetVolume") }) {
-            try await loop.sleep(for: .milliseconds(10))
-          }
-          for _ in 0..<1000 where driver.pendingChangeCount > 0 {
-            try await loop.sleep(for: .milliseconds(10))
-          }
-          let sent = server.requests.filter { $0.contains("Client.SetVolume") }
-            .map { $0.split(separator: " ").joined() }
-          #expect(sent.count == 1 && sent.allSatisfy { $0.contains(request) }, "\(sent)")
-          #expect(device.isAvailable && device.volume == volume && device.isMuted == before.isMuted)
-          #expect(levels.isEmpty, "\(levels)")
-        }, last: { await house.close() })
+      try Self.run(server) { house, driver, loop in
+        let device = house.devices[0]
+        let volume = device.volume
+        var levels: [String] = []
+        house.events.on(.volume) {
+          if case .volume(_, let volume, let muted, _, _) = $0 { levels.append("\(volume) \(muted)") }
+        }
+        try? await driver.refresh(nil)
+        for _ in 0..<1000 where Self.levels(sentTo: server).isEmpty {
+          try await loop.sleep(for: .milliseconds(10))
+        }
+        for _ in 0..<1000 where driver.pendingChangeCount > 0 {
+          try await loop.sleep(for: .milliseconds(10))
+        }
+        let sent = Self.levels(sentTo: server)
+        #expect(sent.count == 1 && sent.allSatisfy { $0.contains(request) }, "\(sent)")
+        #expect(device.isAvailable && device.volume == volume && device.isMuted == before.isMuted)
+        #expect(levels.isEmpty, "\(levels)")
+      }
+    }
+
+    @Test("a mute that was under way when its server died is restored with the volume")
+    func restoresMute() throws {
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [Self.state(Level(80))]), ("Client.SetVolume", [.hangUp]),
+          ("Server.GetStatus", [Self.state(Level(100))]),
+          ("Client.SetVolume", [Self.answer(Level(80, muted: true))]),
+        ]))
+      try Self.run(server) { house, driver, loop in
+        let device = house.devices[0]
+        try device.mute()
+        for _ in 0..<1000 where Self.levels(sentTo: server).count < 2 || driver.pendingChangeCount > 0 {
+          try await loop.sleep(for: .milliseconds(10))
+        }
+        let sent = Self.levels(sentTo: server)
+        #expect(sent.count == 2 && sent[0].contains(#""volume":{"muted":true}"#), "\(sent)")
+        #expect(sent.last?.contains(#""volume":{"percent":80,"muted":true}"#) == true, "\(sent)")
+        #expect(device.volume == 40 && device.isMuted)
+      }
     }
 
     @Test("a speaker that is unmuted in a group that another controller has muted leaves the others muted")

@@ -7,11 +7,14 @@ protocol ServerLevel: Equatable {
   var unchanged: Self { get }
   /// Returns `true` if a speaker that has another level shows this one.
   func isMet(by shown: Self) -> Bool
+  /// Returns the level that a speaker which shows another one has after a request for this one.
+  func completed(by shown: Self) -> Self
 }
 
 extension ServerLevel {
   var unchanged: Self { self }
   func isMet(by shown: Self) -> Bool { self == shown }
+  func completed(by shown: Self) -> Self { self }
 }
 
 /// The state machine of the level that is requested of a speaker, until its server has confirmed it: methods
@@ -127,9 +130,11 @@ struct RequestedLevel<Level: ServerLevel> {
   // MARK: Loss
 
   /// Keeps the requested level for the return of the server, or of its speaker.
-  /// - Parameter level: the level to be restored where none is requested; nil if the server keeps its own.
-  mutating func lost(restoring level: Level? = nil) {
-    if let level = requested ?? level { phase = .due(level) }
+  /// - Parameter shown: the level that the speaker shows, which completes a requested one, and is restored where none
+  ///   is requested; nil if the server keeps its own.
+  mutating func lost(restoring shown: Level? = nil) {
+    guard let level = requested ?? shown else { return }
+    phase = .due(shown.map(level.completed) ?? level)
   }
 
   /// Requests the level that was kept.

@@ -12,6 +12,10 @@ struct SnapcastLevel: ServerLevel {
   func isMet(by shown: SnapcastLevel) -> Bool {
     (percent == nil || percent == shown.percent) && isMuted == shown.isMuted
   }
+
+  func completed(by shown: SnapcastLevel) -> SnapcastLevel {
+    SnapcastLevel(percent: percent ?? shown.percent, isMuted: isMuted)
+  }
 }
 
 extension SnapcastLevel {
