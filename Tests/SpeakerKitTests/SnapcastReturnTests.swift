@@ -112,6 +112,37 @@ extension RealTimeTests {
       }
     }
 
+    @Test("a level that waits for the answer to another one is sent before the house has closed")
+    func closes() throws {
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [Self.state(Level(80))]),
+          ("Client.SetVolume", [.pause(100), Self.answer(Level(30))]),
+          ("Client.SetVolume", [Self.answer(Level(30, muted: true))]),
+        ]))
+      try Self.run(server) { house, _, _ in
+        try house.devices[0].setVolume(15)
+        try house.devices[0].mute()
+        await house.close()
+        let sent = Self.levels(sentTo: server)
+        #expect(sent.count == 2 && sent.last?.contains(#""muted":true"#) == true, "\(sent)")
+      }
+    }
+
+    @Test("a house closes although its server answers no request for a level")
+    func closesWithoutAnswer() throws {
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [Self.state(Level(80))]), ("Client.SetVolume", []),
+        ]))
+      try Self.run(server) { house, _, loop in
+        try house.devices[0].setVolume(15)
+        let start = loop.now
+        await house.close()
+        #expect(start.duration(to: loop.now) >= .seconds(2))
+      }
+    }
+
     @Test("a speaker that is unmuted in a group that another controller has muted leaves the others muted")
     func mutedGroup() throws {
       try SnapcastHarness.run { harness in

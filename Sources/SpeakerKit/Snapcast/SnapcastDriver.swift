@@ -242,7 +242,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Attempts to open lost streams at once.
   func retryStreams() { for writer in writers { writer.retry() } }
 
-  /// Writes the zones, finishes the streams and ends a server of the host's own.
+  /// Writes the zones, finishes the streams, sends the requested levels and ends a server of the host's own.
   public func close() async {
     isClosed = true
     reports = nil
@@ -254,6 +254,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     await renderer?.close()
     renderer = nil
     writers = []
+    await sendLevels(within: .seconds(2))
     link?.close()
     link = nil
     await managed?.stop()
@@ -262,6 +263,15 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     (speakers, outage) = ([:], nil)
     answering.settle(.success(()))
     context.state?.unlock()
+  }
+
+  /// Waits until the server has confirmed the requested levels: one that was requested after another is sent once that
+  /// is answered.
+  private func sendLevels(within limit: Duration) async {
+    let end = loop.now.advanced(by: limit)
+    while isConnected, pendingChangeCount > 0, loop.now < end {
+      do { try await answering.wait(on: loop, timeout: loop.now.duration(to: end)) } catch { return }
+    }
   }
 
   // MARK: Commands
