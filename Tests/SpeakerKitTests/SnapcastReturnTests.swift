@@ -143,6 +143,33 @@ extension RealTimeTests {
       }
     }
 
+    @Test(
+      "a level that was shown and is refused gives way to that of the server, also after another zone",
+      arguments: [false, true])
+    func refused(isChangedMeanwhile: Bool) throws {
+      let refusal = #"{"jsonrpc":"2.0","id":%,"error":{"code":-32603,"message":"no"}}"#
+      let change = #"{"id":"a","volume":\#(Level(60).json)}"#
+      let notification = #"{"jsonrpc":"2.0","method":"Client.OnVolumeChanged","params":\#(change)}"#
+      let meanwhile: [HostileSnapserver.Action] = isChangedMeanwhile ? [.line(notification), .pause(50)] : []
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [Self.state(Level(50))]),
+          ("Client.SetVolume", [.pause(300)] + meanwhile + [.line(refusal)]),
+        ]))
+      try Self.run(server) { house, driver, loop in
+        let device = house.devices[0]
+        var errors: [String] = []
+        house.events.on(.error) { if case .error(let code, _, _, _) = $0 { errors.append(code) } }
+        try device.setVolume(40)
+        _ = try house.snapshot()
+        #expect(device.volume == 40)
+        try await device.setGroup("Downstairs")
+        for _ in 0..<1000 where errors.isEmpty { try await loop.sleep(for: .milliseconds(10)) }
+        #expect(device.volume == (isChangedMeanwhile ? 30 : 25) && errors == ["speaker.lost"])
+        #expect(device.groupName == "Downstairs")
+      }
+    }
+
     @Test("a speaker that is unmuted in a group that another controller has muted leaves the others muted")
     func mutedGroup() throws {
       try SnapcastHarness.run { harness in

@@ -38,7 +38,9 @@ extension SnapcastDriver {
   func received(_ method: String, _ parameters: JSON?) {
     // A server that is back reports all in its state.
     guard outage == nil, var server else { return }
-    switch server.apply(method, parameters) {
+    let effect = server.apply(method, parameters)
+    if effect != .unknown { observe(server.clients(reportedBy: method, parameters)) }
+    switch effect {
     case .none: break
     case .byItself: adopt(server)
     case .byController: adopt(server, isByController: true)
@@ -51,6 +53,7 @@ extension SnapcastDriver {
       guard let self, case .success(let result) = result, let server = SnapcastServer(result["server"]) else {
         return
       }
+      observe(server.clients)
       adopt(server, isByController: isByController)
     }
   }
@@ -207,6 +210,7 @@ extension SnapcastDriver {
         if link.isOpen { requestState(isByController: true) }
         return
       }
+      if case .setClients = step { observe(server.clients) }
       adopt(server)
       takeStep()
     }

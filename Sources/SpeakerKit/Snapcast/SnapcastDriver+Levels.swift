@@ -132,7 +132,6 @@ extension SnapcastDriver {
     for client in new.clients {
       guard var record = speakers[client.id] else { continue }
       let name = record.restoreName(of: client, in: &new)
-      record.level.observed(client.level)
       let actions = client.isConnected && isConnected ? record.level.back(with: client.level) : []
       if record.level.isAhead, let shown = shownLevel(of: client.id) {
         new.changeClient(client.id) { $0.show(shown) }
@@ -142,6 +141,11 @@ extension SnapcastDriver {
       perform(actions, of: client.id)
       if let name { requestName(name, of: client.id) }
     }
+  }
+
+  /// Keeps levels that the server has reported, for clients that show others.
+  func observe(_ clients: [SnapcastClient]) {
+    for client in clients { speakers[client.id]?.level.observed(client.level) }
   }
 
   private func requestName(_ name: String, of device: String) {

@@ -91,6 +91,7 @@ extension SnapcastDriver {
       }
       outage = nil
       readSources(of: server)
+      observe(server.clients)
       adopt(server)
       retryStreams()
     }

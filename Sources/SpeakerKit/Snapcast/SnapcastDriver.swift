@@ -279,7 +279,9 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Requests the state of the server.
   public func refresh(_ device: String?) async throws {
     guard let link else { throw House.closedError }
-    if let server = SnapcastServer(try await link.call("Server.GetStatus")["server"]) { adopt(server) }
+    guard let server = SnapcastServer(try await link.call("Server.GetStatus")["server"]) else { return }
+    observe(server.clients)
+    adopt(server)
   }
 
   /// Changes a speaker's name on the server, or its zone.

@@ -68,6 +68,16 @@ struct SnapcastServer: Equatable {
     }
   }
 
+  /// Returns the clients whose levels a notification reports.
+  func clients(reportedBy method: String, _ parameters: JSON?) -> [SnapcastClient] {
+    switch method {
+    case "Server.OnUpdate": clients
+    case "Client.OnConnect", "Client.OnDisconnect", "Client.OnVolumeChanged":
+      clients.filter { $0.id == parameters?["id"]?.text }
+    default: []
+    }
+  }
+
   /// Changes a client.
   /// - Returns: `false` if no client has that id.
   @discardableResult
