@@ -129,6 +129,11 @@ struct FeedParsingTests {
     #expect(attributes.entries.first?.title.withoutArtist == "It's")
     #expect(attributes.entries.first?.title.artist == "O'Brien")
     #expect(starts(attributes) == [-10])
+    let compact = try read("<EVENT Title=A start=50390000/><EVENT Title='B/>' start=50395000/>")
+    #expect(compact.entries.map(\.title.withoutArtist) == ["A", "B/>"])
+    #expect(starts(compact) == [-10, -5])
+    let unclosed = try read("<event title=\"A start=50390000><event title='B' start='50395000'/>")
+    #expect(unclosed.entries.last?.title.withoutArtist == "B")
   }
 
   @Test("a name that was made legal stays as it is")

@@ -31,6 +31,27 @@ enum FeedText {
     }
   }
 
+  /// The place of a byte in the text.
+  private enum Place {
+    case text
+    case tag(afterEquals: Bool)
+    case quoted(UInt8)
+
+    mutating func advance(over byte: UInt8) {
+      switch self {
+      case .text: break
+      case .quoted(let quote): if byte == quote { self = .tag(afterEquals: false) }
+      case .tag(let afterEquals):
+        switch byte {
+        case UInt8(ascii: ">"): self = .text
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): if afterEquals { self = .quoted(byte) }
+        case UInt8(ascii: " "): break
+        default: self = .tag(afterEquals: byte == UInt8(ascii: "="))
+        }
+      }
+    }
+  }
+
   /// Returns the text in one element, with legal names: the prefix `x:` distinguishes them from those of HTML, whose rules
   /// they don't follow, and may precede any character. Linear in the number of bytes, whatever they are.
   private static func tagged(_ bytes: [UInt8]) -> [UInt8] {
@@ -42,10 +63,14 @@ enum FeedText {
       if found == nil { missing.insert(mark) }
       return found
     }
+    var place = Place.text
     scan: while index < bytes.count {
       let rest = bytes[index...]
       guard rest.first == UInt8(ascii: "<") else {
+        // An attribute without quotes would have the slash of the tag's end.
+        if case .tag = place, rest.starts(with: "/>".utf8) { result.append(UInt8(ascii: " ")) }
         result.append(bytes[index])
+        place.advance(over: bytes[index])
         index += 1
         continue
       }
@@ -64,6 +89,9 @@ enum FeedText {
       let next = bytes[raw.endIndex...].first { "<>".utf8.contains($0) }
       // An angle that begins no tag is text.
       let isTag = !raw.isEmpty && next == UInt8(ascii: ">")
+      // A quote without an end would have all that follows.
+      if isTag, case .quoted(let quote) = place { result += [quote, UInt8(ascii: ">")] }
+      if isTag { place = .tag(afterEquals: false) }
       result += isTag ? Array((isEnd ? "</x:" : "<x:").utf8) + legal(raw) : Array("&lt;".utf8)
       index = isTag ? raw.endIndex : index + 1
     }

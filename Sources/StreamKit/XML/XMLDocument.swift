@@ -76,12 +76,11 @@ struct XMLDocument {
 
   private static func element(_ node: xmlNodePtr, depth: Int, _ left: inout Int) -> Element {
     left -= 1
-    var element = Element(name: string(node.pointee.name).lowercased())
+    var element = Element(name: localName(node.pointee.name))
     var attribute = node.pointee.properties
     while let current = attribute {
       if let value = xmlNodeListGetString(node.pointee.doc, current.pointee.children, 1) {
-        let name = string(current.pointee.name).lowercased().split(separator: ":").last
-        element.attributes[name.map(String.init) ?? ""] = String(cString: value)
+        element.attributes[localName(current.pointee.name)] = String(cString: value)
         shim_xml_free(value)
       }
       attribute = current.pointee.next
@@ -101,6 +100,11 @@ struct XMLDocument {
     }
     element.text = element.text.trimmingEnds()
     return element
+  }
+
+  /// Returns a name in lower case without its prefix, which libxml2's parser of HTML keeps or drops by its version.
+  private static func localName(_ name: UnsafePointer<xmlChar>?) -> String {
+    string(name).lowercased().split(separator: ":").last.map(String.init) ?? ""
   }
 
   private static func string(_ text: UnsafePointer<xmlChar>?) -> String {
