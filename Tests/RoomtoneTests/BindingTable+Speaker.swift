@@ -152,9 +152,15 @@ extension BindingTable {
       then kitchen.volume, task.now() - start >= 60 --> 10, true
       speaker.range speaker.fade { gain = 0, over = "25h" }
     speaker.refresh
+      set house:set_wifi(kitchen, -70)
       call speaker.refresh() -->
+      then kitchen.wifi_signal --> -70
     speaker.watch
+      set house:set_wifi(kitchen, -70)
       call speaker.watch(true) -->
+      then task.sleep(3), kitchen.wifi_signal --> nil, -70
+      then speaker.watch(false), house:set_wifi(kitchen, -50), task.sleep(5), kitchen.wifi_signal \#
+    --> nil, nil, nil, -70
     speaker.session
       call speaker.session { name = "bath", devices = "Bathroom" } --> session "bath" (stopped, 1 speaker)
       then bath.session.name, #session.devices --> "bath", 5

@@ -39,7 +39,13 @@ enum BindingTypes {
     end
     local function list(check)
       local all = map(basic "integer", check)
-      return function(v) return all(v) or #v ~= select("#", table.unpack(v)) and "holes" or nil end
+      return function(v)
+        local reason = all(v)
+        if reason then return reason end
+        local count = 0
+        for _ in pairs(v) do count = count + 1 end
+        if count ~= #v then return "holes" end
+      end
     end
     local function fields(v, checks)
       for name, check in pairs(checks) do
