@@ -57,7 +57,9 @@ enum Command {
         return UsageError.exitStatus
       } catch let error as LocalHouse.Interrupted {
         return error.status
-      } catch let error as any CodedError where error.code == StreamErrorKind.auth.rawValue {
+      } catch let error as any CodedError
+        where error.code == StreamErrorKind.auth.rawValue && arguments.command.options.contains(.user)
+      {
         // The error's own hint addresses scripts.
         Terminal.failure("\(error.message) (\(error.code)); give --user NAME and --password-file FILE")
         return 1

@@ -130,6 +130,8 @@ final class RequestedPlayback {
     let subscription = house.events.on { [unowned self] in follow($0, devices) }
     defer { subscription.cancel() }
     _ = request.notify("begins", .object([("playback", .number(number))]))
+    // The house may take a while to close, and has no playback then.
+    defer { _ = request.notify("ended", .object([])) }
     if let stream {
       try await engine.streams.play(stream, on: session, of: house) { [weak self] in self?.follow($0) }
     } else {

@@ -26,6 +26,9 @@ final class ProgressLine {
         columns: Terminal.columns))
   }
 
+  /// Draws the line as it was, on a screen that others have used meanwhile.
+  func redraw() { line.redraw() }
+
   /// Ends the line: further output begins on a new one.
   func end() { line.end() }
 

@@ -19,6 +19,13 @@ struct TerminalLine {
     shown = line
   }
 
+  /// Draws the line as it is, on a terminal that others have used meanwhile.
+  mutating func redraw() {
+    let line = shown
+    shown = ""
+    show(line)
+  }
+
   /// Ends the line: further output begins on a new one.
   mutating func end() {
     if !shown.isEmpty { Terminal.draw("\n", keeping: nil) }

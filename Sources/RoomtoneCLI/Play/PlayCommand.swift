@@ -18,7 +18,7 @@ enum PlayCommand {
         try HouseConnection(configuration, .drive, command: "play")
       }
     let line = ProgressLine(isShown: Terminal.showsProgress)
-    let keys = PlayKeys(house)
+    let keys = PlayKeys(house) { line.redraw() }
     defer {
       keys.end()
       line.end()
@@ -31,6 +31,7 @@ enum PlayCommand {
         line.showsControls = true
         if Terminal.showsProgress { Terminal.print(PlayKey.help) }
       case "playing": line.show(parameters)
+      case "ended": keys.end()
       case "warning":
         guard configuration.logLevel <= .warn else { return }
         Terminal.log(.warn, parameters["message"]?.text ?? "", [])

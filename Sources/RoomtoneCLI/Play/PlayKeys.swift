@@ -9,8 +9,13 @@ final class PlayKeys {
   private var parser = PlayKeyParser()
   private var watch: FDWatch?
 
+  private let resumed: () -> Void
+
   /// Keys for the house, which are not read yet.
-  init(_ house: HouseConnection) { self.house = house }
+  /// - Parameter resumed: called when the process continues after a key has stopped it.
+  init(_ house: HouseConnection, resumed: @escaping () -> Void) {
+    (self.house, self.resumed) = (house, resumed)
+  }
 
   /// Begins to read keys for a playback.
   /// - Returns: `false` when standard input is not a terminal, or not this process's, and for another
@@ -41,7 +46,7 @@ final class PlayKeys {
 
   private func press(_ key: PlayKey) {
     guard let (action, step) = key.request else {
-      if !KeyTerminal.suspend() { end() }
+      if KeyTerminal.suspend() { resumed() } else { end() }
       return
     }
     house.start(
