@@ -57,7 +57,8 @@ public final class RecordingService {
   func report(_ error: any CodedError, of path: String, _ origin: Cause?) {
     record(
       .unrecorded, path, origin, detail: "\(error.message) (\(error.code))",
-      [.init("message", .string(error.message)), .init("code", .string(error.code))])
+      [.init("message", .string(error.message)), .init("code", .string(error.code))]
+        + (error.hint.map { [.init("hint", .string($0))] } ?? []))
   }
 
   /// Returns the latest recording of the catalogue whose file is at `path`, or whose path ends with it; nil

@@ -42,7 +42,8 @@ public struct JournalText {
   /// Returns an entry as a line of the history: `23:30:00  Kitchen  volume 32 → 5  bedtime.lua:41  set_volume(5)`.
   public func line(_ entry: JournalEntry) -> String {
     let name = entry.subject == .house ? "" : "  \(entry.name)"
-    return time(entry.at) + name + "  " + what(entry)
+    let hint = entry.kind == .unrecorded ? entry.fact("hint")?.text.map { "; " + $0 } ?? "" : ""
+    return time(entry.at) + name + "  " + what(entry) + hint
       + (entry.cause.map { "  " + why($0, Self.argument(entry)) } ?? "")
   }
 
@@ -121,7 +122,7 @@ public struct JournalText {
     case .skipped: return "skips its run of \(to): \(detail)"
     case .missed: return "has missed its run of \(to): \(detail)"
     case .omitted: return "leaves out its run of \(to), as requested"
-    case .sunless: return detail + (to.isEmpty ? "" : ", until \(to)")
+    case .sunless: return detail + (to.isEmpty ? "; none follows in the coming year" : ", until \(to)")
     case .started: return "starts"
     case .ended: return "ended" + (detail.isEmpty ? "" : " \(detail)")
     case .gone: return "ended, as its file is gone"
