@@ -111,8 +111,7 @@ public final class StreamService {
     let session = stream?.session
     journal?.report(
       kind, of: .session, session?.name ?? "", speakers: session.flatMap { journal?.members($0) } ?? [],
-      to: to,
-      detail: detail, facts: facts)
+      to: to, detail: detail, facts: facts, session: session?.id)
   }
 
   // MARK: Playing

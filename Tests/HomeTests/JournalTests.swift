@@ -289,6 +289,30 @@ import Testing
     #expect(kept[0].detail == long.excerpt && kept[0].fact("source")?.text == long.excerpt)
   }
 
+  @Test("the end of a change reaches listeners, also when the ring has lost the change")
+  func amended() throws {
+    let harness = Harness()
+    var ends: [JournalEntry.Value] = []
+    let number = harness.log.record(.gain, of: .session, "main", to: .decimal(-6), cause: nil)
+    let change = try #require(harness.log.recent(number))
+    for number in 0..<Journal.capacity { harness.log.record(.trigger, of: .trigger, "\(number)", cause: nil) }
+    harness.log.listen { ends.append($0.to) }
+    harness.log.amend(change, to: .decimal(-3), facts: [])
+    #expect(harness.log.recent(number) == nil && ends == [.decimal(-3)])
+  }
+
+  @Test("a failed recording has its remedy in the history, and a job without another run says so")
+  func remedies() {
+    let now = WallTime(seconds: 0)
+    let text = JournalText(zone: ProcessZone(), now: now)
+    let lost = JournalEntry(
+      .unrecorded, of: .recording, "a.mp3", at: now, detail: "the disk is full (record.full)",
+      facts: [.init("hint", .string("make room"))])
+    #expect(text.line(lost).hasSuffix("a.mp3  is not recorded: the disk is full (record.full); make room"))
+    let last = JournalEntry(.sunless, of: .job, "dawn", at: now, detail: "no run from today on")
+    #expect(text.what(last) == "no run from today on; none follows in the coming year")
+  }
+
   @Test("each kind has a sentence of its own, or is said in its detail")
   func sentences() {
     let now = WallTime(seconds: 0)

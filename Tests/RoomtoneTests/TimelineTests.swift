@@ -97,6 +97,21 @@ struct TimelineTests {
       ], "\(lines)")
   }
 
+  @Test("the rounds of a session are not those of another one with its name")
+  func namesakes() throws {
+    let lines = try lines(
+      """
+      speaker.open { add_all = false }
+      local one = speaker.session { name = "same", devices = "Kitchen" }
+      local two = speaker.session { name = "same", devices = "Bathroom" }
+      one:play({ "tone.wav", "tone.wav" }, { loop = true })
+      two:play { "long.wav", "tone.wav" }
+      task.sleep "12s"
+      """)
+    #expect(lines.contains { $0.hasPrefix("05 00:00:06 Kitchen: ♪ tone.wav, 1 of 2") }, "\(lines)")
+    #expect(lines.contains("05 00:00:10 Bathroom: ♪ tone.wav, 2 of 2"), "\(lines)")
+  }
+
   @Test("a muted speaker rises from silence, and changes that turn round are two lines")
   func turns() throws {
     let lines = try lines(

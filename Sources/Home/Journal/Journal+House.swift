@@ -63,7 +63,7 @@ extension Journal {
     delivered = cause
     return record(
       kind, of: .session, session.name, speakers: members(session), from: from, to: to, detail: detail,
-      facts: facts, cause: cause)
+      facts: facts, cause: cause, session: session.id)
   }
 
   /// Returns the ids of a session's speakers; the last known ones if it has lost all of them.
@@ -113,7 +113,7 @@ extension Journal {
     case .track(let session, let source, let index, let count):
       report(
         .title, of: .session, session.name, speakers: members(session), to: .text(source.title),
-        facts: [.init("index", .number(index)), .init("of", .number(count))])
+        facts: [.init("index", .number(index)), .init("of", .number(count))], session: session.id)
     case .time: break
     }
   }
@@ -226,8 +226,8 @@ extension Journal {
   private func receive(_ change: SessionChange, _ session: Session, _ house: House) {
     if case .gainEnd(let reached, let time) = change {
       // The change follows from one that was recorded.
-      guard let number = origins.gains.removeValue(forKey: session.id) else { return }
-      return amend(number, to: .decimal(reached), facts: [.init("over", .decimal(time.inSeconds))])
+      guard let entry = origins.gains.removeValue(forKey: session.id) else { return }
+      return amend(entry, to: .decimal(reached), facts: [.init("over", .decimal(time.inSeconds))])
     }
     let cause = origins.removePending()
     switch change {
@@ -235,7 +235,7 @@ extension Journal {
       let number = add(
         .gain, session, from: .decimal(from), to: .decimal(to),
         facts: [.init("over", .decimal(over.inSeconds))], cause)
-      origins.gains[session.id] = over > .zero ? number : nil
+      origins.gains[session.id] = over > .zero ? recent(number) : nil
     case .gainEnd: break
     case .equalizer(let gains):
       add(
@@ -253,7 +253,7 @@ extension Journal {
       origins.members[session.id] = ids
       record(
         isBeginning ? .interrupt : .release, of: .session, session.name, speakers: ids,
-        facts: duck.map { [.init("duck", .decimal($0))] } ?? [], cause: cause)
+        facts: duck.map { [.init("duck", .decimal($0))] } ?? [], cause: cause, session: session.id)
     }
   }
 }

@@ -71,7 +71,7 @@ public final class Journal {
     _ kind: JournalEntry.Kind, of subject: JournalEntry.Subject, _ name: String,
     speakers: @autoclosure () -> [String] = [], from: JournalEntry.Value = .none,
     to: JournalEntry.Value = .none, detail: String? = nil, facts: [JournalEntry.Fact] = [], cause: Cause?,
-    after earlier: Int? = nil
+    after earlier: Int? = nil, session: Int? = nil
   ) -> Int {
     let kept = (
       name: name.cut(to: longestName), from: from.excerpt, to: to.excerpt, detail: detail?.excerpt
@@ -87,13 +87,14 @@ public final class Journal {
     ring.append(
       JournalEntry(
         kind, of: subject, kept.name, at: now, number: number, speakers: speakers, from: kept.from,
-        to: kept.to, detail: kept.detail, facts: facts.isEmpty ? facts : facts.map(\.excerpt), cause: cause))
+        to: kept.to, detail: kept.detail, facts: facts.isEmpty ? facts : facts.map(\.excerpt), cause: cause,
+        session: session))
     if archive != nil { save(number) }
     if listeners.count > 0 {
       publish(
         JournalEntry(
           kind, of: subject, name, at: now, number: number, speakers: speakers, from: from, to: to,
-          detail: detail, facts: facts, cause: cause))
+          detail: detail, facts: facts, cause: cause, session: session))
     }
     return number
   }
@@ -102,19 +103,21 @@ public final class Journal {
   public func report(
     _ kind: JournalEntry.Kind, of subject: JournalEntry.Subject = .house, _ name: String = "",
     speakers: @autoclosure () -> [String] = [], to: JournalEntry.Value = .none,
-    detail: @autoclosure () -> String? = nil, facts: @autoclosure () -> [JournalEntry.Fact] = []
+    detail: @autoclosure () -> String? = nil, facts: @autoclosure () -> [JournalEntry.Fact] = [],
+    session: Int? = nil
   ) {
     guard listeners.count > 0 else { return }
     publish(
       JournalEntry(
         kind, of: subject, name, at: loop.wallNow, speakers: speakers(), to: to, detail: detail(),
-        facts: facts(), cause: delivered ?? current))
+        facts: facts(), cause: delivered ?? current, session: session))
   }
 
-  /// Replaces the values of a change by its final ones.
-  func amend(_ number: Int, to: JournalEntry.Value, facts: [JournalEntry.Fact]) {
-    guard let entry = ring.amend(number, to: to, facts: facts) else { return }
-    if archive != nil { save(number) }
+  /// Replaces the values of a change, also of one that is no longer in memory, by its final ones.
+  func amend(_ change: JournalEntry, to: JournalEntry.Value, facts: [JournalEntry.Fact]) {
+    if ring.amend(change.number, to: to, facts: facts), archive != nil { save(change.number) }
+    var entry = change
+    (entry.to, entry.facts) = (to, facts)
     publish(entry)
   }
 

@@ -139,6 +139,8 @@ public struct JournalEntry: Sendable {
   public var cause: Cause?
   /// The number of equal entries that it represents.
   public var count = 1
+  /// The id of the session in its house, as several may have one name; nil for other things, and in the archive.
+  public var session: Int?
   /// The rooms or speakers, with commas between them, `Headset` or `Recorder`; set in time lines alone,
   /// otherwise empty.
   public var room = ""
@@ -151,11 +153,11 @@ public struct JournalEntry: Sendable {
     number: Int = 0,
     speakers: [String] = [], from: Value = .none, to: Value = .none, detail: String? = nil,
     facts: [Fact] = [],
-    cause: Cause? = nil
+    cause: Cause? = nil, session: Int? = nil
   ) {
     (self.kind, self.subject, self.name, self.at, self.until) = (kind, subject, name, at, until ?? at)
     (self.number, self.speakers, self.from, self.to) = (number, speakers, from, to)
-    (self.detail, self.facts, self.cause) = (detail, facts, cause)
+    (self.detail, self.facts, self.cause, self.session) = (detail, facts, cause, session)
   }
 
   /// Returns the fact called `name`; nil without one.

@@ -59,7 +59,7 @@ final class JournalOrigins {
   private var sounds: [SessionID: Command] = [:]
   private var headsets: [ObjectIdentifier: Command] = [:]
   /// The numbers of the entries of sessions whose gain moves.
-  var gains: [SessionID: Int] = [:]
+  var gains: [SessionID: JournalEntry] = [:]
   /// The loss of the connection to all speakers that is being delivered now; nil otherwise.
   var loss: String?
   /// The last failure of each session.

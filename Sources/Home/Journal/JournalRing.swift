@@ -64,11 +64,11 @@ struct JournalRing {
   }
 
   /// Replaces the values of the entry with a number.
-  /// - Returns: the entry with them; nil for one that the ring no longer holds.
-  mutating func amend(_ number: Int, to: JournalEntry.Value, facts: [JournalEntry.Fact]) -> JournalEntry? {
-    guard let index = index(of: number), var entry = entries[index] else { return nil }
+  /// - Returns: `false` for an entry that the ring no longer holds.
+  mutating func amend(_ number: Int, to: JournalEntry.Value, facts: [JournalEntry.Fact]) -> Bool {
+    guard let index = index(of: number), var entry = entries[index] else { return false }
     (entry.to, entry.facts) = (to, facts)
     entries[index] = entry
-    return entry
+    return true
   }
 }

@@ -18,14 +18,14 @@ public final class Timeline {
   private let zone: any LocalZone
   private var lines = TimelineLines()
   private weak var house: House?
-  /// Sources of sessions, by their names, as their playback began or continued, and the moment of that.
-  private var begun: [String: (source: JournalEntry.Value, at: Instant)] = [:]
+  /// Sources of sessions, nil for a stream on none, as their playback began or continued, and the moment of that.
+  private var begun: [SessionID?: (source: JournalEntry.Value, at: Instant)] = [:]
   /// The levels of speakers, by their ids, as the last commands have set them.
   private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
-  /// The rooms in which each session was last, by the names of the sessions.
-  private var places: [String: String] = [:]
+  /// The rooms in which each session was last.
+  private var places: [SessionID?: String] = [:]
   /// The sessions whose queues have begun again.
-  private var repeating: Set<String> = []
+  private var repeating: Set<SessionID?> = []
   /// The titles of sources that were heard to their ends, and are stopped by the host.
   private var heard: Set<String> = []
   private var rivals = TimelineRivals()
@@ -174,11 +174,11 @@ public final class Timeline {
     var entry = entry
     let speakers = entry.speakers.compactMap { id in house?.devices.first { $0.id == id } }
     // A session that has lost its speakers keeps the rooms that it had.
-    if !speakers.isEmpty { places[entry.name] = house?.rooms(of: speakers).joined(separator: ", ") }
-    let room = entry.speakers.isEmpty ? "" : places[entry.name] ?? ""
+    if !speakers.isEmpty { places[entry.session] = house?.rooms(of: speakers).joined(separator: ", ") }
+    let room = entry.speakers.isEmpty ? "" : places[entry.session] ?? ""
     switch entry.kind {
     case .stop:
-      repeating.remove(entry.name)
+      repeating.remove(entry.session)
       if case .text(let title) = entry.from, entry.detail == EndReason.stopped.rawValue,
         heard.remove(title) != nil
       {
@@ -187,7 +187,7 @@ public final class Timeline {
       if entry.detail == EndReason.stopped.rawValue { entry.job = entry.cause?.job ?? entry.job }
     case .gain where entry.number > 0:
       entry.job = entry.cause?.job ?? entry.job
-      lines.addGain(entry, room: room, at: loop.now)
+      lines.addGain(entry, room: room, at: loop.now, isNew: entry.at == loop.wallNow)
       return publish()
     case .interrupt, .release:
       entry.job = entry.cause?.job ?? entry.job
@@ -198,7 +198,7 @@ public final class Timeline {
       if let index = entry.fact("index")?.int { return addTrack(entry, index, room) }
     case .error, .reconnect: entry.cause = nil
     default:
-      if entry.kind == .play { begun[entry.name] = (entry.to, loop.now) }
+      if entry.kind == .play { begun[entry.session] = (entry.to, loop.now) }
       entry.job = entry.cause?.job ?? entry.job
     }
     add(entry, room)
@@ -206,11 +206,11 @@ public final class Timeline {
 
   /// Adds a file of a queue: the first one has the line of its playback, and begins another round later.
   private func addTrack(_ entry: JournalEntry, _ index: Int, _ room: String) {
-    if let begun = begun[entry.name], begun.source == entry.to, begun.at == loop.now { return }
+    if let begun = begun[entry.session], begun.source == entry.to, begun.at == loop.now { return }
     guard case .text(let source) = entry.to, let count = entry.fact("of")?.int else { return }
     let isRound = index == 1
-    if isRound { repeating.insert(entry.name) }
-    guard isRound || !repeating.contains(entry.name) else { return }
+    if isRound { repeating.insert(entry.session) }
+    guard isRound || !repeating.contains(entry.session) else { return }
     let line = JournalEntry(
       isRound ? .round : .title, of: .session, entry.name, at: entry.at,
       to: .text("\(source), \(index) of \(count)"))

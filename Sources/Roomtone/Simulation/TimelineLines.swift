@@ -169,11 +169,12 @@ struct TimelineLines {
 
   /// Adds a change of the gain of a session, which is one line from its beginning to the end that its entry has when it
   /// comes again.
-  mutating func addGain(_ entry: JournalEntry, room: String, at now: Instant) {
+  /// - Parameter isNew: `false` for an end, which is dropped when its line has been printed already.
+  mutating func addGain(_ entry: JournalEntry, room: String, at now: Instant, isNew: Bool) {
     if let index = lines.lastIndex(where: { $0.entry.number == entry.number && $0.entry.kind == .gain }) {
       (lines[index].entry.to, lines[index].entry.facts) = (entry.to, entry.facts)
       lines[index].move = .none
-    } else {
+    } else if isNew {
       let isMoving = entry.fact("over")?.line != JSON.decimal(0).line
       lines.append(Line(entry: entry, instant: now, subject: .named(room), move: isMoving ? .gain : .none))
     }
