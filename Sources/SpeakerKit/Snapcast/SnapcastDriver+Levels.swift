@@ -133,7 +133,8 @@ extension SnapcastDriver {
       guard var record = speakers[client.id] else { continue }
       let name = record.restoreName(of: client, in: &new)
       let actions = client.isConnected && isConnected ? record.level.back(with: client.level) : []
-      if record.level.isAhead, let shown = shownLevel(of: client.id) {
+      // A server that has just begun may know the client again only after a state without it.
+      if record.level.isAhead, let shown = shownLevel(of: client.id) ?? record.level.requested {
         new.changeClient(client.id) { $0.show(shown) }
       }
       speakers[client.id] = record
