@@ -14,6 +14,7 @@ import Testing
     /// `title position/duration volume`, with a star while it is paused.
     var playing: [String] = []
     var warnings: [String] = []
+    var ends = 0
     /// Performed when the playback begins.
     var onBegin: () -> Void = {}
 
@@ -29,6 +30,7 @@ import Testing
           "\(parameters["title"]?.text ?? "") \(parameters["position"]?.int ?? -1)\(duration) "
           + "\(parameters["volume"]?.int ?? -1)\(star)"
         if line != playing.last { playing.append(line) }
+      case "ended": ends += 1
       default: warnings.append(parameters["message"]?.text ?? "")
       }
     }
@@ -68,7 +70,7 @@ import Testing
     }
     let result = try house.call(
       "play", Self.parameters(harness.folder.file("long.wav"), volume: 20), onNotification: client.receive)
-    #expect(result.line == "{}" && client.warnings == [])
+    #expect(result.line == "{}" && client.warnings == [] && client.ends == 1)
     #expect(
       client.playing == [
         "long.wav 0/10 20", "long.wav 1/10 20", "long.wav 2/10 20", "long.wav 2/10 20*", "long.wav 7/10 20*",
