@@ -22,7 +22,10 @@ import Testing
       switch method {
       case "begins":
         playback = parameters["playback"]?.int ?? 0
-        onBegin()
+        // The closure holds this client.
+        let begin = onBegin
+        onBegin = {}
+        begin()
       case "playing":
         let duration = parameters["duration"]?.int.map { "/\($0)" } ?? ""
         let star = parameters["paused"]?.bool == true ? "*" : ""
