@@ -73,11 +73,13 @@ struct RendererFactory {
     }
   }
 
-  /// Creates a renderer of one sink for all speakers, in real time; without it the house is silent, and logs that.
-  func mixed(_ makeSink: @escaping @Sendable () throws -> WriterSink) async throws -> any Renderer {
+  /// Creates a renderer of one sink for all speakers, in real time, whose clock is the pace of the house; without it the
+  /// house is silent, and logs that.
+  func mixed(_ makeSink: @escaping @Sendable () throws -> any CardSink) async throws -> any Renderer {
     let waiter = try Waiter()
     let writer = try SinkWriter(
-      format: format, frames: cardRing, policy: .openAgain, renderer: waiter, makeSink: makeSink)
+      format: format, frames: cardRing, policy: .openAgain, renderer: waiter
+    ) { .card(try makeSink()) }
     let (memory, stage) = try makeStage(Outputs(.mixed(writer), waiter))
     do { try await stage.openCard() } catch {
       let cause = (error as? any CodedError)?.message ?? "\(error)"

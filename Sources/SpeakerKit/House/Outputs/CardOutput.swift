@@ -17,7 +17,7 @@ struct CardOutput: OutputKind {
 
   func makeRenderer(_ factory: RendererFactory) async throws -> any Renderer {
     let (format, device) = (factory.format, device)
-    return try await factory.mixed { .card(try ALSASink(device: device, format: format)) }
+    return try await factory.mixed { try ALSASink(device: device, format: format) }
   }
 
   func probe() -> OutputState {
