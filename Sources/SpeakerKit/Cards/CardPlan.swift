@@ -94,10 +94,10 @@ public struct CardPlan: Sendable, Equatable {
     of spec: SpeakerSpec, _ index: Int, _ output: Output
   ) throws(Problem) -> String? {
     if let device = spec.output?.kind.card {
-      if output.kind.hasFiles {
+      if output.kind.isForAllSpeakers {
         throw Problem(
           speaker: index, option: "output",
-          message: "the house's output is a folder of WAV files, with one for each speaker; leave either out")
+          message: "the house's output \(output.text) is for all speakers; leave either out")
       }
       return device
     }

@@ -44,7 +44,7 @@ public final class HouseDriver: RenderingDriver {
   var removed: Set<Int> = []
   /// The current signal strength of each speaker in dBm, before the house has read it.
   var signals: [Int?] = []
-  /// The sound cards of the speakers; nil for an output in files, and for invented speakers.
+  /// The sound cards of the speakers; nil for an output for all of them, and for invented speakers.
   private(set) var plan: CardPlan?
   /// The indices of speakers that a person has unplugged.
   var unplugged: Set<Int> = []
@@ -119,10 +119,10 @@ public final class HouseDriver: RenderingDriver {
     ).make()
   }
 
-  /// Returns the cards of the configured speakers; nil for an output in files.
+  /// Returns the cards of the configured speakers; nil for an output for all of them.
   private func makePlan() throws(SpeakerError) -> CardPlan? {
     // Under virtual time no hardware is used.
-    guard let specs, !loop.isVirtual, !output.kind.hasFiles else { return nil }
+    guard let specs, !loop.isVirtual, !output.kind.isForAllSpeakers else { return nil }
     do throws(CardPlan.Problem) { return try CardPlan(specs, output: output) } catch {
       throw SpeakerError(
         .unsupported, "\"\(specs[error.speaker].name)\": \(error.option): \(error.message)",

@@ -65,6 +65,6 @@ struct CardPlanTests {
         == "0 channels: the house's output is null; give the speaker a card, as in output = \"alsa:hw:1\"")
     #expect(problem([SpeakerSpec(name: "A", output: .null)]).hasPrefix("0 output: \"null\" is for the whole"))
     let files = problem([SpeakerSpec(name: "A", output: Self.usb)], .wav(folder: "x"))
-    #expect(files.hasPrefix("0 output: the house's output is a folder"))
+    #expect(files.hasPrefix("0 output: the house's output wav:x is for all speakers"))
   }
 }

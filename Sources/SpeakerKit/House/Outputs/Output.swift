@@ -93,8 +93,8 @@ protocol OutputKind: Sendable {
   var detail: String? { get }
   /// The ALSA device that speakers share; nil for an output on no card.
   var card: String? { get }
-  /// `true` if each speaker has a file of its own.
-  var hasFiles: Bool { get }
+  /// `true` if the output is for all speakers: none can have a card of its own besides.
+  var isForAllSpeakers: Bool { get }
 
   /// Creates the renderer of a house in real time.
   /// - Throws: `audio.no_output`.
@@ -117,7 +117,7 @@ extension OutputKind {
   }
 
   var card: String? { nil }
-  var hasFiles: Bool { false }
+  var isForAllSpeakers: Bool { false }
   /// Returns a renderer that counts frames.
   func makeVirtualRenderer(_ factory: RendererFactory) throws -> any Renderer { factory.arithmetic }
 }

@@ -7,7 +7,7 @@ struct WAVOutput: OutputKind {
 
   let folder: String
   var detail: String? { folder }
-  let hasFiles = true
+  let isForAllSpeakers = true
 
   init(folder: String) { self.folder = folder }
   init(_ detail: String?) { folder = detail ?? "" }
