@@ -125,9 +125,9 @@ struct CronJob {
     }
   }
 
-  /// Returns the output with the absolute path of its folder, if it has a folder.
+  /// Returns the output with its path as an absolute one, if it has a path.
   private static func output(_ text: String) -> String {
-    for case (let name, .folder) in Output.forms where text.hasPrefix("\(name):") {
+    for (name, form) in Output.forms where form.hasPath && text.hasPrefix("\(name):") {
       return "\(name):\(absolute(String(text.dropFirst(name.count + 1))))"
     }
     return text

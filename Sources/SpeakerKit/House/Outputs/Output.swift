@@ -63,6 +63,14 @@ public enum OutputForm: Sendable {
   /// The name and the path of a folder; the associated word stands for the path.
   case folder(String)
 
+  /// `true` if the text contains a path.
+  public var hasPath: Bool {
+    switch self {
+    case .bare, .device: false
+    case .folder: true
+    }
+  }
+
   fileprivate func accepts(_ detail: String?) -> Bool {
     switch self {
     case .bare: detail == nil
