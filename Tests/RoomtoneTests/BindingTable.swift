@@ -78,10 +78,13 @@ enum BindingTable {
     "headset.Headset:enter_bootloader headset.update_failed": "HostileBoardTests",
   ]
 
-  /// Statements before all rows: the modules, some objects and functions that the rows use.
+  /// Returns statements that make globals of modules.
+  static func globals(_ modules: [String]) -> String {
+    modules.map { "\($0) = require \"\($0)\"\n" }.joined()
+  }
+
+  /// Statements before all rows, after those for the modules: some objects and functions that the rows use.
   static let prelude = #"""
-    stream, recordings, headset = require "stream", require "recordings", require "headset"
-    store, trigger, http, json = require "store", require "trigger", require "http", require "json"
     session, house, group = speaker.default_session(), speaker.house(), speaker.group "Bedroom"
     kitchen, bath, radio = speaker.device "Kitchen", speaker.device "Bathroom", stream.new "http://fm/"
     -- Return a group whose speakers were removed, or are unplugged.

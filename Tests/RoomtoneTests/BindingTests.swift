@@ -68,7 +68,8 @@ struct BindingTests {
     let checks = function.returns.dropLast(isOpen ? 1 : 0).map { BindingTypes.function(for: $0.type) }
     // A block's function is called where nothing can suspend.
     let suspends = function.suspends || function.owner == "stream.Block"
-    var script = "local FOLDER = '\(harness.folder.path)'\n" + BindingTable.prelude + BindingTypes.prelude
+    var script = "local FOLDER = '\(harness.folder.path)'\n" + BindingTable.globals(Script.moduleNames)
+    script += BindingTable.prelude + BindingTypes.prelude
     script += "\(BindingTable.setups[function.owner] ?? "")\n\(row.setup)\ntask.sleep(0.1)\n"
     var expected: [String] = []
     if function.suspends {
@@ -112,8 +113,7 @@ struct BindingTests {
     }
     let lines = try harness().printed(
       """
-      local stream, recordings, headset = require "stream", require "recordings", require "headset"
-      local store, trigger, http, json = require "store", require "trigger", require "http", require "json"
+      \(BindingTable.globals(Script.moduleNames))
       speaker.open()
       _G.recording = stream.new 'http://fm/':record "a"
       _G.h = headset.connect()

