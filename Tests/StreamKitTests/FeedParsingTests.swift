@@ -203,6 +203,37 @@ struct FeedParsingTests {
     #expect(flaw(String(repeating: " ", count: FeedText.sizeLimit + 1)) == .notXML)
   }
 
+  @Test("elements that are never closed, in any number, hide no event after them")
+  func depth() throws {
+    for count in [1, 20, 40, 254, 300, 20_000] {
+      let open = String(repeating: "<b>", count: count)
+      let field = "<event><title>\(open)Ra\(open)dio</title><start>50390000</start></event>"
+      let content = try read("<list>\(field)\(event("Two", 50_395_000))</list>")
+      #expect(content.entries.map(\.title.withoutArtist) == ["Radio", "Two"], "\(count) elements in a field")
+      #expect(starts(content) == [-10, -5])
+      let around = try read(open + event("One", 50_390_000) + open + event("Two", 50_395_000))
+      #expect(around.entries.map(\.title.withoutArtist) == ["One", "Two"], "\(count) around an event")
+      let closed = String(repeating: "<b>", count: count) + "x" + String(repeating: "</b>", count: count)
+      let nested = try read("<event>\(closed)<title>One</title></event><event/>")
+      #expect(nested.entries.map(\.title.withoutArtist) == ["One"], "\(count) beside a field")
+    }
+  }
+
+  @Test("events that are never closed are all found, each with its own fields")
+  func unclosed() throws {
+    let many = (0..<600).map { event("T\($0)", 50_000_000 + $0 * 1000).replacing("</event>", with: "") }
+      .joined()
+    let content = try read(many)
+    #expect(content.entries.map(\.start) == (0..<600).map { noon.advanced(by: .seconds($0 - 400)) })
+    let empty = (0..<600).map {
+      "<event title='T\($0)' start='\(50_000_000 + $0 * 1000)'><c/><d x=/>"
+    }.joined()
+    #expect(try read(empty).entries.map(\.title.withoutArtist) == (0..<600).map { "T\($0)" })
+    let entries = String(repeating: "<PlaylistEntry><Title>A", count: 300) + "<Refresh>25"
+    let live = try Live365Feed.content(Array(entries.utf8))
+    #expect(live.entries.count == 1 && live.refresh == .seconds(25))
+  }
+
   @Test("entities that expand to gigabytes are text")
   func bombs() throws {
     let bomb = """
@@ -234,7 +265,10 @@ struct FeedParsingTests {
       _ = try? AudioVaultFeed(clock: utc).content(bytes, at: noon)
       _ = try? Live365Feed.content(bytes)
     }
-    for part in ["<", "<a>", "<!--", "<![CDATA[", "<?", "<a b=\"", "&", "<event><title>", "<a b=1 ", "</a>"] {
+    for part in [
+      "<", "<a>", "<!--", "<![CDATA[", "<?", "<a b=\"", "&", "<event><title>", "<a b=1 ", "</a>",
+      "<a><b>", "<a></b>", "<event>", "<event/>", "<a b=='x>y'/>",
+    ] {
       let text = String(repeating: part, count: 100_000 / part.utf8.count)
       let content = try? AudioVaultFeed(clock: utc).content(Array(text.utf8), at: noon)
       #expect(content?.entries.count ?? 0 <= FeedContent.entryLimit)

@@ -45,8 +45,10 @@ public struct AudioVaultFeed: Sendable {
 
   /// Parses an answer that came `now`.
   func content(_ bytes: [UInt8], at now: WallTime) throws(FeedFlaw) -> FeedContent {
-    guard let document = FeedText.document(bytes) else { throw .notXML }
+    let fields = [elements.title, elements.artist, elements.start, elements.length].map(FeedText.name)
     let name = FeedText.name(elements.event)
+    let names = FeedNames(event: name, fields: Set(fields))
+    guard let document = FeedText.document(bytes, names) else { throw .notXML }
     let events = document.elements(named: name)
     guard !events.isEmpty else {
       throw .missing(name, in: document, hint: "name the elements of the feed: elements = { event = \"…\" }")

@@ -3,7 +3,7 @@
 /// Feeds are written by programs that concatenate texts: several documents in a row, names with characters that no name
 /// may have, bare `&` and `<`, end tags of elements that never began. libxml2's parser of HTML accepts all of that but the
 /// names, which are made legal here: they keep letters, digits, `_`, `-` and `.`, and have no prefix. Comments,
-/// instructions and declarations are dropped, so no entity is ever known but those of HTML.
+/// instructions and declarations are dropped, so no entity is ever known but those of HTML. `FeedNesting` bounds the depth.
 enum FeedText {
   /// The limit of a feed in bytes.
   static let sizeLimit = 1 << 20
@@ -13,9 +13,11 @@ enum FeedText {
   private static let marks = [("<![CDATA[", "]]>"), ("<!--", "-->"), ("<?", "?>"), ("<!", ">")]
 
   /// Returns the document in `bytes`; nil when it has more than 1 MiB, or a tag with hundreds of attributes.
-  static func document(_ bytes: [UInt8]) -> XMLDocument? {
+  /// - Parameter names: the names that are looked for: their elements are found however deep they are.
+  static func document(_ bytes: [UInt8], _ names: FeedNames) -> XMLDocument? {
     guard bytes.count <= sizeLimit else { return nil }
-    return XMLDocument(tagged(Array(text(bytes).utf8)), isLoose: true, encoding: "UTF-8", root: "feed")
+    let text = tagged(Array(text(bytes).utf8), names)
+    return XMLDocument(text, isLoose: true, encoding: "UTF-8", root: "feed")
   }
 
   /// Returns a name as the document has it, in lower case: `_` replaces characters that no name may have.
@@ -53,9 +55,21 @@ enum FeedText {
   }
 
   /// Returns the text in one element, with legal names: the prefix `x:` distinguishes them from those of HTML, whose rules
-  /// they don't follow, and may precede any character. Linear in the number of bytes, whatever they are.
-  private static func tagged(_ bytes: [UInt8]) -> [UInt8] {
+  /// they don't follow, and may precede any character. End tags are those of `FeedNesting`. Linear in the number of bytes,
+  /// whatever they are.
+  private static func tagged(_ bytes: [UInt8], _ names: FeedNames) -> [UInt8] {
     var (result, index, missing) = (Array("<feed>".utf8), 0, Set<String>())
+    var (place, nesting) = (Place.text, FeedNesting(names))
+    /// The first byte in the result of the tag that is read; its element, nil for an end tag.
+    var tag: (start: Int, element: (name: String, isKept: Bool)?)?
+    func end(_ elements: [String]) { for name in elements { result += Array("</x:\(name)>".utf8) } }
+    /// Completes the tag that is read, unless it continues.
+    func endTag(isEmpty: Bool = false) {
+      guard case .text = place, let (start, element) = tag else { return }
+      if element?.isKept != true { result.removeSubrange(start...) }
+      if isEmpty, let element { end(nesting.end(element.name)) }
+      tag = nil
+    }
     /// Returns the next index of a mark; one that is missing is searched for only once.
     func find(_ mark: String, from start: Int) -> Int? {
       guard !missing.contains(mark) else { return nil }
@@ -63,14 +77,15 @@ enum FeedText {
       if found == nil { missing.insert(mark) }
       return found
     }
-    var place = Place.text
     scan: while index < bytes.count {
       let rest = bytes[index...]
       guard rest.first == UInt8(ascii: "<") else {
-        // An attribute without quotes would have the slash of the tag's end.
-        if case .tag = place, rest.starts(with: "/>".utf8) { result.append(UInt8(ascii: " ")) }
+        // The end tag in place of the slash, which an attribute without quotes would have as well.
+        let isEmpty = if case .tag = place { rest.starts(with: "/>".utf8) } else { false }
+        if isEmpty { index += 1 }
         result.append(bytes[index])
         place.advance(over: bytes[index])
+        endTag(isEmpty: isEmpty)
         index += 1
         continue
       }
@@ -89,12 +104,33 @@ enum FeedText {
       let next = bytes[raw.endIndex...].first { "<>".utf8.contains($0) }
       // An angle that begins no tag is text.
       let isTag = !raw.isEmpty && next == UInt8(ascii: ">")
+      guard isTag else {
+        result += Array("&lt;".utf8)
+        index += 1
+        continue
+      }
       // A quote without an end would have all that follows.
-      if isTag, case .quoted(let quote) = place { result += [quote, UInt8(ascii: ">")] }
-      if isTag { place = .tag(afterEquals: false) }
-      result += isTag ? Array((isEnd ? "</x:" : "<x:").utf8) + legal(raw) : Array("&lt;".utf8)
-      index = isTag ? raw.endIndex : index + 1
+      if case .quoted(let quote) = place {
+        result += [quote, UInt8(ascii: ">")]
+        place = .text
+        endTag()
+      }
+      place = .tag(afterEquals: false)
+      let name = legal(raw)
+      let element = String(decoding: name, as: UTF8.self).lowercased()
+      if isEnd {
+        end(nesting.end(element))
+        tag = (result.count, nil)
+      } else {
+        let (ended, isKept) = nesting.begin(element)
+        end(ended)
+        tag = (result.count, (element, isKept))
+      }
+      result += Array("<x:".utf8) + name
+      index = raw.endIndex
     }
+    place = .text
+    endTag()
     return result + Array("</feed>".utf8)
   }
 

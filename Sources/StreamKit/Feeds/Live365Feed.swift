@@ -3,14 +3,16 @@ internal import EventLoop
 /// Reads the answers of Live365: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and
 /// `Artist`; the first entry is being played.
 enum Live365Feed {
+  private static let names = FeedNames(event: "playlistentry", fields: ["title", "artist", "refresh"])
+
   /// Parses an answer.
   static func content(_ bytes: [UInt8]) throws(FeedFlaw) -> FeedContent {
-    guard let document = FeedText.document(bytes) else { throw .notXML }
-    let entries = document.elements(named: "playlistentry")
+    guard let document = FeedText.document(bytes, names) else { throw .notXML }
+    let entries = document.elements(named: names.event)
     let refresh = document.root.value("refresh").flatMap { Double($0.prefix(16)) }
     guard !entries.isEmpty || refresh != nil else {
       throw .missing(
-        "playlistentry", in: document, hint: "ask for viewType=xml, and check the name of the station")
+        names.event, in: document, hint: "ask for viewType=xml, and check the name of the station")
     }
     let title = entries.first.flatMap { StreamTitle(artist: $0.value("artist"), title: $0.value("title")) }
     return FeedContent(

@@ -21,7 +21,7 @@ struct XMLDocument {
   }
 
   /// The limit of nested elements.
-  private static let depthLimit = 32
+  static let depthLimit = 32
   /// The limit of elements in a document.
   private static let countLimit = 20_000
 
