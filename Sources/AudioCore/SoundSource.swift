@@ -37,7 +37,7 @@ public protocol TimedSound: SoundSource {
   /// The length of the whole source in seconds; nil if it is not known.
   var length: Double? { get }
   /// Seeks to a time of the source.
-  /// - Throws: `CodedError`.
+  /// - Throws: `CodedError`, also when it has no time.
   func seek(to seconds: Double) throws
 }
 

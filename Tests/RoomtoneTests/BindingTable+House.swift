@@ -166,6 +166,7 @@ extension BindingTable {
       then session:position() --> 2.0
       speaker.range session:seek(60)
       stream.no_seek session:play_stream(stream.new "http://show/") session:seek(1000)
+      stream.no_seek session:play_stream(radio) session:seek(1)
       speaker.no_seek session:stop() session:seek(1)
     speaker.Session:finish
       set session:play "tone.wav"

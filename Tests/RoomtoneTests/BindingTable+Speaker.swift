@@ -136,6 +136,7 @@ extension BindingTable {
     --> 7.0, 60.0, "argument"
       speaker.range speaker.seek(60)
       stream.no_seek speaker.play_stream(stream.new "http://show/") speaker.seek(1000)
+      stream.no_seek speaker.play_stream(radio) speaker.seek(1)
       speaker.no_seek speaker.stop() speaker.seek(1)
     speaker.set_gain
       call speaker.set_gain(-6.5) -->

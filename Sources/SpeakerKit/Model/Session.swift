@@ -273,17 +273,18 @@ public final class Session {
   /// `position` has the new value at once; it is heard a moment later, and a source that can't be read there
   /// ends with `failed`.
   /// - Parameter seconds: position from the start of the source.
-  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for a source that is
-  ///   not a file; errors of a file that is received as a stream.
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for a source that can't seek;
+  ///   the errors of a source that seeks by itself, as a stream, live ones included.
   public func seek(toSeconds seconds: Double) throws {
     guard let current = machine.current else {
       throw SpeakerError(.noSeek, "seek: nothing plays")
     }
-    if let timedSound { return try timedSound.seek(to: seconds) }
     let passage = passage
-    if case .source = current.request.sound, passage == nil {
-      throw SpeakerError(
-        .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
+    if case .source(let sound) = current.request.sound, passage == nil {
+      guard let timed = sound as? any TimedSound else {
+        throw SpeakerError(.noSeek, "seek: \"\(current.source.title)\" has no other positions")
+      }
+      return try timed.seek(to: seconds)
     }
     // Rounded first: frames converted to seconds and back need not be whole numbers.
     let frame = (seconds * Double(format.sampleRate)).rounded()

@@ -16,7 +16,9 @@ extension Stream {
   public func seek(to seconds: Double) throws(StreamError) {
     guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     guard let file else {
-      throw StreamError(.noSeek, "a live stream has no time to go to", hint: "use rewind and forward")
+      throw StreamError(
+        .noSeek, "\(shownURL) is live: it has no time to seek to", hint: "use the stream's rewind and forward"
+      )
     }
     if let duration = file.duration, seconds > duration {
       throw StreamError(
