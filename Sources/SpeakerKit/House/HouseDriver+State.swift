@@ -61,29 +61,9 @@ extension HouseDriver {
     return path.flatMap { StateFolder(path: $0).read(setsAside: false) { _ in } }?.applied(to: devices)
       ?? devices
   }
-}
-
-/// The state that is kept between runs.
-extension HouseDriver {
-  /// The delay during which changes are gathered before they are written.
-  private static let writingDelay = Duration.seconds(1)
 
   /// Publishes the playing sources to processes that inspect the house.
   public func announce(playing: [String]) {
     context.state?.announce(output: plan?.text ?? output.text, playing: playing)
-  }
-
-  /// Schedules writing the state after a change.
-  func stateChanged() {
-    guard context.state != nil, context.access != .look, stateTimer == nil else { return }
-    stateTimer = loop.after(Self.writingDelay) { [weak self] in self?.writeState() }
-  }
-
-  /// Writes pending changes of the state at once.
-  func writeState() {
-    guard let timer = stateTimer else { return }
-    timer.cancel()
-    stateTimer = nil
-    do { try context.state?.write(HouseState(present, besides: kept)) } catch { context.log(error.message) }
   }
 }

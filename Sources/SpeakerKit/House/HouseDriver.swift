@@ -33,10 +33,7 @@ public final class HouseDriver: RenderingDriver {
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// `true` if `close` was called.
   private(set) var isClosed = false
-  /// The state that was read on opening.
-  var kept = HouseState()
-  /// The timer that writes the state after a change.
-  var stateTimer: LoopTimer?
+  private lazy var kept = KeptState(context, writtenBy: [.drive, .adjust]) { [unowned self] in present }
   weak var reports: (any DriverReports)?
   /// Speakers by their index in the renderer, including removed ones.
   var devices: [DeviceInfo] = []
@@ -89,8 +86,8 @@ public final class HouseDriver: RenderingDriver {
     devices = try findSpeakers()
     (unplugged, silenced) = ([], [:])
     plan = try makePlan()
-    kept = context.state?.read(setsAside: context.access != .look, context.log) ?? HouseState()
-    devices = kept.applied(to: devices)
+    kept.read()
+    devices = kept.last.applied(to: devices)
     for index in devices.indices { devices[index].output = outputText(ofSpeaker: index) }
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
@@ -155,7 +152,7 @@ public final class HouseDriver: RenderingDriver {
     // Pending changes belong to the saved state.
     applyAll()
     reports = nil
-    writeState()
+    kept.write()
     await renderer?.close()
     renderer = nil
     context.state?.unlock()
@@ -205,7 +202,7 @@ public final class HouseDriver: RenderingDriver {
 
   private func apply(_ changes: [(device: String, change: LevelChange)]) {
     guard let reports else { return }
-    stateChanged()
+    kept.changed()
     var changed: [Int] = []
     changed.reserveCapacity(changes.count)
     for (id, change) in changes {
@@ -240,7 +237,7 @@ public final class HouseDriver: RenderingDriver {
 
   private func apply(_ edit: DeviceEdit, to device: String) {
     guard let reports, let index = index(of: device) else { return }
-    stateChanged()
+    kept.changed()
     switch edit {
     case .name(let name):
       devices[index].name = name

@@ -10,7 +10,7 @@ extension SnapcastDriver {
     for client in server.clients { speakers[client.id, default: Speaker()].givenName = client.givenName }
     for group in server.groups {
       for client in group.clients {
-        let old = kept.speakers[client.id]
+        let old = kept.last.speakers[client.id]
         let zone = group.zone ?? old.flatMap { $0.group == Group.ungrouped ? nil : $0.group }
         guard let zone else { continue }
         speakers[client.id]?.zone = zone
@@ -30,7 +30,7 @@ extension SnapcastDriver {
     guard speakers[device]?.zone != zone else { return }
     speakers[device, default: Speaker()].zone = zone
     join(device)
-    stateChanged()
+    kept.changed()
   }
 
   // MARK: Messages
@@ -214,21 +214,5 @@ extension SnapcastDriver {
       adopt(server)
       takeStep()
     }
-  }
-
-  // MARK: State
-
-  /// Schedules writing the zones after a change.
-  func stateChanged() {
-    guard context.state != nil, context.access == .drive, stateTimer == nil else { return }
-    stateTimer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.writeState() }
-  }
-
-  /// Writes changed zones at once.
-  func writeState() {
-    guard let timer = stateTimer else { return }
-    timer.cancel()
-    stateTimer = nil
-    do { try context.state?.write(HouseState(devices, besides: kept)) } catch { context.log(error.message) }
   }
 }

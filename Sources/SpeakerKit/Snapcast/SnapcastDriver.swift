@@ -24,8 +24,9 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
 
   let context: DriverContext
   let settings: SnapcastSettings
-  var stateTimer: LoopTimer?
-  var kept = HouseState()
+  private(set) lazy var kept = KeptState(context, writtenBy: [.drive], keepsAlive: false) { [unowned self] in
+    devices
+  }
 
   /// The server that the host has started; nil for another one.
   private(set) var managed: ManagedSnapserver?
@@ -92,8 +93,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     do {
       try await connect()
       try makeRenderer()
-      kept = context.state?.read(setsAside: context.access == .drive, context.log) ?? HouseState()
-      lastRank = kept.speakers.values.map(\.rank).max() ?? 0
+      kept.read()
+      lastRank = kept.last.speakers.values.map(\.rank).max() ?? 0
       devices = adoptFirst()
     } catch {
       await end()
@@ -246,7 +247,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   public func close() async {
     isClosed = true
     reports = nil
-    writeState()
+    kept.write()
     await end()
   }
 
