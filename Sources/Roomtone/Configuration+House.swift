@@ -13,7 +13,7 @@ extension Configuration {
   /// - Parameter name: one of `driverNames`.
   /// - Throws: `argument` for a hub without a configured address.
   public mutating func useDriver(_ name: String) throws {
-    guard name != driverName, let kind = DriverKinds.all.first(where: { $0.name == name }) else { return }
+    guard name != driverName, let kind = DriverKinds.named(name) else { return }
     if kind is HouseSettings.Type { return driver = house }
     do throws(SpeakerError) { driver = try kind.usual() } catch {
       throw LuaError(code: "argument", message: error.message, hint: error.hint)
@@ -24,7 +24,7 @@ extension Configuration {
     let kinds = DriverKinds.all
     let options = try call.options(1, ["driver"] + kinds.flatMap { $0.options.map(\.name) })
     let name = try options.string("driver") ?? HouseSettings.name
-    guard let kind = kinds.first(where: { $0.name == name }) else {
+    guard let kind = DriverKinds.named(name) else {
       throw options.problem("driver", unknown("driver", name, among: driverNames))
     }
     for other in kinds where other.name != name {

@@ -36,6 +36,9 @@ public struct Configuration: Sendable {
   /// Name of the driver of the house.
   public var driverName: String { type(of: driver).name }
 
+  /// `true` if the speakers of the house are in this process.
+  public var isEmbedded: Bool { type(of: driver).isEmbedded }
+
   /// The settings of the driver of the house.
   public var driver: any DriverKind {
     get { remote ?? house }

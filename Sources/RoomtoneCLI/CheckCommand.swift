@@ -105,7 +105,7 @@ enum CheckCommand {
     throws(SpeakerError) -> HouseNames
   {
     // Only the servers of other drivers know their speakers.
-    if configuration.driverName != "house" {
+    if !configuration.isEmbedded {
       return HouseNames(stations: Array(configuration.stations.addresses.keys))
     }
     let speakers = try HouseDriver.savedSpeakers(configuration.house.speakers, stateFolder: state)

@@ -78,7 +78,7 @@ enum EngineSetup {
   static func simulatedHouse(_ configuration: Configuration, output: Output) -> Configuration {
     var simulated = configuration
     simulated.house.use(output)
-    guard configuration.driverName != "house" else { return simulated }
+    guard !configuration.isEmbedded else { return simulated }
     simulated.house.speakers = nil
     if configuration.logLevel <= .warn {
       Terminal.log(

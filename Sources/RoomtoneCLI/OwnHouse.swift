@@ -17,7 +17,9 @@ struct OwnHouse {
   init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
     (file, driver, output) = (arguments.text(.config), arguments.text(.house), arguments.output(.output))
     self.command = command
-    if let driver, driver != "house", output != nil { throw withoutOutput(driver) }
+    if let driver, output != nil, DriverKinds.named(driver)?.isEmbedded == false {
+      throw withoutOutput(driver)
+    }
   }
 
   /// `true` if an option names a house beside the daemon's.
@@ -29,7 +31,7 @@ struct OwnHouse {
     var configuration = try EngineSetup.configuration(file: file)
     if let driver { try configuration.useDriver(driver) }
     if let output {
-      guard configuration.driverName == "house" else { throw withoutOutput(configuration.driverName) }
+      guard configuration.isEmbedded else { throw withoutOutput(configuration.driverName) }
       configuration.house.use(output)
     }
     return configuration

@@ -62,6 +62,7 @@ struct ConfigurationTests {
     #expect(hub.driverName == "hkwhub")
     try hub.useDriver("snapcast")
     #expect(hub.driverName == "snapcast")
+    #expect(configuration.isEmbedded && Configuration().isEmbedded && !hub.isEmbedded)
     #expect(Configuration.driverNames == ["house", "snapcast", "hkwhub"])
   }
 

@@ -58,7 +58,7 @@ final class HouseConnection {
   /// The line of verbs when nothing plays. A server may play for other clients, which a house in this process
   /// does not know.
   var silence: String {
-    if case .own(let engine, _) = way, engine.options.configuration.driverName != "house" {
+    if case .own(let engine, _) = way, !engine.options.configuration.isEmbedded {
       return "nothing that roomtone has started plays"
     }
     return "nothing plays"
@@ -96,7 +96,7 @@ final class HouseConnection {
           .busy, error.message, hint: "end it; a daemon has a house for all: roomtone serve",
           facts: error.facts)
       }
-      if isChange, configuration.driverName == "house" {
+      if isChange, configuration.isEmbedded {
         let speakers = configuration.house.speakers == nil ? "the speakers are invented, and " : ""
         engine.onLog(.info, "\(speakers)no daemon has the house: the level is kept for what plays next", [])
       }

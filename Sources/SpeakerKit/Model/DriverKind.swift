@@ -34,6 +34,9 @@ public protocol DriverKind: Sendable {
 extension DriverKind {
   /// Nil: the speakers are this machine's own.
   public static var server: String? { nil }
+  /// `true` if the speakers are in this process. The server of any other driver knows its speakers, and plays for others
+  /// as well.
+  public static var isEmbedded: Bool { server == nil }
   /// Returns at once: no server is necessary.
   public func probe() throws(SpeakerError) -> String { outputText }
 }
@@ -44,6 +47,9 @@ public enum DriverKinds {
   public static let all: [any DriverKind.Type] = [
     HouseSettings.self, SnapcastSettings.self, HubSettings.self,
   ]
+
+  /// Returns the kind with a name in the configuration; nil for an unknown one.
+  public static func named(_ name: String) -> (any DriverKind.Type)? { all.first { $0.name == name } }
 }
 
 /// Changes of levels that remain when no process has the house.
