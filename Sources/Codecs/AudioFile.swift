@@ -14,12 +14,16 @@ public enum AudioFile {
   /// - Throws: `audio.not_found` when it can't be opened (the system's words, or that it is a folder),
   ///   `audio.unreadable` with the content found and its byte (for a file without any sound too),
   ///   `audio.unsupported` for audio of other kinds.
-  public static func open(_ path: String) throws -> any Decoder {
+  public static func open(_ path: String) throws -> any Decoder { try openSound(path).decoder }
+
+  /// Opens the file at `path`, as `open`.
+  /// - Returns: the decoder, and the codec of the frames that it reads; PCM where it reads no frames one by one.
+  package static func openSound(_ path: String) throws -> (decoder: any Decoder, codec: Codec) {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
     case .sound(let codec, let firstFrame):
       guard let open = codec.row.open else { throw AudioError.unsupportedKind(path, codec.title) }
-      return try open(file, path, firstFrame)
+      return (try open(file, path, firstFrame), codec.inFiles)
     case .playlist(let isOfSegments): throw AudioError.playlist(path, isOfSegments: isOfSegments)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):

@@ -40,6 +40,8 @@ public enum Codec: UInt8, Sendable, CaseIterable {
     var extensions: [String] = []
     /// The way in which its bytes are divided.
     let framing: Framing
+    /// The codec of all sound in a container that is decoded frame by frame; nil for other rows.
+    var contained: Codec?
     /// The first bytes of a container, in which `?` stands for any byte: one of these.
     var magic: [String] = []
     /// The content types of a container.
@@ -99,7 +101,8 @@ public enum Codec: UInt8, Sendable, CaseIterable {
         "application/ogg", "audio/ogg", "audio/x-ogg", "audio/vorbis", "audio/opus", "video/ogg",
       ], open: oggFile),
     Row(
-      codec: .mp4, title: "MP4", extensions: ["m4a", "m4b", "mp4"], framing: .none, magic: ["????ftyp"],
+      codec: .mp4, title: "MP4", extensions: ["m4a", "m4b", "mp4"], framing: .none, contained: .aac,
+      magic: ["????ftyp"],
       contentTypes: ["audio/mp4", "audio/x-m4a", "video/mp4"], libraries: [.faad],
       open: { file, path, _ in try MP4FileDecoder(file, path: path) }),
     Row(
@@ -143,6 +146,8 @@ extension Codec {
   public var fileEnd: String { row.extensions.first ?? "bin" }
   /// The extensions of files that may hold it, in lower case.
   public var extensions: [String] { row.extensions }
+  /// The codec that a file has as a stream: of its frames, where its decoder reads them one by one, else PCM.
+  var inFiles: Codec { if case .headers = row.framing { self } else { row.contained ?? .pcm } }
   /// The mapping to Ogg; nil for other codecs.
   var mapping: (any OggMapping.Type)? { if case .pages(let mapping) = row.framing { mapping } else { nil } }
   /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.

@@ -16,6 +16,14 @@ import Testing
     }
   }
 
+  @Test("a file streams as the codec of its frames, where these are decoded one by one, else as PCM")
+  func inFiles() {
+    let own: [Codec] = [.layer1, .layer2, .mp3, .aac]
+    for codec in Codec.allCases {
+      #expect(codec.inFiles == (own.contains(codec) ? codec : codec == .mp4 ? .aac : .pcm), "\(codec)")
+    }
+  }
+
   @Test("a container is known by its first bytes alone, whatever stands in between")
   func magic() {
     func codec(_ text: String) -> Codec? { Codec(head: Array(text.utf8)) }

@@ -52,6 +52,16 @@ struct StreamFileTests {
     #expect(station.visits.contains { $0["Range"] != nil })
   }
 
+  @Test("a file of layer II on this machine has that codec, as a station has")
+  func layerII() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("sound")
+    try Command.succeed(
+      "ffmpeg",
+      ["-v", "error", "-i", Fixtures.path("music-44k.flac"), "-c:a", "mp2", "-f", "mp2", path])
+    #expect(try printed("f = stream.file '\(path)' f:start() print(f.format) f:stop()") == ["layer2"])
+  }
+
   @Test(
     "a file of this machine has its codec, and its own bit rate",
     arguments: [("mp3-cbr128-44k.mp3", "mp3 128"), ("base-24bit.wav", "pcm"), ("aac-lc-44k.m4a", "aac")])

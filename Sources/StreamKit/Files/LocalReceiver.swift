@@ -31,6 +31,8 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private let reporter: @Sendable (ReceiverEvent) -> Void
   private var phase = Phase.opening
   private var format: StreamFormat?
+  /// The codec of the file, which is reported in place of that of the pieces.
+  private var codec = Codec.pcm
   private var frameCount: Int?
   /// The size of the file in bytes.
   private var size = 0
@@ -125,10 +127,11 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     report(.connecting)
     do {
       let decoder = try calls.call {
-        let decoder = try AudioFile.open(path)
+        let sound = try AudioFile.openSound(path)
         var status = stat()
         if stat(path, &status) == 0 { size = Int(status.st_size) }
-        return decoder
+        codec = sound.codec
+        return sound.decoder
       }
       phase = .decoding(decoder)
       frameCount = decoder.frameCount
@@ -182,7 +185,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
       }
       waiting = nil
       let discontinuity: PacketBuffer.Discontinuity? = format != nil && format != frame.format ? .format : nil
-      if format != frame.format { report(.format(sourceFormat(frame.format, of: decoder))) }
+      if format != frame.format { report(.format(fileFormat(frame.format))) }
       let arrival = bytes.withUnsafeBytes {
         buffer.append(frame, $0, discontinuity, generation: seekGeneration)
       }
@@ -222,15 +225,9 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     )
   }
 
-  /// Returns the format with the codec of the file, if it is known.
-  private func sourceFormat(_ format: StreamFormat, of decoder: any Decoder) -> StreamFormat {
-    let codec: Codec =
-      switch decoder {
-      case is MP3Decoder: .mp3
-      case is ADTSFileDecoder, is MP4FileDecoder: .aac
-      default: format.codec
-      }
-    return StreamFormat(codec: codec, sampleRate: format.sampleRate, channels: format.channels)
+  /// Returns the format of a piece with the codec of the file.
+  private func fileFormat(_ format: StreamFormat) -> StreamFormat {
+    StreamFormat(codec: codec, sampleRate: format.sampleRate, channels: format.channels)
   }
 
   private func fail(_ error: any Error) {
