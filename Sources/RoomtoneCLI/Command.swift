@@ -57,6 +57,8 @@ enum Command {
         return UsageError.exitStatus
       } catch let error as LocalHouse.Interrupted {
         return error.status
+      } catch let error as HouseConnection.Interrupted {
+        return error.status
       } catch let error as any CodedError
         where error.code == StreamErrorKind.auth.rawValue && arguments.command.options.contains(.user)
       {

@@ -180,6 +180,33 @@ final class ControlClient {
     throw CommandFailure(.socket, "the daemon has closed the connection")
   }
 
+  /// Receives the messages that have arrived while a request lasts, at least one.
+  /// - Parameters:
+  ///   - id: the id of the request.
+  ///   - onNotification: receives the notifications, and the failure of another request as `warning`.
+  /// - Returns: the result of the request; nil before it has come.
+  /// - Throws: the error that the daemon answered; `ctl.socket` when the connection ends.
+  func receive(
+    answerTo id: Int, _ onNotification: (_ method: String, _ parameters: JSON) -> Void
+  ) throws -> JSON? {
+    repeat {
+      guard let message = try receive() else {
+        throw CommandFailure(.socket, "the daemon has closed the connection")
+      }
+      let error = message["error"].flatMap(RPCError.init)
+      if let method = message["method"]?.text {
+        onNotification(method, message["params"] ?? .null)
+      } else if let other = message["id"]?.int, other != id {
+        if let error { onNotification("warning", .object([("message", .string(error.description))])) }
+      } else {
+        // An error without an id refuses the connection.
+        if let error { throw error }
+        return message["result"] ?? .null
+      }
+    } while hasMessage
+    return nil
+  }
+
   /// Returns the next message; nil when the daemon has closed the connection.
   /// - Parameter end: the moment at which a silent daemon is given up; nil for never.
   func receive(before end: ContinuousClock.Instant? = nil) throws -> JSON? {

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Glibc
 internal import Home
 internal import JSONText
 internal import Roomtone
@@ -14,7 +15,17 @@ final class HouseConnection {
     case own(Engine, LocalHouse)
   }
 
+  /// The end of the wait for another process by a signal.
+  struct Interrupted: Error {
+    /// The exit status of the command: 128 and the number of the signal.
+    let status: Int32
+  }
+
   private let way: Way
+  /// The loop of this process while a call of another process lasts.
+  private lazy var loop = EventLoop(name: "call")
+  /// The failure of a request that was begun while a call of another process lasts.
+  private var lost: (any Error)?
 
   // MARK: Opening
 
@@ -77,14 +88,16 @@ final class HouseConnection {
   ///     with this process.
   ///   - isLasting: `true` for a method that answers when its work has ended.
   ///   - onNotification: receives the notifications before the result.
-  /// - Throws: the error of the method, `ctl.socket`, `ctl.none`, `speaker.busy`; `LocalHouse.Interrupted`.
+  /// - Throws: the error of the method, `ctl.socket`, `ctl.none`, `speaker.busy`; `LocalHouse.Interrupted`, `Interrupted`.
   func call(
     _ method: String, _ parameters: Parameters = [], isChange: Bool = false, isLasting: Bool = false,
     onNotification: @escaping (_ method: String, _ parameters: JSON) -> Void = { _, _ in }
   ) throws -> JSON {
     switch way {
     case .process(let client):
-      return try client.call(method, parameters, isLasting: isLasting, onNotification: onNotification)
+      return isLasting
+        ? try lastingCall(client, method, parameters, onNotification)
+        : try client.call(method, parameters, onNotification: onNotification)
     case .own(let engine, let house):
       let configuration = engine.options.configuration
       if isChange { try Self.checkThatItLasts(method, configuration) }
@@ -104,6 +117,31 @@ final class HouseConnection {
     }
   }
 
+  /// Performs a method that answers when its work has ended, on the loop: requests can be begun and descriptors watched
+  /// meanwhile, and a signal ends the wait, so that what the caller has changed on the terminal is restored.
+  private func lastingCall(
+    _ client: ControlClient, _ method: String, _ parameters: Parameters,
+    _ onNotification: @escaping (_ method: String, _ parameters: JSON) -> Void
+  ) throws -> JSON {
+    var status: Int32?
+    var outcome: Result<JSON, any Error>?
+    let signals = [SIGINT, SIGTERM, SIGHUP].filter { !SignalWatch.isIgnored($0) }
+    let interrupts = try loop.onSignal(signals) { status = 128 + $0 }
+    defer { interrupts.cancel() }
+    let id = try client.start(method, parameters)
+    let answers = try loop.watch(client.descriptor, for: .readable) { _ in
+      do {
+        if let result = try client.receive(answerTo: id, onNotification) { outcome = .success(result) }
+      } catch { outcome = .failure(error) }
+    }
+    defer { answers.cancel() }
+    _ = loop.run { outcome != nil || status != nil || lost != nil }
+    if let status { throw Interrupted(status: status) }
+    if let lost { throw lost }
+    guard let outcome else { throw CommandFailure(.socket, "the call has ended without an answer") }
+    return try outcome.get()
+  }
+
   private static func checkThatItLasts(_ method: String, _ configuration: Configuration) throws {
     let kind = type(of: configuration.driver)
     switch kind.memory {
@@ -120,19 +158,23 @@ final class HouseConnection {
     }
   }
 
-  /// Begins a method while a call lasts, in a house of this process; its failure is logged.
+  /// Begins a method while a lasting call waits. Its failure is a warning: a line of the log here, a notification
+  /// `warning` of the call in another process; a connection that fails ends the call.
   func start(_ method: String, _ parameters: Parameters) {
-    guard case .own(let engine, let house) = way else { return }
-    house.start(method, parameters) { result in
-      if case .failure(let error) = result { engine.onLog(.warn, error.description, []) }
+    switch way {
+    case .process(let client):
+      do { try client.start(method, parameters) } catch { lost = error }
+    case .own(let engine, let house):
+      house.start(method, parameters) { result in
+        if case .failure(let error) = result { engine.onLog(.warn, error.description, []) }
+      }
     }
   }
 
-  /// Calls `body` when a descriptor can be read while a call lasts.
-  /// - Returns: nil for the house of another process, whose calls wait only for its answer, and if the watch
-  ///   fails.
+  /// Calls `body` when a descriptor can be read while a lasting call waits.
+  /// - Returns: nil if the watch fails.
   func watch(_ descriptor: Int32, _ body: @escaping () -> Void) -> FDWatch? {
-    guard case .own(let engine, _) = way else { return nil }
-    return try? engine.loop.watch(descriptor, for: .readable) { _ in body() }
+    let loop = if case .own(let engine, _) = way { engine.loop } else { self.loop }
+    return try? loop.watch(descriptor, for: .readable) { _ in body() }
   }
 }

@@ -214,7 +214,7 @@ extension CommandSpec {
       """,
       """
       While a daemon runs it plays the files, in place of the music in the rooms, which continues after them at its \
-      volume; Ctrl-C is the only key then. With --output or --config, and with --no-attach, the house is opened here, \
+      volume; the keys control it there. With --output or --config, and with --no-attach, the house is opened here, \
       which fails while the daemon has it.
       """,
     ],

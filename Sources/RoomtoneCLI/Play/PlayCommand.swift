@@ -18,7 +18,11 @@ enum PlayCommand {
         try HouseConnection(configuration, .drive, command: "play")
       }
     let line = ProgressLine(isShown: Terminal.showsProgress)
-    let keys = PlayKeys(house) { line.redraw() }
+    let keys = PlayKeys(house) {
+      if !line.showsControls, Terminal.showsProgress { Terminal.print(PlayKey.help) }
+      line.showsControls = true
+      line.redraw()
+    }
     defer {
       keys.end()
       line.end()
@@ -27,10 +31,10 @@ enum PlayCommand {
     _ = try house.call("play", parameters, isLasting: true) { method, parameters in
       switch method {
       case "begins":
-        guard let playback = parameters["playback"]?.int, keys.begin(playback) else { return }
-        line.showsControls = true
-        if Terminal.showsProgress { Terminal.print(PlayKey.help) }
-      case "playing": line.show(parameters)
+        if let playback = parameters["playback"]?.int { keys.begin(playback) }
+      case "playing":
+        keys.resume()
+        line.show(parameters)
       case "ended": keys.end()
       case "warning":
         guard configuration.logLevel <= .warn else { return }

@@ -2,37 +2,44 @@ internal import EventLoop
 internal import Glibc
 internal import JSONText
 
-/// Controls a playback in this process by keys, each of which is a request of the method `playback`. Confined to the loop.
+/// Controls a playback by keys, each of which is a request of the method `playback`. Confined to the loop.
 final class PlayKeys {
   private let house: HouseConnection
-  private var playback = 0
+  /// The number of the playback; nil without one.
+  private var playback: Int?
   private var parser = PlayKeyParser()
   private var watch: FDWatch?
-
-  private let resumed: () -> Void
+  private let began: () -> Void
 
   /// Keys for the house, which are not read yet.
-  /// - Parameter resumed: called when the process continues after a key has stopped it.
-  init(_ house: HouseConnection, resumed: @escaping () -> Void) {
-    (self.house, self.resumed) = (house, resumed)
+  /// - Parameter began: called when keys are read from then on: when the terminal is this process's, and again after
+  ///   another one had it.
+  init(_ house: HouseConnection, began: @escaping () -> Void) { (self.house, self.began) = (house, began) }
+
+  /// Controls a playback, by the keys of standard input if that is a terminal.
+  func begin(_ playback: Int) {
+    self.playback = playback
+    resume()
   }
 
-  /// Begins to read keys for a playback.
-  /// - Returns: `false` when standard input is not a terminal, or not this process's, and for another
-  ///   process's house.
-  func begin(_ playback: Int) -> Bool {
-    self.playback = playback
-    guard KeyTerminal.begin() else { return false }
+  /// Reads keys, unless they are read already or the terminal is not this process's. To be called now and then: a shell
+  /// does not report that it has brought a running process to the foreground.
+  func resume() {
+    guard playback != nil, watch == nil, KeyTerminal.begin() else { return }
     watch = house.watch(STDIN_FILENO) { [unowned self] in read() }
-    if watch == nil { KeyTerminal.restore() }
-    return watch != nil
+    if watch == nil { KeyTerminal.restore() } else { began() }
   }
 
   /// Restores the terminal, and reads no more keys.
   func end() {
+    playback = nil
+    pause()
+    KeyTerminal.restore()
+  }
+
+  private func pause() {
     watch?.cancel()
     watch = nil
-    KeyTerminal.restore()
   }
 
   private func read() {
@@ -45,8 +52,9 @@ final class PlayKeys {
   }
 
   private func press(_ key: PlayKey) {
+    guard let playback else { return }
     guard let (action, step) = key.request else {
-      if KeyTerminal.suspend() { resumed() } else { end() }
+      if KeyTerminal.suspend() { began() } else { pause() }
       return
     }
     house.start(
