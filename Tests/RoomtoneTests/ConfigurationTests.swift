@@ -281,7 +281,7 @@ struct ConfigurationTests {
   func sameName() throws {
     var harness = try EngineHarness()
     harness.configuration = "house { output = 'null', speakers = { { name = 'A' }, { name = 'A' } } }"
-    let lines = try harness.printed("local err = failure(speaker.devices) print(err.code, err.message)")
+    let lines = try harness.printed("local err = failure(speaker.open) print(err.code, err.message)")
     #expect(lines == ["speaker.unknown\ttwo speakers are called \"A\""])
   }
 

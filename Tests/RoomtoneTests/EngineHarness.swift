@@ -46,6 +46,8 @@ struct EngineHarness {
   var store: String?
   /// The file of the changes of the house.
   var history: String?
+  /// `false` for a host without a home, which keeps no catalogue of recordings.
+  var hasCatalogue = true
   /// The folder of the library; nil for the one inside the program.
   var standardLibrary: String? = Fixtures.repository("stdlib")
   /// The moment at which virtual time begins.
@@ -87,7 +89,7 @@ struct EngineHarness {
         Array(stations.utf8), path: folder.file("stations.lua"))
     }
     options.recorder.folder = folder.file("recordings")
-    options.recorder.catalogue = folder.file("catalogue.sqlite")
+    options.recorder.catalogue = hasCatalogue ? folder.file("catalogue.sqlite") : nil
     options.standardLibrary = standardLibrary
     return try Engine(options)
   }

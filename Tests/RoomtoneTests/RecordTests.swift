@@ -1,3 +1,4 @@
+import Glibc
 import LuaRuntime
 import Roomtone
 import TestSupport
@@ -190,5 +191,21 @@ struct RecordTests {
       print(radio.status, #recordings.list())
       """)
     #expect(lines == ["record.write", "stopped\t0"])
+  }
+
+  @Test("a catalogue that can't be opened, or is not there, is an error of each function that uses it")
+  func noCatalogue() throws {
+    for (hasCatalogue, code) in [(true, "database.unavailable"), (false, "record.write")] {
+      var harness = try harness()
+      harness.hasCatalogue = hasCatalogue
+      #expect(mkdir(harness.folder.file("catalogue.sqlite"), 0o755) == 0)
+      let lines = try harness.printed(
+        """
+        local recordings = require "recordings"
+        print(code(recordings.list), code(recordings.verify, "tone.wav"), code(recordings.repair))
+        print(code(recordings.forget, "tone.wav"), code(recordings.expire, { keep = "1h" }))
+        """)
+      #expect(lines == ["\(code)\t\(code)\t\(code)", "\(code)\t\(code)"])
+    }
   }
 }

@@ -13,6 +13,9 @@
 --   end
 --
 -- A recording is in the catalogue from its first frame on. The functions suspend the routine while they use the disk.
+--
+-- Every function raises `database.busy`, `database.full`, `database.unavailable`, `database.damaged` or
+-- `database.newer` if the catalogue can't be used, and `record.write` if there is no home folder to keep it in.
 
 ---@class recordingslib
 local recordings = {}
@@ -61,20 +64,20 @@ local recordings = {}
 ---@field junk_bytes integer Bytes that are neither audio nor tag.
 ---@field differences string[] Differences from the catalogue, one line each.
 
----Returns the recordings that match a filter, the latest first. Raises `record.write`, `argument`.
+---Returns the recordings that match a filter, the latest first. Raises `argument`.
 ---@async
 ---@param filter? recordings.Filter
 ---@return recordings.Entry[]
 function recordings.list(filter) end
 
 ---Reads all frames of a file, decodes FLAC, MP4, AIFF and CAF, and compares it with the catalogue. Raises
----`record.read`, `record.write`, `argument`.
+---`record.read`, `argument`.
 ---@async
 ---@param path string
 ---@return recordings.Verdict
 function recordings.verify(path) end
 
----Makes disk and catalogue agree: completes the parts left by processes that were killed. Raises `record.write`.
+---Makes disk and catalogue agree: completes the parts left by processes that were killed.
 ---@async
 ---@return string[] done Repairs made, one line each.
 function recordings.repair() end
@@ -89,7 +92,8 @@ function recordings.forget(path) end
 ---@field keep Duration Age, from the end of a recording, above which it is deleted.
 ---@field job? string Name of the job whose recordings are deleted (default: all).
 
----Deletes old recordings, files and entries; files without an entry stay. Raises `record.write`, `argument`.
+---Deletes old recordings, files and entries; files without an entry stay. Raises `record.write` (a file can't be
+---deleted, after all others), `argument`.
 ---@async
 ---@param options recordings.ExpireOptions
 ---@return string[] paths Paths of the deleted files.
