@@ -224,6 +224,9 @@ extension BindingTable {
       set kitchen:set_volume(9) task.sleep(1) snapshot = speaker.snapshot() kitchen:set_volume(1)
       call snapshot:restore() -->
       then kitchen.volume, #snapshot.devices --> 9, 6
+      audio.unreadable restored("tone.wav", "no sound at all, but a text")
+      audio.unsupported restored("long.wav", "MThd\0\0\0\6\0\0\0\1\0\1")
+      audio.not_found os.remove(FOLDER .. "/long.wav") snapshot:restore()
       speaker.outranked speaker.session { devices = kitchen, priority = 500 } snapshot:restore()
     speaker.House:unplug
       call house:unplug(bath) -->

@@ -172,6 +172,8 @@ extension BindingTable {
       set speaker.play "long.wav"
       call speaker.interrupt { play = "tone.wav", devices = kitchen } -->
       then kitchen.session == session --> true
+      then speaker.interrupt { play = "tone.wav", devices = kitchen, volume = 9, restore = false }, kitchen.session, \#
+    kitchen.volume, session:state() --> nil, nil, 9, "playing"
       audio.not_found speaker.interrupt { play = "nowhere.wav" }
       audio.unreadable speaker.interrupt { play = "text.wav" }
       audio.unsupported speaker.interrupt { play = "stations.m3u" }

@@ -2,16 +2,22 @@ extension BindingTable {
   static let stream = #"""
     stream.effect.gain
       call stream.effect.gain(-6) --> effect gain
+      then behind(results[1]) --> -15.0, -21.0
     stream.effect.equalizer
-      call stream.effect.equalizer { [62] = 3, [8000] = -2 } --> effect equalizer
+      call stream.effect.equalizer { [62] = 3, [1000] = -12 } --> effect equalizer
+      then behind(results[1]) --> -21.0, -27.0
     stream.effect.mono
       call stream.effect.mono() --> effect mono
+      then behind(results[1]) --> -21.1, -21.1
     stream.effect.swap
       call stream.effect.swap() --> effect swap
+      then behind(results[1]) --> -15.0, -9.0
     stream.effect.lowpass
       call stream.effect.lowpass(200) --> effect lowpass
+      then behind(results[1]) --> -37.0, -43.0
     stream.effect.highpass
-      call stream.effect.highpass(200.5) --> effect highpass
+      call stream.effect.highpass(5000.5) --> effect highpass
+      then behind(results[1]) --> -37.7, -43.7
     stream.new
       call stream.new("http://me:secret@fm/", { buffer_blocks = 20, auth = { "me", "pw" } }) \#
     --> stream (http://fm/, stopped)
@@ -91,6 +97,7 @@ extension BindingTable {
       call radio:record "show.{ext}" --> recording (~/recordings/show.mp3, recording, 4 s)
       then task.sleep(5) or #recordings.list() --> 1
       record.write radio:record(FOLDER .. "/tone.wav/x.mp3")
+      record.disk_full radio:record("d.mp3", { min_free = "900TB" })
       record.exists radio:record(FOLDER .. "/tone.wav", { append = true })
       stream.in_use radio:record("b.mp3", { reset = true })
       stream.unsupported stream.new "http://show/":record("c.mp3", { split = true })
