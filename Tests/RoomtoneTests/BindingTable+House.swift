@@ -37,11 +37,15 @@ extension BindingTable {
     speaker.Device:set_group
       call kitchen:set_group "Bedroom" -->
       then kitchen.group, kitchen.is_master --> group "Bedroom" (3 speakers), false
+      then kitchen.group_id == speaker.device "Bedroom Left".id --> true
+      then speaker.play "long.wav", during(function() kitchen:set_group "Kitchen" end, speaker.wait, "error").device \#
+    --> nil, speaker "Kitchen" (volume 22, active)
       speaker.range kitchen:set_group " "
       speaker.unavailable house:remove(kitchen) kitchen:set_group "Bedroom"
     speaker.Device:leave_group
       call kitchen:leave_group() -->
       then kitchen.group, kitchen.group_name --> nil, "harman"
+      then kitchen.group_id == kitchen.id, kitchen.is_master, kitchen.output --> true, true, "invented, on null"
       speaker.unavailable house:remove(kitchen) kitchen:leave_group()
     speaker.Device:set_role
       call kitchen:set_role "left" -->
@@ -105,6 +109,8 @@ extension BindingTable {
       then group.volume --> 30
       speaker.range group:fade { volume = 30, over = "25h" }
       speaker.unavailable unplug "Bathroom":fade { volume = 30, over = 1 }
+      then message(group.fade, empty "Living Room", { to = 30, over = 1 }) \#
+    --> "no speaker is in the group \"Living Room\" any more"
       speaker.unknown empty "Living Room":fade { volume = 30, over = 1 }
     speaker.Group:on
       set heard = 0
@@ -187,7 +193,9 @@ extension BindingTable {
       call session:eq() -->
       then select(2, session:eq()), session:eq()[16000] --> "flat", 0.0
     speaker.Session:fade
+      set session:play "long.wav" start = task.now()
       call session:fade { gain = -20, over = 5 } -->
+      then task.now() - start >= 5 --> true
       speaker.range session:fade { gain = 0, over = "25h" }
     speaker.Session:close
       set session = speaker.session { devices = kitchen }

@@ -57,6 +57,7 @@ extension BindingTable {
       set runs = 0
       call schedule.every("15m", { name = "quarter" }, function() runs = runs + 1 end) -->
       then task.sleep "61m" or runs --> 4
+      then os.date("%H:%M", schedule.every("20m", { align = true }, print).next // 1) --> "01:20"
       schedule.syntax schedule.every("soon", print)
       schedule.duplicate schedule.every("1h", { name = "quarter" }, print)
     schedule.jobs

@@ -6,7 +6,9 @@ extension BindingTable {
       speaker.unsupported speaker.close() speaker.open { driver = "hkwhub" }
       speaker.closed speaker.close() task.spawn(speaker.close) speaker.open()
     speaker.close
+      set subscription = speaker.on("state", print)
       call speaker.close() -->
+      then subscription.active --> false
       then speaker.is_open(), code(speaker.state) --> false, "speaker.closed"
     speaker.is_open
       call speaker.is_open() --> true
@@ -37,6 +39,8 @@ extension BindingTable {
       then names(group.devices), group.active, speaker.group(group.id) == group \#
     --> "Bedroom Left, Bedroom Right", true, true
       then failure(speaker.group, "Bedrom").suggestion --> "Bedroom"
+      then empty "Living Room", code(speaker.group, "Living Room") \#
+    --> group "Living Room" (0 speakers), "speaker.unknown"
       speaker.unknown speaker.group "Attic"
     speaker.active_devices
       set kitchen:leave()
@@ -83,6 +87,11 @@ extension BindingTable {
       then speaker.play("long.wav", { start = 7.5, priority = 200 }), speaker.position(), session.priority \#
     --> nil, 7.5, 200
       then speaker.play("tone.wav", { loop = true }), task.sleep(7.5), speaker.position() --> nil, nil, 1.5
+      then speaker.play({ "tone.wav" }, { loop = true }), task.sleep(7.5), speaker.position() --> nil, nil, 1.5
+      then speaker.pause(), speaker.play("long.wav", { resume = true }), speaker.state(), speaker.duration() \#
+    --> nil, nil, "playing", 3.0
+      then speaker.stop(), speaker.play("long.wav", { resume = true }), speaker.duration() --> nil, nil, 10.0
+      then failure(speaker.play, "text.wav").byte, failure(speaker.play, "text.wav").found ~= nil --> 0, true
       audio.not_found speaker.play "nowhere.wav"
       audio.unreadable speaker.play "text.wav"
       audio.unsupported speaker.play "stations.m3u"
@@ -94,7 +103,7 @@ extension BindingTable {
       set speaker.play { "tone.wav", "long.wav" }
       call speaker.next() -->
       then session.source.title, select(2, speaker.queue()) --> "long.wav", 2
-      speaker.no_queue speaker.stop() speaker.next()
+      speaker.no_queue speaker.play_stream "http://fm/" speaker.next()
     speaker.previous
       set speaker.play { "tone.wav", "long.wav" } speaker.next() task.sleep(1)
       call speaker.previous() -->
@@ -104,6 +113,7 @@ extension BindingTable {
       set speaker.play { "tone.wav", "long.wav" }
       call speaker.queue() -->
       then #speaker.queue(), speaker.queue()[2].title, select(2, speaker.queue()) --> 2, "long.wav", 1
+      then speaker.play("long.wav", { title = "song" }), speaker.queue()[1].title --> nil, "song"
     speaker.pause
       set speaker.play "tone.wav"
       call speaker.pause() -->
@@ -142,7 +152,7 @@ extension BindingTable {
       call speaker.set_gain(-6.5) -->
     speaker.set_eq
       call speaker.set_eq { [31] = 3 } -->
-      then speaker.eq()[31] --> 3.0
+      then speaker.eq()[31], select(2, speaker.eq()) --> 3.0, nil
     speaker.eq
       set speaker.set_eq "rock"
       call speaker.eq() -->
@@ -174,6 +184,8 @@ extension BindingTable {
       then kitchen.session == session --> true
       then speaker.interrupt { play = "tone.wav", devices = kitchen, volume = 9, restore = false }, kitchen.session, \#
     kitchen.volume, session:state() --> nil, nil, 9, "playing"
+      then code(speaker.interrupt, { priority = 99, play = "tone.wav" }) --> "speaker.outranked"
+      then code(speaker.interrupt, { play = function() error { code = "mine" } end }) --> "mine"
       audio.not_found speaker.interrupt { play = "nowhere.wav" }
       audio.unreadable speaker.interrupt { play = "text.wav" }
       audio.unsupported speaker.interrupt { play = "stations.m3u" }

@@ -35,7 +35,10 @@ extension BindingTable {
     stream.Stream:start
       call radio:start() -->
       then radio.status, radio.format, radio.name, radio.title --> "playing", "mp3", "FM", "A - B"
+      then radio.artist, radio.title_without_artist, radio.text, radio.bit_rate, radio.is_playing \#
+    --> "A", "B", "A - B", 128, true
       stream.not_found stream.new "http://gone/":start()
+      stream.not_found stream.file "nowhere.mp3":start()
       stream.auth stream.new "http://private/":start()
       stream.http stream.new "http://broken/":start()
       stream.network stream.new "http://refused/":start()
@@ -96,6 +99,7 @@ extension BindingTable {
     stream.Stream:record
       call radio:record "show.{ext}" --> recording (~/recordings/show.mp3, recording, 4 s)
       then task.sleep(5) or #recordings.list() --> 1
+      then radio:record("show.{ext}", { format = "wav" }).path --> "~/recordings/show.wav"
       record.write radio:record(FOLDER .. "/tone.wav/x.mp3")
       record.disk_full radio:record("d.mp3", { min_free = "900TB" })
       record.exists radio:record(FOLDER .. "/tone.wav", { append = true })

@@ -58,7 +58,7 @@ enum BindingTable {
   /// Codes that calls in this harness can't raise, of all functions or of one, each with the suite that has a
   /// test of it, as its file below Tests.
   static let elsewhere = [
-    "audio.no_output": "RoomtoneTests/RowTests", "speaker.busy": "RoomtoneTests/KeptHouseTests",
+    "audio.no_output": "RoomtoneTests/KeptHouseTests", "speaker.busy": "RoomtoneTests/KeptHouseTests",
     "speaker.lost": "RoomtoneTests/KeptHouseTests", "speaker.superseded": "RoomtoneTests/CapabilityTests",
     "speaker.unsupported": "RoomtoneTests/CapabilityTests",
     "speaker.open speaker.unknown": "RoomtoneTests/ConfigurationTests",
@@ -72,7 +72,7 @@ enum BindingTable {
     "script.memory": "RoomtoneTests/FloodTests", "script.flooded": "RoomtoneTests/FloodTests",
     "headset.not_available": "JourneyTests/HeadsetTests",
     "headset.connection_failed": "JourneyTests/HeadsetTests",
-    "headset.auth": "RoomtoneTests/HeadsetTests",
+    "headset.auth": "JourneyTests/HeadsetTests",
     "headset.challenge_length": "HeadsetKitTests/Driver/HostileLineTests",
     "headset.timeout": "JourneyTests/HeadsetFailureTests",
     "headset.busy": "RoomtoneTests/HeadsetFirmwareTests",

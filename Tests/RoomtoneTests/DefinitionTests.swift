@@ -111,7 +111,7 @@ struct DefinitionTests {
       note(h.update_firmware, h, "nowhere")
       for name in pairs(seen) do print(name) end
       """)
-    // The embedded house lacks no capability; CapabilityTests asks another driver, StreamTests a server.
+    // The embedded house lacks no capability; CapabilityTests asks another driver, HTTPModuleTests a server.
     let others = ["capability", "status", "retry_after"]
     #expect((lines + others).sorted() == reference.fields(of: "Error").map(\.name).sorted())
   }

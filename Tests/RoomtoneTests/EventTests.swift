@@ -173,39 +173,6 @@ struct EventTests {
     #expect(lines == ["heard"])
   }
 
-  @Test("wait returns the next payload, not an earlier one; nil and \"timeout\" after its time")
-  func wait() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.play "long.wav"
-      task.sleep(0.1)
-      print(speaker.wait("state", "1s"))
-      print(speaker.wait("time").elapsed, speaker.device "Kitchen":wait("time", 5).elapsed)
-      print(speaker.default_session():wait("ended", 20).reason)
-      """)
-    #expect(lines == ["nil\ttimeout", "2\t3", "finished"])
-  }
-
-  @Test("a wait that the close of the house ends returns nil and \"closed\"; listeners get no more events")
-  func closed() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, session = speaker.device "Kitchen", speaker.default_session()
-      local subscription = speaker.on("state", function(e) if e.state == "stopped" then print "reported" end end)
-      speaker.play "long.wav"
-      local waits = {
-        task.spawn(function() return table.concat({ tostring(speaker.wait "ended"), select(2, speaker.wait("ended", 0)) or "" }, " ") end),
-        task.spawn(function() return select(2, kitchen:wait "volume") end),
-        task.spawn(function() return select(2, session:wait("ended", "1h")) end),
-      }
-      waits[1]:cancel()
-      task.sleep(1)
-      speaker.close()
-      print(waits[2]:await(), waits[3]:await(), subscription.active)
-      """)
-    #expect(lines == ["closed\tclosed\tfalse"])
-  }
-
   @Test(
     "an event that is not there lists those that are",
     arguments: [
@@ -236,27 +203,24 @@ struct EventTests {
     #expect(lines[2].hasPrefix("bad argument #2 to 'wait' (0 or more seconds expected"))
   }
 
-  @Test("events that callbacks cause come after the current one has reached all listeners")
-  func causes() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open()
-      speaker.on("state", function(e) print("first", e.state) if e.state == "playing" then speaker.pause() end end)
-      speaker.on("state", function(e) print("second", e.state) if e.state == "paused" then speaker.stop() end end)
-      speaker.play "tone.wav"
-      """)
-    #expect(
-      lines == [
-        "first\tplaying", "second\tplaying", "first\tpaused", "second\tpaused", "first\tstopped",
-        "second\tstopped",
-      ])
-  }
-
   @Test("a script that waits for what can't happen any more fails with an error that names it")
   func stuck() throws {
     var harness = try EngineHarness()
     harness.limit = nil
     let outcome = try harness.run("speaker.wait 'volume'")
     #expect(outcome.failures.map(\.code) == ["script.stuck"] && outcome.status == 1)
+  }
+
+  @Test("no event is delivered after the script has ended")
+  func afterTheEnd() throws {
+    let outcome = try EngineHarness().run(
+      """
+      speaker.on("state", function(e) print(e.state) end)
+      speaker.on("ended", function(e) print(e.reason) end)
+      speaker.play "long.wav"
+      task.sleep(1)
+      os.exit(0)
+      """)
+    #expect(outcome.lines == ["playing"] && outcome.failures.isEmpty)
   }
 }

@@ -5,24 +5,6 @@ import Testing
 
 @Suite("functions of a headset, from a script", .waiting, .tags(.headset, .equalizer))
 struct HeadsetSoundTests {
-  @Test("noise cancelling is queried, turned on and off, and reported")
-  func noiseCancelling() throws {
-    let lines = try HeadsetHarness.printed(
-      """
-      h:on("noise_cancelling", function(event) print("event", event.enabled, event.headset == h) end)
-      print(h:noise_cancelling())
-      h:set_noise_cancelling(true)
-      print(h:noise_cancelling())
-      h:set_noise_cancelling(false)
-      print(h:noise_cancelling())
-      task.sleep(10)
-      """, gestures: [(5, "noise on")])
-    #expect(
-      lines.filter { $0.hasPrefix("event") }
-        == ["event\ttrue\ttrue", "event\tfalse\ttrue", "event\ttrue\ttrue"])
-    #expect(lines.filter { !$0.hasPrefix("event") } == ["false", "true", "false"])
-  }
-
   @Test("ambient sound has two sides and the most of each; either may stay as it is")
   func ambient() throws {
     let lines = try HeadsetHarness.printed(

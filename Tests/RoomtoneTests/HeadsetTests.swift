@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import HeadsetBoard
 import HeadsetKit
 import HeadsetLink
@@ -237,39 +236,6 @@ struct HeadsetTests {
       headset.auto_connect(true)
       """)
     #expect(outcome.failures.isEmpty && outcome.lines == ["Roomtone RT-1"] && outcome.seconds < 60)
-  }
-
-  @Test("a wait ends as closed when the headset is disconnected for good, and with a timeout")
-  func closed() throws {
-    let lines = try HeadsetHarness.printed(
-      """
-      print(h:wait("battery", 3))
-      task.spawn(function() task.sleep(1) h:disconnect() end)
-      print(h:wait("battery"))
-      print(h:wait("battery"))
-      """)
-    #expect(lines == ["nil\ttimeout", "nil\tclosed", "nil\tclosed"])
-  }
-
-  @Test("a key file that others may read, or that is no key, is refused without a word of what is in it")
-  func keys() throws {
-    let harness = try EngineHarness()
-    let open = try harness.folder.write(Array(String(repeating: "a1", count: 32).utf8), to: "open.key")
-    let text = try harness.folder.write(Array("secret words".utf8), to: "text.key")
-    #expect(chmod(open, 0o644) == 0 && chmod(text, 0o600) == 0)
-    let lines = try harness.printed(
-      """
-      local headset = require "headset"
-      for _, name in ipairs { "open.key", "text.key", "none.key" } do
-        local err = failure(headset.connect, { key_file = name })
-        print(err.code, err.message:match("%w+%.key"), err.seed_name, tostring(err):match("a1a1") or tostring(err):match("secret"))
-      end
-      """)
-    #expect(
-      lines
-        == ["open", "text", "none"].map {
-          "headset.auth\t\($0).key\tCONNECTION_PROCESS_FAILED_UNKNOW_REASON\tnil"
-        })
   }
 
   // MARK: The time line

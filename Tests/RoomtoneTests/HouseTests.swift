@@ -28,16 +28,6 @@ struct HouseTests {
     #expect(lines == ["meanwhile\tfalse\ttrue", "true\tfalse\t0\t0", "0"])
   }
 
-  @Test("two routines that open the house at once get the same one")
-  func opensOnce() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local both = task.all { function() return speaker.device "Kitchen" end, function() return speaker.device "Kitchen" end }
-      print(both[1] == both[2], both[1] == speaker.device "Kitchen")
-      """)
-    #expect(lines == ["true\ttrue"])
-  }
-
   @Test("cancelling the caller that opens the house leaves the opening to the other callers")
   func openerCancelled() throws {
     let lines = try EngineHarness.printed(
@@ -50,24 +40,6 @@ struct HouseTests {
       print(second:await(), code(first.await, first), speaker.is_open())
       """)
     #expect(lines == ["true", "Kitchen\ttask.cancelled\ttrue"])
-  }
-
-  @Test(
-    "a house that is closed while it opens ends closed; waiting callers get the error, and it can be opened again"
-  )
-  func closedWhileOpening() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local opening = task.spawn(function() local err = failure(speaker.open) return err.code, err.message end)
-      task.sleep(0.01)
-      local again
-      task.spawn(function() task.sleep(0) again = task.spawn(function() speaker.open() return #speaker.devices() end) end)
-      speaker.close()
-      print(opening:await())
-      print(again:await(), speaker.is_open())
-      """)
-    #expect(
-      lines == ["speaker.closed\tthe house was closed while it was opening", "6\ttrue"])
   }
 
   @Test("objects of a closed house raise speaker.closed while another one is open, and harm nothing")
@@ -88,16 +60,6 @@ struct HouseTests {
         "\(speaker)\tspeaker.closed", "the session \"default\" belongs to a house that was closed\ttrue",
         "\(speaker)\tspeaker.closed",
       ])
-  }
-
-  @Test("a name with a zero byte is named, and no part of it is looked for")
-  func zeroByte() throws {
-    let lines = try EngineHarness.printed(
-      """
-      print(message(speaker.device, "Kitchen\\0"))
-      print(message(speaker.play, "tone.wav\\0.mp3"))
-      """)
-    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("(contains a zero byte)") }, "\(lines)")
   }
 
   @Test("a closed house raises speaker.closed with a hint, and can be opened again")
@@ -134,29 +96,6 @@ struct HouseTests {
     #expect(lines[3] == "false")
   }
 
-  @Test(
-    "an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find"
-  )
-  func unknown() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local err = failure(speaker.device, "Kitchn")
-      print(err.code, err.name, err.suggestion, err)
-      err = failure(speaker.find, "bedroom")
-      print(err.code, table.concat(err.candidates, "/"))
-      print(message(speaker.device, 7), "|", message(speaker.find))
-      """)
-    #expect(
-      lines[0]
-        == "speaker.unknown\tKitchn\tKitchen\ttest.lua:1: no speaker is called \"Kitchn\" (speaker.unknown); "
-        + "did you mean \"Kitchen\"?")
-    #expect(lines[1] == "speaker.unknown\tBedroom Left/Bedroom Right")
-    #expect(
-      lines[2]
-        == "bad argument #1 to 'device' (string expected, got number)\t|\tbad argument #1 to 'find' (string expected, got no value)"
-    )
-  }
-
   @Test("a device has the 17 attributes of the contract, of the right kinds and ranges")
   func attributes() throws {
     let lines = try EngineHarness.printed(
@@ -177,23 +116,6 @@ struct HouseTests {
         "true\ttrue\tfalse\ttrue", "true\ttrue\tinteger", "17\t\t6", "true\t0\t1\ttrue", "mono\t0",
         "50\tharman",
       ])
-  }
-
-  @Test("a speaker in no group is its own master, has no group object, and \"harman\" is no group")
-  func ungrouped() throws {
-    var harness = try EngineHarness()
-    harness.configuration =
-      """
-      house { output = "null", speakers = {
-        { name = "Shed", volume = 7, balance = -2 }, { name = "Bed", group = "Bedroom", role = "left" } } }
-      """
-    let lines = try harness.printed(
-      """
-      local shed = speaker.device "Shed"
-      print(shed.group_name == speaker.UNGROUPED, shed.group, shed.group_id == shed.id, shed.is_master)
-      print(shed.volume, shed.balance, shed.role, names(speaker.groups()), speaker.device "Bed".role, shed.output)
-      """)
-    #expect(lines == ["true\tnil\ttrue\ttrue", "7\t-2\tstereo\tBedroom\tleft\tnull"])
   }
 
   @Test(

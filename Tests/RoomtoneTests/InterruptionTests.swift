@@ -84,45 +84,6 @@ struct InterruptionTests {
       ])
   }
 
-  @Test("outranked is all or nothing")
-  func outranked() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
-      local alarm = speaker.session { name = "alarm", devices = { kitchen }, priority = 200 }
-      alarm:play "long.wav"
-      speaker.play "long.wav"
-      speaker.on("device", function(e) print(e.device.name, e.reason) end)
-      local err = failure(speaker.interrupt, { devices = { bath, kitchen }, volume = 45, play = "tone.wav" })
-      print(err.code, err.message:match '"Kitchen" is in "alarm"' ~= nil)
-      task.sleep(0.1)
-      print(bath.volume, bath.is_playing, #alarm.devices, #speaker.default_session().devices)
-      speaker.interrupt { devices = { bath, kitchen }, priority = 200, play = function(s) print(#s.devices) end }
-      os.exit(0)
-      """)
-    #expect(lines.prefix(2) == ["speaker.outranked\ttrue", "20\ttrue\t1\t5"])
-    #expect(lines.contains("2"))
-  }
-
-  @Test("a cancelled interruption also restores; a speaker that left meanwhile stays where it was put")
-  func cancelled() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
-      speaker.play "long.wav"
-      task.sleep(1)
-      local routine = task.spawn(speaker.interrupt, { volume = 40, play = function() task.sleep "1h" end })
-      task.sleep(1)
-      bath:leave()
-      routine:cancel()
-      print(code(routine.await, routine))
-      task.sleep(0.5)
-      print(kitchen.volume, kitchen.active, bath.active, speaker.state(), speaker.position())
-      speaker.stop()
-      """)
-    #expect(lines == ["task.cancelled", "22\ttrue\tfalse\tplaying\t1.5"])
-  }
-
   @Test("a speaker that can't be reached at the end has its level back when it can, unless it is set before")
   func unplugged() throws {
     let lines = try EngineHarness.printed(

@@ -77,24 +77,6 @@ struct KeptHouseTests {
       line.contains("bad argument #1 to 'open' (option 'wait': ") && line.hasSuffix("\tfalse"), "\(line)")
   }
 
-  @Test("the next house is as the last one was left, also within one run")
-  func reopened() throws {
-    var harness = try EngineHarness()
-    harness.stateFolder = harness.folder.file("state")
-    let lines = try harness.printed(
-      """
-      local kitchen = speaker.device "Kitchen"
-      kitchen:set_name "Cuisine"
-      kitchen:set_volume(33)
-      task.sleep(0.1)
-      speaker.close()
-      speaker.open()
-      print(speaker.find "Kitchen", speaker.device "Cuisine", speaker.device "Cuisine" == kitchen)
-      """)
-    #expect(lines == ["nil\tspeaker \"Cuisine\" (volume 33, active)\tfalse"])
-    #expect(try harness.printed("print(speaker.device 'Cuisine'.volume)") == ["33"])
-  }
-
   @Test("a folder that can't be made raises speaker.lost")
   func unwritable() throws {
     var harness = try EngineHarness()
@@ -102,6 +84,13 @@ struct KeptHouseTests {
     let lines = try harness.printed(
       "local err = failure(speaker.open) print(err.code, err.path, #err.hint > 0)")
     #expect(lines == ["speaker.lost\t\(harness.stateFolder ?? "")\ttrue"])
+  }
+
+  @Test("an output that can't be opened has a code of its own")
+  func codes() throws {
+    var harness = try EngineHarness()
+    harness.configuration = "house { output = 'wav:\(harness.folder.file("tone.wav"))/out' }"
+    #expect(try harness.printed("print(code(speaker.open), speaker.is_open())") == ["audio.no_output\tfalse"])
   }
 
   @Test(

@@ -186,43 +186,6 @@ struct MisuseTests {
     #expect(lines[2] == "error\terror" && lines[3] == "test.lua:9", "\(lines)")
   }
 
-  @Test("accept as many arguments as in stdlib/meta, each function and method")
-  func arity() throws {
-    let objects = Dictionary(uniqueKeysWithValues: DefinitionTests.objects)
-    let modules: Set = ["speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store"]
-    let described = ReferenceCheck.reference.functions.filter { function in
-      !function.location.hasPrefix("globals.lua") && !function.parameters.contains { $0.name == "..." }
-        && !function.name.hasPrefix("recorder.")
-        && modules.contains(String(function.name.prefix { !".:".contains($0) }))
-        && (objects[function.name.split(separator: ":").first.map(String.init) ?? ""] != nil
-          || !function.name.contains(":"))
-    }
-    #expect(described.count > 130)
-    let many = Array(repeating: "true", count: 20).joined(separator: ", ")
-    let probes = described.map { function in
-      let parts = function.name.split(separator: ":").map(String.init)
-      let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
-      return "probe('\(function.name)', \(function.parameters.count), function() \(head)(\(many)) end)"
-    }
-    let lines = try EngineHarness.printed(
-      """
-      local stream, recordings = require "stream", require "recordings"
-      local store, headset = require "store", require "headset"
-      speaker.open()
-      _G.recording = stream.new 'http://127.0.0.1/':record "a"
-      _G.h = headset.connect()
-      local words = { ["no argument"] = 0, ["one argument"] = 1 }
-      local function probe(name, count, f)
-        local taken = message(f):match "takes (.-)$"
-        local number = taken and (words[taken:match "^%w+ argument"] or tonumber(taken:match "%d+"))
-        if number ~= count then print(name, number, count, message(f)) end
-      end
-      \(probes.joined(separator: "\n"))
-      os.exit(0)
-      """)
-    #expect(lines.isEmpty, "\(lines)")
-  }
-
   @Test("a call for another function is pointed there")
   func otherFunctions() throws {
     let lines = try EngineHarness.printed(
@@ -278,24 +241,6 @@ struct MisuseTests {
     #expect(lines.last == "bad argument #1 to 'play' ([1]: the path contains a zero byte)")
   }
 
-  @Test("a position may be text, as every duration")
-  func positions() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.play("long.wav", { start = "2s" })
-      speaker.pause()
-      print(speaker.position() >= 2)
-      speaker.seek "0.004s" print(speaker.position() < 1)
-      speaker.seek "4s" print(speaker.position())
-      print(message(speaker.seek, "soon"), code(speaker.seek, "1m"))
-      print(message(speaker.seek, {}))
-      """)
-    #expect(lines.count == 5, "\(lines)")
-    #expect(lines[..<3] == ["true", "true", "4.0"])
-    #expect(lines[3].contains("is not a duration") && lines[3].hasSuffix("speaker.range"))
-    #expect(lines[4] == "bad argument #1 to 'seek' (seconds or text like \"5m\" expected, got table)")
-  }
-
   @Test("stations and shows contain no password")
   func passwords() throws {
     var harness = try EngineHarness()
@@ -313,32 +258,5 @@ struct MisuseTests {
         "http://radio/x\thttp://radio/x\tstream (http://radio/x, stopped)", "http://radio/x",
         "http://radio/x",
       ])
-  }
-
-  @Test("an interruption with a file that is missing interrupts nothing")
-  func interruption() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.play "long.wav"
-      speaker.on("suspending", function() print "suspending" end)
-      local before = task.now()
-      print(code(speaker.interrupt, { play = "bell.wav", fade = "2s" }), task.now() - before < 1, speaker.state())
-      """)
-    #expect(lines == ["audio.not_found\ttrue\tplaying"])
-  }
-
-  @Test("a failure is reported with its origin: a job and a listener by their names")
-  func context() throws {
-    let outcome = try EngineHarness().run(
-      """
-      schedule.every(1, { name = "hub" }, function() error "no milk" end)
-      speaker.on("volume", function() error "too loud" end)
-      speaker.set_volume(9)
-      task.sleep(1.5)
-      os.exit(0)
-      """)
-    let reported = Set(outcome.failures.map(\.description))
-    #expect(
-      reported == ["on \"volume\": test.lua:2: too loud", "job \"hub\": test.lua:1: no milk"], "\(reported)")
   }
 }

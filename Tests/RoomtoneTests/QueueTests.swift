@@ -54,47 +54,6 @@ struct QueueTests {
         ])
   }
 
-  @Test("a folder plays in natural order; what can't be read is told in its turn and passed")
-  func folder() throws {
-    #expect(
-      try printed("speaker.play('music') speaker.finish()") == [
-        "0.0\ttrack\t1 one.wav\t1/4", "1.0\ttrack\t2 two.wav\t2/4", "2.0\terror\taudio.unreadable\tnil",
-        "2.0\ttrack\t10 ten.wav\t4/4", "3.0\tended\t10 ten.wav\tfinished",
-      ])
-  }
-
-  @Test("playlists of files are lists, relative to their folder", arguments: ["m3u", "pls", "xspf"])
-  func playlists(kind: String) throws {
-    let text =
-      switch kind {
-      case "m3u": "#EXTM3U\n#EXTINF:1,One\n1 one.wav\n2 two.wav\n"
-      case "pls": "[playlist]\nFile1=1 one.wav\nTitle1=One\nFile2=2 two.wav\n"
-      default:
-        """
-        <?xml version="1.0"?><playlist version="1" xmlns="http://xspf.org/ns/0/"><trackList><track>\
-        <location>1%20one.wav</location><title>One</title></track><track><location>2%20two.wav</location></track>\
-        </trackList></playlist>
-        """
-      }
-    #expect(
-      try printed("speaker.play('music/list.\(kind)') speaker.finish()") {
-        _ = try $0.folder.write(Array(text.utf8), to: "music/list.\(kind)")
-      } == ["0.0\ttrack\tOne\t1/2", "1.0\ttrack\t2 two.wav\t2/2", "2.0\tended\t2 two.wav\tfinished"])
-  }
-
-  @Test("loop begins again behind the last, for a list of one too, and next wraps")
-  func loop() throws {
-    #expect(
-      try printed(
-        """
-        speaker.play({ "music/1 one.wav" }, { loop = true })
-        task.sleep("2500ms") speaker.next() task.sleep("100ms") speaker.stop()
-        """) == [
-          "0.0\ttrack\t1 one.wav\t1/1", "1.0\ttrack\t1 one.wav\t1/1", "2.0\ttrack\t1 one.wav\t1/1",
-          "2.5\ttrack\t1 one.wav\t1/1", "2.6\tended\t1 one.wav\tstopped",
-        ])
-  }
-
   @Test("shuffle is drawn by math.random: the same for one seed, with every file once")
   func shuffle() throws {
     func order(_ seed: Int) throws -> [String] {
@@ -172,19 +131,5 @@ struct QueueTests {
         "speaker.no_queue\tnext: nothing plays", "speaker.no_queue\tprevious: nothing plays",
         "argument\t'next' takes no argument",
       ])
-  }
-
-  @Test("a stream is no queue, a single file is one of one")
-  func single() throws {
-    #expect(
-      try EngineHarness.printed(
-        """
-        speaker.play_stream("http://127.0.0.1:8000/a.mp3")
-        print(#speaker.queue(), code(speaker.next), code(speaker.previous))
-        speaker.play("long.wav", { title = "song" })
-        print(#speaker.queue(), speaker.queue()[1].title, select(2, speaker.queue()))
-        task.sleep("2s") speaker.previous() task.sleep("1s") print(speaker.position() < 1.1)
-        speaker.next() print(speaker.state())
-        """) == ["0\tspeaker.no_queue\tspeaker.no_queue", "1\tsong\t1", "true", "stopped"])
   }
 }

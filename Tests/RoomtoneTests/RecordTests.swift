@@ -50,59 +50,6 @@ struct RecordTests {
       ])
   }
 
-  @Test("an outage that the burst covers leaves nothing out; a longer one is reported and counted")
-  func outages() throws {
-    let lines = try printed(
-      "drops = { { at = 60, outage = 1 }, { at = 120, outage = 30 } }",
-      """
-      radio:on("reconnected", function(e) print(e.stitched) end)
-      local recording = radio:record("a.mp3", { duration = "5m" })
-      recording:wait "recording_finished"
-      local gap = recording.gaps[1]
-      print(#recording.gaps, gap.seconds > 15 and gap.seconds < 45, recording.seconds + gap.seconds >= 300, recording.seconds + gap.seconds < 301)
-      print(recordings.list()[1].gaps[1].seconds == gap.seconds, recordings.verify(recording.path).good)
-      """)
-    #expect(lines == ["true", "false", "1\ttrue\ttrue\ttrue", "true\ttrue"])
-  }
-
-  @Test("a path with a zero byte in it names no recording") func zeroByte() throws {
-    let lines = try printed(
-      "",
-      """
-      for _, fn in ipairs { recordings.verify, recordings.forget } do
-        print(failure(fn, "a.mp3\\0b").message:match "%((.*)%)")
-      end
-      """)
-    #expect(lines == ["contains a zero byte", "contains a zero byte"])
-  }
-
-  @Test("a file that is there is not replaced, and continued on request")
-  func appends() throws {
-    let lines = try printed(
-      "",
-      """
-      local function record(options)
-        options.duration = "10s"
-        local recording = radio:record("a.mp3", options)
-        recording:wait "recording_finished"
-        print(recording.path:match "[^/]*$", recordings.verify(recording.path).good)
-      end
-      record {}
-      record {}
-      record { append = true }
-      local list = recordings.list()
-      table.sort(list, function(a, b) return a.path < b.path end)
-      for _, entry in ipairs(list) do print(entry.path:match "[^/]*$", entry.seconds > 20, entry.part, entry.state) end
-      local file = io.open(list[2].path, "a") file:write "something else" file:close()
-      print(code(radio.record, radio, "a.mp3", { append = true }))
-      """)
-    #expect(
-      lines == [
-        "a.mp3\ttrue", "a (2).mp3\ttrue", "a.mp3\ttrue", "a (2).mp3\tfalse\tnil\tfinished",
-        "a.mp3\ttrue\tnil\tfinished", "record.exists",
-      ])
-  }
-
   @Test("split makes a file of each title, reported by track, and a cue sheet")
   func split() throws {
     let lines = try printed(
@@ -122,20 +69,6 @@ struct RecordTests {
         "track\tOne (incomplete).mp3\tOne", "track\tTwo.mp3\tTwo", "track\tThree.mp3\tThree",
         "One (incomplete)\ttrue\ttrue", "Two\ttrue\ttrue", "Three (incomplete)\ttrue\ttrue", "Three",
       ])
-  }
-
-  @Test("decoded sound is a WAV file")
-  func wav() throws {
-    let lines = try printed(
-      "",
-      """
-      local recording = radio:record("a.{ext}", { format = "wav", duration = "10s" })
-      recording:wait "recording_finished"
-      local entry = recordings.list()[1]
-      print(entry.path:match "[^/]*$", entry.codec, entry.sample_rate, entry.channels, entry.seconds > 9.9)
-      print(recordings.verify(entry.path).good)
-      """)
-    #expect(lines == ["a.wav\twav\t44100\t2\ttrue", "true"])
   }
 
   @Test("it ends at a moment, with the script, with stop, and when the URL changes")
@@ -180,17 +113,6 @@ struct RecordTests {
     #expect(lines.first == "stream.not_found" && lines.last == "0")
     #expect(lines[1].contains("titel") && lines[2].contains("'until'") && lines[3].contains("'duration'"))
     #expect(lines[4].contains("'offset'") && lines[5].contains("'min_free'") && lines[6].contains("'format'"))
-  }
-
-  @Test("a folder that can't be made is reported as record.write, and the stream is left alone")
-  func noFolder() throws {
-    let lines = try printed(
-      "",
-      """
-      print(code(radio.record, radio, "/proc/nowhere/a.mp3"))
-      print(radio.status, #recordings.list())
-      """)
-    #expect(lines == ["record.write", "stopped\t0"])
   }
 
   @Test("a catalogue that can't be opened, or is not there, is an error of each function that uses it")

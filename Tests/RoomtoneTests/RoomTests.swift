@@ -4,32 +4,6 @@ import Testing
 
 @Suite("speaker: rooms are targets as speakers are", .waiting, .tags(.speaker, .groups))
 struct RoomTests {
-  @Test("a group joins and leaves a session, also one that plays")
-  func joins() throws {
-    let lines = try EngineHarness.printed(
-      """
-      speaker.open { add_all = false }
-      local bedroom, mine = speaker.group "Bedroom", speaker.session { name = "mine" }
-      bedroom:join()
-      print(names(speaker.default_session().devices), bedroom.active)
-      speaker.group "Living Room":join()
-      speaker.play "long.wav"
-      task.sleep(1)
-      bedroom:join(mine)
-      print(names(mine.devices), #speaker.default_session().devices, speaker.state())
-      bedroom:leave()
-      bedroom:leave()
-      print(#mine.devices, bedroom.active, names(speaker.active_devices()))
-      print(code(bedroom.join, bedroom, 5), message(bedroom.join, bedroom, 5))
-      """)
-    #expect(
-      lines == [
-        "Bedroom Left, Bedroom Right\ttrue", "Bedroom Left, Bedroom Right\t2\tplaying",
-        "0\tfalse\tLiving Room Left, Living Room Right",
-        "argument\tbad argument #2 to 'join' (session expected, got number)",
-      ])
-  }
-
   @Test("a group joins whole or not at all: a session of higher priority keeps its speaker")
   func outranked() throws {
     let lines = try EngineHarness.printed(
@@ -40,33 +14,6 @@ struct RoomTests {
       print(code(bedroom.join, bedroom), speaker.device "Bedroom Left".active, #alarm.devices)
       """)
     #expect(lines == ["speaker.outranked\tfalse\t1"])
-  }
-
-  @Test("volume, mute and unmute of a group act on its speakers and on no other")
-  func levels() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local bedroom, kitchen = speaker.group "Bedroom", speaker.device "Kitchen"
-      bedroom:set_volume(31)
-      speaker.device "Bedroom Left":set_volume(11)
-      task.sleep(0.1)
-      print(bedroom.volume, bedroom.muted, kitchen.volume)
-      bedroom:mute()
-      task.sleep(0.1)
-      print(bedroom.volume, bedroom.muted, kitchen.muted, speaker.device "Bedroom Left".volume)
-      bedroom:unmute()
-      task.sleep(0.1)
-      print(bedroom.volume, bedroom.muted)
-      print(message(bedroom.set_volume, bedroom, 51))
-      for _, field in ipairs { "volume", "muted", "active" } do
-        print(message(function() bedroom[field] = 1 end))
-      end
-      """)
-    #expect(lines.prefix(3) == ["21\tfalse\t22", "0\ttrue\tfalse\t11", "21\tfalse"])
-    #expect(lines[3].contains("0 to 50 expected, got 51"))
-    for (line, method) in zip(lines[4...], ["set_volume", "mute", "join"]) {
-      #expect(line.contains("call :\(method)("), "\(line)")
-    }
   }
 
   @Test("a fade of a group or a speaker ends at its volume, and leaves a speaker alone that leaves the group")
@@ -92,22 +39,6 @@ struct RoomTests {
     #expect(lines.prefix(3) == ["40\t40\t22", "30\t40", "20\ttrue"])
     #expect(lines[3].contains("one of volume and to expected") && lines[4].contains("one of volume and to"))
     #expect(lines[5].contains("'over': a duration is missing") && lines[6].contains("'gain'"))
-  }
-
-  @Test("of two fades of the same speaker the later one wins, of any script")
-  func newestFade() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen = speaker.device "Kitchen"
-      speaker.set_volume(20)
-      local first = task.spawn(function() speaker.fade { to = 50, over = "10s" } return task.now() end)
-      task.sleep(2)
-      kitchen:fade { to = 0, over = "4s" }
-      print(kitchen.volume)
-      first:await()
-      print(kitchen.volume, speaker.device "Bathroom".volume)
-      """)
-    #expect(lines == ["0", "0\t50"])
   }
 
   @Test("speakers, groups, their names and single ones are accepted wherever devices= is")
@@ -157,24 +88,5 @@ struct RoomTests {
     let members = "Living Room Left, Living Room Right, Kitchen"
     #expect(
       lines == [members, "\(members)\t0", members, "\(members)\tfalse", "speaker.no_active_device"])
-  }
-
-  @Test("a group that has lost its last speaker raises an error that names this")
-  func empty() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, group = speaker.device "Kitchen", speaker.group "Kitchen"
-      kitchen:leave_group()
-      print(group.volume, group.muted, code(group.join, group), code(group.set_volume, group, 5))
-      print(message(group.fade, group, { to = 5, over = 1 }))
-      local bath, room = speaker.device "Bathroom", speaker.group "Bathroom"
-      speaker.house():unplug(bath)
-      print(code(room.set_volume, room, 5), code(room.mute, room))
-      """)
-    #expect(
-      lines == [
-        "0\tfalse\tspeaker.unknown\tspeaker.unknown",
-        "no speaker is in the group \"Kitchen\" any more", "speaker.unavailable\tspeaker.unavailable",
-      ])
   }
 }

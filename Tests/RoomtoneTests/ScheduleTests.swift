@@ -18,35 +18,6 @@ struct ScheduleTests {
     #expect(outcome.seconds >= 30.75 * 3600 && outcome.seconds < 30.75 * 3600 + 1)
   }
 
-  @Test("days repeat it; a date runs once")
-  func days() throws {
-    var harness = try EngineHarness()
-    harness.limit = .seconds(9 * 86_400)
-    let lines = try harness.printed(
-      """
-      schedule.at("06:45", { days = "fri-mon", name = "alarm" }, function() print(os.date "%a %H:%M") end)
-      schedule.at("2026-01-08 18:00", function() print(os.date "%Y-%m-%d %H:%M") end)
-      """)
-    #expect(
-      lines == ["Mon 06:45", "2026-01-08 18:00", "Fri 06:45", "Sat 06:45", "Sun 06:45", "Mon 06:45"])
-  }
-
-  @Test("an interval counts from now; aligned, from midnight")
-  func every() throws {
-    var harness = try EngineHarness()
-    harness.limit = .seconds(3500)
-    let lines = try harness.printed(
-      """
-      task.sleep "5m"
-      schedule.every("20m", function() print("plain", os.date "%H:%M") end)
-      schedule.every("15m", { align = true }, function() print("aligned", os.date "%H:%M") end)
-      """)
-    #expect(
-      lines == [
-        "aligned\t00:15", "plain\t00:25", "aligned\t00:30", "plain\t00:45", "aligned\t00:45",
-      ] || lines == ["aligned\t00:15", "plain\t00:25", "aligned\t00:30", "aligned\t00:45", "plain\t00:45"])
-  }
-
   @Test("jobs have name, next, last, runs and failures, and are listed in order until they end")
   func fields() throws {
     let lines = try EngineHarness.printed(
@@ -133,21 +104,6 @@ struct ScheduleTests {
       outcome.failures.map(\.description) == Array(repeating: "job \"bad\": test.lua:3: no milk", count: 4))
   }
 
-  @Test("run_now begins a run and leaves the plan as it is; an ended job refuses")
-  func runNow() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local job = schedule.at("06:45", { days = "daily" }, function() print "runs" end)
-      local next = job.next
-      print(job:run_now())
-      task.sleep(1)
-      print(job.runs, job.next == next)
-      job:cancel()
-      print(job:run_now())
-      """)
-    #expect(lines == ["true", "runs", "1\ttrue", "false"])
-  }
-
   @Test("a run that is due while the one before lasts is skipped and logged")
   func overlap() throws {
     var harness = try EngineHarness()
@@ -170,21 +126,6 @@ struct ScheduleTests {
       collectgarbage()
       """)
     #expect(lines == ["1", "1", "1"])
-  }
-
-  @Test("a name in use raises schedule.duplicate; after cancel it is free; unnamed ones never clash")
-  func duplicate() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local first = schedule.at("06:45", { name = "alarm" }, print)
-      local err = failure(function() schedule.every("1h", { name = "alarm" }, print) end)
-      print(err.code, err.message:find('"alarm"', 1, true) ~= nil, err.where)
-      first:cancel()
-      print(schedule.every("1h", { name = "alarm" }, print).name)
-      print(schedule.every("1h", print).name, schedule.every("1h", print).name)
-      os.exit()
-      """)
-    #expect(lines == ["schedule.duplicate\ttrue\ttest.lua:2", "alarm", "every 1h\tevery 1h #2"])
   }
 
   @Test(

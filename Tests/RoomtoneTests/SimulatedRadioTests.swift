@@ -219,20 +219,6 @@ struct SimulatedRadioTests {
     #expect(lines == ["stream.unsupported\tstopped"])
   }
 
-  @Test(
-    "a station that always fails needs no file",
-    arguments: [
-      ("status = 503", "stream.http"), ("html = true", "stream.content"),
-      ("refuses = true", "stream.network"),
-      ("silent = true", "stream.timeout"),
-    ])
-  func failing(_ fields: String, _ code: String) throws {
-    var harness = try EngineHarness()
-    harness.stations = "station('\(Self.url)', { \(fields) })"
-    #expect(
-      try harness.printed(Self.prelude + "print(code(stream.new(url).start, stream.new(url)))") == [code])
-  }
-
   @Test("the bit rate of a simulated file is that of the file, not that of its sound")
   func fileRate() throws {
     let lines = try printed(

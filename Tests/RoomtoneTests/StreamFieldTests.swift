@@ -79,4 +79,33 @@ struct StreamFieldTests {
     #expect(lines.count == 2 && lines[0].hasSuffix("recording") && lines[1] == "stream.in_use", "\(lines)")
     #expect(station.visits.count == 2)
   }
+
+  @Test(
+    "a bit rate without a header is measured: exactly, where it is constant", arguments: [128, 64, 8])
+  func measured(_ rate: Int) throws {
+    let folder = try TemporaryFolder()
+    // 8 kbit/s is MPEG-2.5.
+    let options =
+      ["128": ["-ar", "44100"], "64": ["-ar", "22050"], "8": ["-ar", "8000", "-ac", "1"]]["\(rate)"] ?? []
+    try Command.succeed(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=500:duration=20"] + options
+        + [
+          "-c:a", "libmp3lame", "-b:a", "\(rate)k", "-abr", "0", "-write_xing", "0", "-id3v2_version", "0",
+          folder.file("tone.mp3"),
+        ])
+    var live = Live(.init(repeating: try readBytes(folder.file("tone.mp3")), bytesPerSecond: rate * 125))
+    live.stationHeaders = []
+    live.burst = rate * 125 * 8
+    station.answer("/live", with: .live(live))
+    let lines = try harness.printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 4 })
+      print(radio.bit_rate)
+      radio:start()
+      print(radio.bit_rate)
+      radio:stop()
+      """)
+    #expect(lines == ["nil", "\(rate)"])
+  }
 }

@@ -13,10 +13,8 @@ struct StreamFileTests {
     .file(try readBytes(Fixtures.path(name)), type: "audio/mpeg")
   }
 
-  private func printed(_ code: String, output: String? = nil) throws -> [String] {
-    var harness = try EngineHarness(wall: true)
-    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
-    return try harness.printed(
+  private func printed(_ code: String) throws -> [String] {
+    try EngineHarness(wall: true).printed(
       "local stream = require 'stream' local url = '\(station.url("/file"))' " + code)
   }
 
@@ -149,110 +147,5 @@ struct StreamFileTests {
       """)
     // A busy machine may leave a second out.
     #expect(lines == ["1"] || lines == ["2"], "\(lines)")
-  }
-
-  @Test("a list of files is one programme of a session, which ends with the last of them")
-  func list() throws {
-    station.answer("/file", with: .page("#EXTM3U\n/a\n/b\n", type: "audio/x-mpegurl"))
-    let tune = try TemporaryFolder()
-    for (name, count) in [("a", 8_000), ("b", 16_000)] {
-      let samples = (0..<count).map { Float($0 % 20 < 10 ? 0.25 : -0.25) }
-      try Sound(sampleRate: 16_000, channels: [samples]).write(to: tune.file("\(name).wav"))
-      station.answer("/\(name)", with: .file(try readBytes(tune.file("\(name).wav")), type: "audio/wav"))
-    }
-    let lines = try printed(
-      """
-      local files = stream.new(url, { buffer_wait_file = 0.1 })
-      files:on("file_complete", function() print "complete" end)
-      speaker.on("ended", function(event) print(event.reason) end)
-      speaker.play_stream(files)
-      print(speaker.duration(), files.url == url)
-      print(speaker.finish(60))
-      print(files.status)
-      """)
-    #expect(
-      lines.filter { $0 == "complete" }.count == 2 && lines.first == "0.5\ttrue"
-        && lines.filter { $0 == "finished" || $0 == "stopped" }.count == 3, "\(lines)")
-  }
-
-  @Test("on a session it is heard, gone on from where it was sought, and the session ends with it")
-  func onSession() throws {
-    station.answer("/file", with: try answer("aac-lc-44k.m4a"))
-    let folder = try TemporaryFolder()
-    let lines = try printed(
-      """
-      speaker.set_volume(50)
-      local file = stream.new(url, { buffer_wait_file = 0.3 })
-      speaker.on("ended", function(event) print("ended", event.reason) end)
-      file:on("file_complete", function() print "complete" end)
-      file:on("stopped", function() print "stopped" end)
-      speaker.play_stream(file)
-      print(speaker.state())
-      task.sleep(0.3)
-      file:seek(2)
-      task.sleep(0.4)
-      -- It has none any more if it has ended meanwhile.
-      local time = file.file_time
-      print(time == nil or time >= 2, time == nil or time < 3)
-      if file.status ~= "stopped" then file:wait("stopped", 30) end
-      task.sleep(0.1)
-      print(speaker.state(), file.status)
-      speaker.play_stream(url)
-      speaker.stop()
-      """, output: folder.file("out"))
-    #expect(lines.first == "playing" && lines.dropFirst().first == "true\ttrue", "\(lines)")
-    #expect(lines.filter { $0 == "complete" }.count == 1 && lines.contains("ended\tfinished"), "\(lines)")
-    #expect(lines.firstIndex(of: "complete") ?? 0 < lines.firstIndex(of: "stopped") ?? 0, "\(lines)")
-    #expect(lines.contains("stopped\tstopped"), "\(lines)")
-    #expect(try Sound(file: folder.file("out/Bathroom.wav")).peak > 0.05)
-  }
-
-  @Test("a file of this machine plays, also where time is simulated; other paths are refused")
-  func local() throws {
-    let path = Fixtures.path("mp3-vbr-v4-44k.mp3")
-    let code =
-      """
-      local stream = require "stream"
-      local file = stream.file("\(path)", { buffer_wait_file = 0.3 })
-      file:start()
-      print(file.status, file.can_seek, file.file_duration)
-      file:pause()
-      file:seek(2)
-      print(file.file_time, file.status, file:rewind(1.5))
-      file:start()
-      file:wait("file_complete", 30)
-      task.sleep(0.05)
-      print(file.status)
-      print(code(function() stream.file("nowhere.mp3"):start() end))
-      print(code(function() stream.file("test.lua"):start() end))
-      """
-    let expected = [
-      "playing\ttrue\t3.0", "2.0\tpaused\t1.5", "stopped", "stream.not_found",
-    ]
-    for isWall in [true, false] {
-      let lines = try EngineHarness(wall: isWall).printed(code)
-      #expect(Array(lines.prefix(4)) == expected, "\(lines)")
-      #expect(lines.last?.hasPrefix("stream.") == true)
-    }
-  }
-
-  @Test("the bytes sent stay within the requested range")
-  func throttled() throws {
-    let wave = EngineHarness.silence(seconds: 600)
-    station.answer("/file", with: .file(wave, type: "audio/wav"))
-    let lines = try printed(
-      """
-      local file = stream.new(url, { buffer_wait_file = 1, throttle_bypass = 1 })
-      file:start()
-      file:pause()
-      task.sleep(0.3)
-      print(file.buffered_seconds >= 1, file.buffered_seconds < 3)
-      file:stop()
-      print(code(stream.new, url, { throttle_bypass = "x" }), code(stream.new, url, { is_file = 1 }))
-      """)
-    #expect(lines == ["true\ttrue", "argument\targument"])
-    for _ in 0..<600 where station.openConnections > 0 { _ = try Command.run("sleep", ["0.05"]) }
-    // The rest lies in sockets.
-    #expect(try #require(station.visits.first).sent < 20_000_000)
   }
 }

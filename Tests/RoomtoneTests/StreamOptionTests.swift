@@ -198,17 +198,4 @@ struct StreamOptionTests {
     #expect(station.visits.map { $0["User-Agent"] } == ["First/1", "Second/2"])
     #expect(station.visits.map { $0["Icy-MetaData"] } == ["1", "1"])
   }
-
-  @Test("more wanted than fits in the buffer is what fits")
-  func smallBuffer() throws {
-    harness.station.answer("/live", with: .live(try LiveStationHarness.live()))
-    let lines = try harness.printed(
-      """
-      local radio = stream.new(url, { buffer_blocks = 10, buffer_wait = "1h" })
-      radio:start()
-      print(radio.status, radio.buffer_used)
-      radio:stop()
-      """)
-    #expect(lines == ["playing\t10"])
-  }
 }

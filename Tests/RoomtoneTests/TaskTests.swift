@@ -4,21 +4,6 @@ import Testing
 
 @Suite("task", .waiting, .tags(.task))
 struct TaskTests {
-  @Test("spawned routines run beside the one that spawned them, and their results are awaited")
-  func spawn() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local t = task.spawn(function(a, b) print "runs" task.sleep "250ms" return a + b, "two" end, 3, 4)
-      print(t, t.done, t.name)
-      print(t:await())
-      print(t, t.done, task.now(), t:await())
-      """)
-    #expect(
-      lines == [
-        "task \"task\" (running)\tfalse\ttask", "runs", "7\ttwo", "task \"task\" (done)\ttrue\t0.25\t7\ttwo",
-      ])
-  }
-
   @Test(
     "sleep accepts seconds and text, and names anything else",
     arguments: [
@@ -115,17 +100,6 @@ struct TaskTests {
       task.sleep(1)
       """)
     #expect(outcome.failures.map(\.description) == ["test.lua:2: broken close"] && outcome.status == 1)
-  }
-
-  @Test("await with a timeout raises task.timeout and the task continues")
-  func awaitTimeout() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local t = task.spawn(function() task.sleep(2) return "late" end)
-      print(code(t.await, t, "1s"), task.now(), t.done)
-      print(t:await(5), task.now())
-      """)
-    #expect(lines == ["task.timeout\t1.0\tfalse", "late\t2.0"])
   }
 
   @Test("cancel unwinds through pcall; <close> variables run and may suspend; await raises task.cancelled")
@@ -234,13 +208,6 @@ struct TaskTests {
       ])
   }
 
-  @Test("a value that is no time is named by its type")
-  func typeOfTime() throws {
-    let lines = try EngineHarness.printed("print(message(task.sleep, {})) print(message(task.sleep, print))")
-    #expect(lines.first?.hasSuffix("(seconds or text like \"5m\" expected, got table)") == true)
-    #expect(lines.last?.hasSuffix("(seconds or text like \"5m\" expected, got function)") == true)
-  }
-
   @Test("cancelling a caller of all, race or timeout cancels what they started")
   func structured() throws {
     let lines = try EngineHarness.printed(
@@ -261,18 +228,6 @@ struct TaskTests {
     #expect(lines == ["all", "race", "timeout"])
   }
 
-  @Test("try returns results, or nil and the error, and suspends inside")
-  func tries() throws {
-    let lines = try EngineHarness.printed(
-      """
-      print(task.try(function(a) task.sleep(1) return a, nil, 3 end, 1))
-      local device, err = task.try(speaker.device, "Kitchn")
-      print(device, err.code, task.try(error, "text"))
-      print(select("#", task.try(function() end)))
-      """)
-    #expect(lines == ["1\tnil\t3", "nil\tspeaker.unknown\tnil\ttext", "0"])
-  }
-
   @Test(
     "inside a function that Lua's C code calls, a function that suspends raises task.cannot_suspend and does not begin",
     arguments: [
@@ -291,16 +246,6 @@ struct TaskTests {
       print(speaker.state())
       """)
     #expect(lines == Array(repeating: "task.cannot_suspend", count: 3) + ["stopped"])
-  }
-
-  @Test("functions that suspend pass through a script's own coroutines")
-  func coroutines() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local steps = coroutine.wrap(function() for i = 1, 2 do task.sleep(1) coroutine.yield(i, task.now()) end end)
-      print(steps()) print(steps())
-      """)
-    #expect(lines == ["1\t1.0", "2\t2.0"])
   }
 
   @Test("a function before the house is open may suspend, and can't where nothing can")

@@ -67,7 +67,9 @@ struct TextTests {
       """
       local stream, recordings = require "stream", require "recordings"
       local radio = stream.new "http://radio.example/"
-      for _, f in ipairs { stream.file, recordings.verify, recordings.forget, speaker.play, io.popen, os.execute } do
+      for _, f in ipairs {
+        stream.file, recordings.verify, recordings.forget, speaker.play, speaker.device, io.popen, os.execute,
+      } do
         print((message(f, "tone.wav\0"):gsub(".*%(", "")))
       end
       print((message(radio.record, radio, "a\0b"):gsub(".*%(", "")))
@@ -75,8 +77,8 @@ struct TextTests {
       print((code(require, "stream\0"):gsub(".*%(", "")))
       """)
     #expect(
-      lines.filter { $0 == "contains a zero byte)" || $0 == "the name contains a zero byte)" }.count >= 7)
-    #expect(lines.count == 9, "\(lines)")
+      lines.filter { $0 == "contains a zero byte)" || $0 == "the name contains a zero byte)" }.count >= 8)
+    #expect(lines.count == 10, "\(lines)")
   }
 
   @Test("as names of speakers in the configuration are checked as set_name checks them")

@@ -34,26 +34,6 @@ struct TriggerTests {
         """) == ["one\tdoorbell\tscript\tfront\ttrue", "two\tfront"])
   }
 
-  @Test("once is called once, a cancelled listener no more; wait returns the event, or says why not")
-  func listeners() throws {
-    #expect(
-      try EngineHarness.printed(
-        """
-        local trigger = require "trigger"
-        trigger.once("bell", function(event) print("once", event.value) end)
-        local all = trigger.on("bell", function(event) print("on", event.value) end)
-        task.spawn(function() for number = 1, 3 do task.sleep "1s" trigger.fire("bell", number) end end)
-        print("wait", trigger.wait("bell", "5s").value)
-        print("wait", trigger.wait("bell").value)
-        all:cancel()
-        task.sleep "2s"
-        print(trigger.wait("bell", "5s"))
-        print(trigger.wait("door", 0.5))
-        """) == [
-          "once\t1", "on\t1", "wait\t1", "on\t2", "wait\t2", "nil\ttimeout", "nil\ttimeout",
-        ])
-  }
-
   @Test("a value comes back as it was: nothing, false, numbers, lists and tables")
   func values() throws {
     #expect(

@@ -5,20 +5,6 @@ import Testing
 @Suite("speaker: volume and mute", .waiting, .tags(.speaker, .volume))
 struct VolumeTests {
 
-  @Test("a level that a speaker has already, and a mute again, change nothing and have no event")
-  func unchanged() throws {
-    let lines = try EngineHarness.printed(
-      """
-      local kitchen, reported = speaker.device "Kitchen", 0
-      speaker.on("volume", function(event) reported = reported + 1 end)
-      local function count(f, ...) reported = 0 f(...) task.sleep "1s" return reported end
-      print(count(speaker.set_volume, 20), count(speaker.set_volume, 20), count(kitchen.set_volume, kitchen, 20))
-      print(count(kitchen.mute, kitchen), count(kitchen.mute, kitchen), count(kitchen.set_volume, kitchen, 20))
-      """)
-    // The Bathroom is at 20.
-    #expect(lines == ["5\t0\t0", "1\t0\t1"])
-  }
-
   @Test(
     "a level that is none raises at the script's line and changes nothing",
     arguments: [
