@@ -131,7 +131,7 @@ extension EventLoop {
       return canWait
     }
     let due = timers.nextDue
-    guard canWait || timers.keepAliveCount > 0 || !civilTimers.isEmpty else {
+    guard canWait || timers.keepAliveCount > 0 || civilTimers.keepAliveCount > 0 else {
       if !watches.isEmpty { poll(nanoseconds: 0) }
       return !ready.isEmpty
     }

@@ -34,14 +34,18 @@ extension EventLoop {
 
   /// Calls `body` when the wall clock shows `wall` or more, once, and never before; at the next opportunity
   /// if it has passed. Follows changes of the wall clock, and the sleep of the machine. The loop's thread.
+  /// - Parameter keepsAlive: `true` if `run` waits for the timer when nothing else is left.
   @discardableResult
-  public func at(_ wall: WallTime, _ body: @escaping () -> Void) -> LoopTimer {
+  public func at(
+    _ wall: WallTime, keepsAlive: Bool = true, _ body: @escaping () -> Void
+  ) -> LoopTimer {
     assertOnLoop()
     if isVirtual {
       return timers.add(
-        due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), followsWall: true, body)
+        due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), keepsAlive: keepsAlive,
+        followsWall: true, body)
     }
-    return civilTimers.add(due: wall.nanoseconds, body)
+    return civilTimers.add(due: wall.nanoseconds, keepsAlive: keepsAlive, body)
   }
 
   /// Calls `body` whenever the wall clock turns out to have been set by more than a second, before the timers
