@@ -42,6 +42,16 @@ struct Biquad: BitwiseCopyable, Sendable {
     a2 = (1 - alpha) / a0
   }
 
+  /// Returns the factor for the amplitude of a tone at `omega` radians a sample.
+  func response(at omega: Double) -> Double {
+    func magnitude(_ c0: Double, _ c1: Double, _ c2: Double) -> Double {
+      let real = c0 + c1 * cos(omega) + c2 * cos(2 * omega)
+      let imaginary = c1 * sin(omega) + c2 * sin(2 * omega)
+      return (real * real + imaginary * imaginary).squareRoot()
+    }
+    return magnitude(b0, b1, b2) / magnitude(1, a1, a2)
+  }
+
   /// Filters one sample; `state` has two numbers.
   @_noLocks func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
     let output = b0 * input + state[0]

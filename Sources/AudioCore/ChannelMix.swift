@@ -88,6 +88,15 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
   /// Silence: four gains of 0.
   public static let silence = ChannelMix(leftToLeft: 0, rightToLeft: 0, leftToRight: 0, rightToRight: 0)
 
+  /// The largest factor from the session to an output, where both of its channels are the same.
+  public var peak: Float {
+    @_noLocks get {
+      let left = leftToLeft.magnitude + rightToLeft.magnitude
+      let right = leftToRight.magnitude + rightToRight.magnitude
+      return left > right ? left : right
+    }
+  }
+
   var isUnity: Bool {
     @_noLocks get { leftToLeft == 1 && rightToRight == 1 && rightToLeft == 0 && leftToRight == 0 }
   }
@@ -135,6 +144,12 @@ public struct ChannelMixRamp: BitwiseCopyable, Sendable {
 
   /// `true` if the ramp is at rest in silence: input is inaudible, now and until the next move.
   public var isSilent: Bool { @_noLocks get { remaining == 0 && target.isSilence } }
+
+  /// Advances by one frame that is not computed, and returns its mix.
+  @_noLocks public mutating func next() -> ChannelMix {
+    if remaining > 0 { remaining &-= 1 }
+    return current
+  }
 
   /// Starts a move from the current mix to `mix`. A move to the current target changes nothing.
   @_noLocks public mutating func move(to mix: ChannelMix) {

@@ -23,6 +23,12 @@ public struct Equalizer: ~Copyable {
     let bands: InlineArray<10, Biquad>
     /// The active bands, as bits.
     let active: UInt16
+    /// The largest factor for the amplitude of a tone, 1 or more.
+    public let peak: Float
+
+    /// The tones at which the largest factor is looked for: 48 an octave, so near each other that it is exact to a
+    /// hundredth of a decibel.
+    private static let tones = (0..<528).map { 15.625 * exp2(Double($0) / 48) }
 
     /// Creates the filters for `gains` at a sample rate in Hz.
     public init(_ gains: EqualizerGains, sampleRate: Int) {
@@ -35,6 +41,21 @@ public struct Equalizer: ~Copyable {
       }
       self.bands = bands
       self.active = active
+      peak = active == 0 ? 1 : Float(Self.peak(of: bands, active, Double(sampleRate)))
+    }
+
+    private static func peak(
+      of bands: borrowing InlineArray<10, Biquad>, _ active: UInt16, _ sampleRate: Double
+    ) -> Double {
+      var peak = 1.0
+      for tone in tones where tone < sampleRate / 2 {
+        var factor = 1.0
+        for band in 0..<10 where active & 1 << UInt16(band) != 0 {
+          factor *= bands[band].response(at: 2 * .pi * tone / sampleRate)
+        }
+        peak = max(peak, factor)
+      }
+      return peak
     }
 
     /// `true` if samples pass bit for bit.
@@ -54,6 +75,10 @@ public struct Equalizer: ~Copyable {
   private var remaining = 0
   private var waiting: Setting
   private var isWaiting = false
+  /// `Setting.peak` of the setting that is heard.
+  private var peak: GainRamp
+  /// The largest factors for the amplitude of a tone, frame by frame from the first one of the last `process`.
+  public private(set) var envelope: GainRamp
   /// The histories of the current filters, then those of the previous ones: two numbers a band and channel.
   private let state: UnsafeMutablePointer<Double>
 
@@ -64,6 +89,8 @@ public struct Equalizer: ~Copyable {
     fade = max(1, format.framesPerBlock)
     current = Setting(gains, sampleRate: format.sampleRate)
     (previous, waiting) = (current, current)
+    peak = GainRamp(gain: current.peak, length: fade)
+    envelope = peak
     state = .allocate(capacity: 40 * channels)  // freed in deinit
     state.initialize(repeating: 0, count: 40 * channels)
   }
@@ -81,6 +108,7 @@ public struct Equalizer: ~Copyable {
     if isWaiting { current = waiting }
     isWaiting = false
     remaining = 0
+    peak.jump(to: current.peak)
     var index = 0
     while index < 40 &* channels {
       state[index] = 0
@@ -90,6 +118,9 @@ public struct Equalizer: ~Copyable {
 
   /// Filters the frames of `view` in place; it has the rate of the equalizer, and at most its channels.
   @_noLocks public mutating func process(_ view: PCMView) {
+    if remaining == 0 && isWaiting { begin() }
+    envelope = peak
+    peak.skip(frames: view.frames)
     var rest = view
     while rest.frames > 0 {
       if remaining == 0 && isWaiting { begin() }
@@ -111,6 +142,7 @@ public struct Equalizer: ~Copyable {
     if waiting.isFlat && current.isFlat { return }
     previous = current
     current = waiting
+    peak.move(to: current.peak)
     remaining = fade
     let half = 20 &* channels
     var index = 0
