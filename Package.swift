@@ -109,8 +109,10 @@ let package = Package(
       ], optimized: numeric),
     library(
       "SpeakerKit",
-      ["AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "CALSA", "CAvahi", "CMicroHTTPD"],
-      optimized: frequent),
+      [
+        "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "Scheduling", "CALSA", "CAvahi",
+        "CMicroHTTPD",
+      ], optimized: frequent),
     library(
       "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
@@ -178,7 +180,8 @@ let package = Package(
     tests(
       of: "SpeakerKit",
       [
-        "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "HTTP", "JSONText", "TestSupport",
+        "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "HTTP", "JSONText", "Scheduling",
+        "TestSupport",
       ]),
     tests(
       of: "StreamKit",

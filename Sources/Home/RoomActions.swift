@@ -9,7 +9,8 @@ public struct RoomActions {
   public enum VolumeChange: Sendable, Equatable {
     /// The level, 0 to 50.
     case level(Int)
-    /// Louder, or softer when negative; each speaker from its own level, and no further than 0 and 50.
+    /// Louder, or softer when negative; each speaker from the level that was last asked for, and no further than 0 and 50
+    /// or its limit.
     case step(Int)
 
     /// Reads `20`, `+5`, `-5`.
@@ -41,6 +42,8 @@ public struct RoomActions {
     public let volume: Int
     /// `true` if the speaker is muted.
     public let isMuted: Bool
+    /// The limit that keeps it below the volume that was asked for, in words; nil for none.
+    public let limit: String?
   }
 
   /// A session with a source.
@@ -86,7 +89,7 @@ public struct RoomActions {
       let volume =
         switch change {
         case .level(let volume): volume
-        case .step(let step): min(max(device.volume + step, 0), House.maximumVolume)
+        case .step(let step): device.volume(steppedBy: step)
         }
       try device.setVolume(volume)
     }
@@ -125,7 +128,7 @@ public struct RoomActions {
   private func level(_ device: Device) -> Level {
     Level(
       speaker: device.name, room: device.groupName == Group.ungrouped ? nil : device.groupName,
-      volume: device.volume, isMuted: device.isMuted)
+      volume: device.volume, isMuted: device.isMuted, limit: device.appliedLimit?.text)
   }
 
   // MARK: Playback

@@ -27,8 +27,10 @@ extension Configuration {
     guard let kind = DriverKinds.named(name) else {
       throw options.problem("driver", unknown("driver", name, among: driverNames))
     }
+    let own = Set(kind.options.map(\.name))
     for other in kinds where other.name != name {
-      guard let option = other.options.first(where: { options[$0.name] != nil }) else { continue }
+      guard let option = other.options.first(where: { !own.contains($0.name) && options[$0.name] != nil })
+      else { continue }
       throw options.problem(
         option.name,
         "the driver \"\(name)\" has none; it has \(kind.options.map(\.name).joined(separator: ", "))")
@@ -62,6 +64,8 @@ extension LuaOptions {
         guard case .int(let number) = element else { throw problem(name, expected) }
         return number
       }
+    case .table(let inner):
+      return try self[name].map { try nested(name, $0, inner.map(\.name)).declared(inner) }
     case .tables(let limit, let inner, let expected):
       return try list(name, limit: limit, expected: expected)?.enumerated().map { index, entry in
         try nested("\(name)[\(index + 1)]", entry, inner.map(\.name)).declared(inner)

@@ -161,13 +161,24 @@ public final class Engine {
     house = HouseDoor(loop: loop, driverName: options.configuration.driverName) { wait, isWanted in
       let service = isWanted ? nil : Self.serviceName
       let driver = Self.driver(options, loop, streams, wait: wait, service: service) { relay.log(.warn, $0) }
-      return House(loop: loop, driver: driver)
+      // A house that is only looked at is not changed.
+      let limits = options.access == .look ? [:] : Self.kind(options, loop).limits
+      return House(loop: loop, driver: driver, limits: SpeakerLimits(limits, zone: options.zone))
     }
     let memory = options.store == nil ? nil : store
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
     house.whenOpen { [unowned self] in journal.follow($0) }
-    if options.store != nil, options.access == .drive {
+    house.whenOpen { house in
+      for name in house.unknownLimits {
+        relay.log(.warn, "the configuration limits \(quoted(name)), which no speaker is called")
+      }
+    }
+    // Where another process may drive the speakers at the same time, that one keeps the levels.
+    let isAlone =
+      options.access == .drive
+      || options.access == .adjust && house.driverName == HouseSettings.name
+    if options.store != nil, isAlone {
       let levels = BorrowedLevelMemory(store: store, driver: house.driverName) { relay.log(.warn, $0) }
       house.whenOpen { levels.follow($0) }
     }
@@ -181,14 +192,16 @@ public final class Engine {
   /// The name of a daemon for processes that need the house: it does not end by itself.
   public static let serviceName = "roomtone serve"
 
+  private static func kind(_ options: EngineOptions, _ loop: EventLoop) -> any DriverKind {
+    loop.isVirtual ? options.configuration.house : options.configuration.driver
+  }
+
   /// Returns the driver of the configuration; under virtual time, where no machine is reached, that of the embedded house.
   private static func driver(
     _ options: EngineOptions, _ loop: EventLoop, _ streams: StreamService, wait: Duration, service: String?,
     log: @escaping (String) -> Void
   ) -> any Driver {
-    let configuration = options.configuration
-    let kind = loop.isVirtual ? configuration.house : configuration.driver
-    return kind.makeDriver(
+    return kind(options, loop).makeDriver(
       DriverContext(
         loop: loop, stateFolder: options.stateFolder, access: options.access, wait: wait,
         processName: options.processName, service: service, network: { try streams.network() }, log: log))

@@ -36,7 +36,8 @@ enum LookCommand {
       }
       table.add([
         text("name"), text("group_name") == Group.ungrouped ? "-" : text("group_name"), text("role"),
-        "\(device["volume"]?.int ?? 0)" + (device["muted"]?.bool == true ? " muted" : ""),
+        "\(device["volume"]?.int ?? 0)" + (device["muted"]?.bool == true ? " muted" : "")
+          + (device["max_volume"]?.int.map { " (limit \($0))" } ?? ""),
         balance(device["balance"]?.int ?? 0), wifi ?? "-", state(of: device),
         device["output"]?.text ?? "-", text("id"),
       ])

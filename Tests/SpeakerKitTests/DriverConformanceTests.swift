@@ -85,12 +85,15 @@ extension RealTimeTests {
       #expect(tested == Set(DriverKinds.all.map { $0.name }))
     }
 
-    private func run(_ driver: DriverUnderTest, _ body: @escaping (Harness) async throws -> Void) throws {
+    private func run(
+      _ driver: DriverUnderTest, limits: [String: SpeakerLimit] = [:],
+      _ body: @escaping (Harness) async throws -> Void
+    ) throws {
       let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
       let folder = try TemporaryFolder()
       let (made, fixture) = try driver.make(loop, folder)
       defer { withExtendedLifetime(fixture) {} }
-      let house = House(loop: loop, driver: made)
+      let house = House(loop: loop, driver: made, limits: SpeakerLimits(limits))
       try loop.finish(
         {
           try await house.open()
@@ -121,6 +124,52 @@ extension RealTimeTests {
     }
 
     @Test(
+      "a limited speaker is at its limit when the house opens, and exceeds it by no level, fade or interruption",
+      arguments: DriverUnderTest.all)
+    func limits(driver: DriverUnderTest) throws {
+      var names: [String] = []
+      try run(driver) { harness in
+        names = harness.house.devices.map(\.name)
+        try harness.house.devices[0].setVolume(30)
+        try await harness.eventually { harness.house.devices[0].volume == 30 }
+      }
+      let limit = try #require(SpeakerLimit(maximum: 10))
+      try run(driver, limits: [names[0]: limit]) { harness in
+        let (device, other) = (harness.house.devices[0], harness.house.devices[1])
+        try await harness.eventually { device.volume <= 10 }
+        var highest = 0
+        harness.house.events.on(.volume) {
+          if case .volume(let who, let volume, _, _, _, _) = $0, who === device {
+            highest = max(highest, volume)
+          }
+        }
+        try device.setVolume(0)
+        try await harness.eventually { device.volume == 0 }
+        try device.setVolume(40)
+        try other.setVolume(40)
+        try await harness.eventually { device.volume == 10 && other.volume == 40 }
+        #expect(device.requestedVolume == 40 && device.appliedLimit?.maximum == 10)
+        #expect(other.requestedVolume == 40 && other.appliedLimit == nil)
+        try device.mute()
+        try await harness.eventually { device.isMuted }
+        try device.unmute()
+        try await harness.eventually { !device.isMuted && device.volume == 10 }
+        if harness.can("fade") {
+          try await device.fade(volume: 2, over: .milliseconds(100))
+          try await device.fade(volume: 35, over: .milliseconds(200))
+          try await harness.eventually { device.volume == 10 && device.requestedVolume == 35 }
+        }
+        if harness.can("interrupt") {
+          try await harness.house.interrupt(devices: [device], volume: 45) { _ in
+            try await harness.eventually { device.requestedVolume == 45 && device.volume == 10 }
+          }
+          #expect(device.volume == 10 && device.requestedVolume == (harness.can("fade") ? 35 : 40))
+        }
+        #expect(highest == 10)
+      }
+    }
+
+    @Test(
       "levels are read as they were set, published once each; mute keeps them", arguments: DriverUnderTest.all
     )
     func levels(driver: DriverUnderTest) throws {
@@ -129,7 +178,7 @@ extension RealTimeTests {
         let device = harness.house.devices[0]
         var reported: [Int] = []
         harness.house.events.on(.volume) {
-          if case .volume(_, let volume, _, _, _) = $0 { reported.append(volume) }
+          if case .volume(_, let volume, _, _, _, _) = $0 { reported.append(volume) }
         }
         for volume in [0, 1, 25, 50] {
           try device.setVolume(volume)

@@ -17,7 +17,7 @@ struct FadeTests {
       let start = harness.loop.now
       var times: [String: [Double]] = [:]
       harness.house.events.on(.volume) { event in
-        guard case .volume(let device, _, _, _, _) = event else { return }
+        guard case .volume(let device, _, _, _, _, _) = event else { return }
         let time = start.duration(to: harness.loop.now) / .seconds(1)
         times[device.name, default: []].append((time * 10).rounded() / 10)
       }
@@ -189,7 +189,7 @@ struct FadeTests {
     try run { harness in
       let (house, device) = (harness.house, harness.house.devices[0])
       var causes: Set<LevelCause?> = []
-      house.events.on(.volume) { if case .volume(_, _, _, _, let cause) = $0 { causes.insert(cause) } }
+      house.events.on(.volume) { if case .volume(_, _, _, _, let cause, _) = $0 { causes.insert(cause) } }
       try await house.playOver(devices: [device], duck: 12) { session in
         let fade = try house.beginFade(of: session.devices, to: 20, over: .seconds(3), in: session)
         #expect(try await fade.run())

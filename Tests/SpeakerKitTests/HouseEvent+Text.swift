@@ -8,7 +8,7 @@ extension HouseEvent {
     switch self {
     case .device(_, .playing), .time, .track, .suspension: return nil
     case .device(let device, let reason): return "\(mark)\(device.id) \(reason.rawValue)"
-    case .volume(let device, let volume, let muted, _, _):
+    case .volume(let device, let volume, let muted, _, _, _):
       return "\(mark)\(device.id) \(volume)\(muted ? " muted" : "")"
     case .state(let state, _, _): return state.rawValue
     case .ended(_, _, let reason): return "ended \(reason.rawValue)"

@@ -1,8 +1,15 @@
 import AudioCore
 import EventLoop
+import Scheduling
 import SpeakerKit
 import TestSupport
 import Testing
+
+/// The zone without an offset.
+struct UniversalTime: LocalZone {
+  let name = "UTC"
+  func offset(at seconds: Int) -> Int { 0 }
+}
 
 /// Test harness: a house on a loop of its own, with a record of its events. Used on the thread that calls
 /// `run`.
@@ -19,14 +26,16 @@ final class HouseHarness {
   /// Two speakers that render all of a stereo source at unity.
   static let pair = [SpeakerSpec(name: "A", volume: 50), SpeakerSpec(name: "B", volume: 50)]
 
-  private init(loop: EventLoop, speakers: [SpeakerSpec]?, output: Output?) throws {
+  private init(
+    loop: EventLoop, speakers: [SpeakerSpec]?, output: Output?, limits: [String: SpeakerLimit]
+  ) throws {
     self.loop = loop
     folder = try TemporaryFolder()
     var log: (String) -> Void = { _ in }
     let driver = HouseDriver(
       DriverContext(loop: loop, log: { log($0) }), speakers: speakers,
       output: output ?? .wav(folder: folder.file("out")))
-    house = House(loop: loop, driver: driver)
+    house = House(loop: loop, driver: driver, limits: SpeakerLimits(limits, zone: UniversalTime()))
     log = { [weak self] in self?.logged.append($0) }
   }
 
@@ -35,15 +44,17 @@ final class HouseHarness {
   ///   - isVirtual: `true` for virtual time.
   ///   - speakers: nil for the demonstration house.
   ///   - output: nil for WAV files in `folder`/out.
+  ///   - limits: those of speakers, by their names, in universal time; the clock begins at 22:13:20.
   ///   - addAll: `true` if all speakers join the default session.
   /// - Returns: the closed house.
   @discardableResult
   static func run(
     isVirtual: Bool = true, speakers: [SpeakerSpec]? = HouseHarness.pair, output: Output? = nil,
-    addAll: Bool = true, _ body: @escaping (HouseHarness) async throws -> Void
+    limits: [String: SpeakerLimit] = [:], addAll: Bool = true,
+    _ body: @escaping (HouseHarness) async throws -> Void
   ) throws -> HouseHarness {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 1_700_000_000)) : .wall)
-    let harness = try HouseHarness(loop: loop, speakers: speakers, output: output)
+    let harness = try HouseHarness(loop: loop, speakers: speakers, output: output, limits: limits)
     try loop.finish(
       {
         try await harness.house.open(addAll: addAll)
@@ -71,7 +82,7 @@ final class HouseHarness {
     house.events.on { [unowned self] event in
       switch event {
       case .device(let device, let reason): reported.append("device \(device.name) \(reason.rawValue)")
-      case .volume(let device, let volume, let muted, let average, _):
+      case .volume(let device, let volume, let muted, let average, _, _):
         reported.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
       case .state(let state, _, _): reported.append("state \(state.rawValue)")
       case .time(let elapsed, _): reported.append("time \(elapsed)")

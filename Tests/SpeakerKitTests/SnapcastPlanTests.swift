@@ -353,7 +353,7 @@ extension RealTimeTests {
           house.events.on { event in
             switch event {
             case .device(_, let reason): reported.append(reason.rawValue)
-            case .volume(_, let volume, _, _, _): reported.append("\(volume)")
+            case .volume(_, let volume, _, _, _, _): reported.append("\(volume)")
             default: break
             }
           }

@@ -75,7 +75,7 @@ extension RealTimeTests {
         let volume = device.volume
         var levels: [String] = []
         house.events.on(.volume) {
-          if case .volume(_, let volume, let muted, _, _) = $0 { levels.append("\(volume) \(muted)") }
+          if case .volume(_, let volume, let muted, _, _, _) = $0 { levels.append("\(volume) \(muted)") }
         }
         try? await driver.refresh(nil)
         for _ in 0..<1000 where Self.levels(sentTo: server).isEmpty {

@@ -21,7 +21,9 @@ final class SnapcastHarness {
   /// Events, as `HouseHarness` words them; those that another controller has caused begin with `*`.
   private(set) var reported: [String] = []
 
-  private init(_ loop: EventLoop, _ rig: SnapcastRig, _ folder: TemporaryFolder) throws {
+  private init(
+    _ loop: EventLoop, _ rig: SnapcastRig, _ folder: TemporaryFolder, _ limits: [String: SpeakerLimit]
+  ) throws {
     (self.loop, self.rig, self.folder) = (loop, rig, folder)
     var settings = SnapcastSettings()
     settings.port = rig.controlPort
@@ -29,17 +31,18 @@ final class SnapcastHarness {
     self.log = log
     driver = SnapcastDriver(
       DriverContext(loop: loop, stateFolder: folder.file("state"), log: { log.lines.append($0) }), settings)
-    house = House(loop: loop, driver: driver)
+    house = House(loop: loop, driver: driver, limits: SpeakerLimits(limits))
   }
 
   static func run(
     clients: [String] = ["bedroom", "kitchen"], sessions: Int = 3, addAll: Bool = true,
     rig: SnapcastRig? = nil,
-    folder: TemporaryFolder? = nil, _ body: @escaping (SnapcastHarness) async throws -> Void
+    folder: TemporaryFolder? = nil, limits: [String: SpeakerLimit] = [:],
+    _ body: @escaping (SnapcastHarness) async throws -> Void
   ) throws {
     let loop = EventLoop()
     let harness = try SnapcastHarness(
-      loop, rig ?? SnapcastRig(clients: clients, sessions: sessions), folder ?? TemporaryFolder())
+      loop, rig ?? SnapcastRig(clients: clients, sessions: sessions), folder ?? TemporaryFolder(), limits)
     try loop.finish(
       {
         try await harness.house.open(addAll: addAll)
@@ -51,7 +54,7 @@ final class SnapcastHarness {
   private func record() {
     house.events.on { [unowned self] event in
       guard let text = event.text(isByController: house.events.isByController) else { return }
-      let cause: LevelCause? = if case .volume(_, _, _, _, let cause) = event { cause } else { nil }
+      let cause: LevelCause? = if case .volume(_, _, _, _, let cause, _) = event { cause } else { nil }
       reported.append(text + (cause.map { " by \($0.rawValue)" } ?? ""))
     }
   }
@@ -117,6 +120,37 @@ extension RealTimeTests {
           let median = found.sorted()[found.count / 2]
           #expect(found.count >= 12 && found.count { abs($0 - median) <= 96 } >= 10, "\(found)")
         }
+      }
+    }
+
+    @Test("a level above the limit that another controller sets is set back at once, and named")
+    func limit() throws {
+      try SnapcastHarness.run(limits: ["kitchen": try #require(SpeakerLimit(maximum: 20))]) { harness in
+        let kitchen = try harness.device("kitchen")
+        try await harness.wait { kitchen.volume == 20 }
+        let controller = try harness.controller()
+        try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":90}}")
+        try await harness.wait {
+          harness.reported.suffix(2) == ["*kitchen 45 by controller", "kitchen 20 by limit"]
+        }
+        #expect(kitchen.requestedVolume == 45)
+        #expect(try controller.request("Server.GetStatus").contains("{\"muted\":false,\"percent\":40}"))
+        try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":20}}")
+        try await harness.wait { kitchen.volume == 10 }
+        #expect(kitchen.requestedVolume == 10 && kitchen.appliedLimit == nil)
+      }
+    }
+
+    @Test("a gain and an equalizer's boost make no stream louder than its source while a speaker has a limit")
+    func limitedStreams() throws {
+      try SnapcastHarness.run(limits: ["kitchen": try #require(SpeakerLimit(maximum: 50))]) { harness in
+        let session = harness.house.session
+        try await session.play(try harness.source(Signal.constant(0.2, frames: 96_000)))
+        try session.setGain(12)
+        _ = try await session.finish()
+        try await harness.wait(1)
+        let sound = try harness.played(by: "kitchen", after: 0).channels[0]
+        #expect(sound.contains { $0 > 0.19 } && sound.allSatisfy { $0 < 0.201 })
       }
     }
 

@@ -18,6 +18,9 @@
 -- `roomtone doctor` asks the hub. The hub fetches each sound from this program, at `serve` alone, under a path that
 -- nobody can guess: WAV, 48 kHz, whatever the file or the station is. A firewall has to let the hub in.
 --
+-- `speakers = { { name = "Kitchen", max_volume = 35 } }` limits speakers, see `roomtone help configuration`. A volume
+-- above the limit that the app of the hub sets is set back when the hub is asked the next time.
+--
 -- The hub has no events. It is asked for its speakers every 2 s, and for its playback every second while a sound of
 -- this program plays: changes by its app come as events with `cause = "controller"`, up to 2 s late, `ended` up to 1 s
 -- late. A speaker on which its app plays is `is_playing` too. `play` returns when the hub has answered, and raises its

@@ -46,6 +46,10 @@
 -- one. Each session plays through a stream of its own; a session without a free stream raises `speaker.no_stream`.
 -- Speakers without a session are on the stream `roomtone-idle`.
 --
+-- `speakers = { { name = "Kitchen", max_volume = 35 } }` limits speakers, see `roomtone help configuration`; the name may
+-- be the `--hostID`, which stays when the speaker is renamed. A volume above the limit that another controller sets is
+-- set back at once.
+--
 -- Differences from the embedded house: sound, `pause` and `stop` are heard later, by the length of the server's buffer,
 -- and positions and `ended` are those of the sound that is heard. Volume 50 is 100 per cent, unity; a snapclient's gain
 -- is (10^(v/50) - 1) / 9, so that 25 is -12.4 dB, where the embedded house has -22.5 dB. Roles, balance, ducking, the

@@ -368,9 +368,9 @@ function speaker.finish(timeout) end
 function speaker.on(event, fn) end
 
 ---A cause of a change: a line of a script, a job, a trigger, an event, an interruption, a person, the start of a script,
----another client, or a speaker by itself. `parent` is the cause of this cause.
+---another client, a speaker by itself, or its limit. `parent` is the cause of this cause.
 ---@class speaker.Cause
----@field kind "script"|"job"|"trigger"|"event"|"interruption"|"controller"|"person"|"start"|"driver"
+---@field kind "script"|"job"|"trigger"|"event"|"interruption"|"controller"|"person"|"start"|"driver"|"limit"
 ---@field at number Time in seconds since 1970.
 ---@field script? string Name of the script's file.
 ---@field line? integer Line in it.
@@ -378,7 +378,7 @@ function speaker.on(event, fn) end
 ---@field job? string Name of the job.
 ---@field trigger? string Name of the trigger.
 ---@field event? string Name of the event.
----@field name? string Name of the interruption or the client, or the way by which the person acted: `ctl`.
+---@field name? string Name of the interruption or the client, the limit in words, or the way by which the person acted: `ctl`.
 ---@field detail? string Schedule of the job, origin of the trigger, and the like.
 ---@field parent? speaker.Cause
 

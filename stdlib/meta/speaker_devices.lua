@@ -14,6 +14,8 @@
 ---@field port integer TCP port of the control connection.
 ---@field mac_address string Six hexadecimal pairs with colons.
 ---@field volume integer Volume in effect, 0 to 50, also while muted.
+---@field asked_volume integer Volume that was asked for last: above `volume` while the limit of the speaker keeps it lower.
+---@field max_volume? integer Highest volume that the limit of the speaker allows now; nil without a limit.
 ---@field muted boolean
 ---@field active boolean `true` if the speaker is in a session.
 ---@field session? speaker.Session The session of the speaker, or nil.

@@ -62,12 +62,15 @@
 ---@field volume integer Volume of the speaker, 0 to 50, also while it is muted.
 ---@field muted boolean
 ---@field average integer Average volume of the house, as `speaker.volume()`.
+---@field asked? integer Volume that was asked for, where the limit of the speaker keeps it lower; nil without that.
+---@field limit? string That limit in words: `"limited to 12 by quiet hours from 22:00 to 06:30; 30 was asked for"`.
 ---@field cause? speaker.LevelCause Origin of the change; nil for a command or a fade.
 
 ---@alias speaker.LevelCause
 ---| "interruption" # an interruption sets the volume at which it plays.
 ---| "restored" # the end of the last interruption restores the former volume.
 ---| "controller" # another controller of the speakers, such as an app on a telephone, has set it.
+---| "limit" # the limit of the speaker lowers the volume, or gives back the one that was asked for.
 
 ---Event: a session plays, pauses or stops.
 ---@class speaker.StateEvent

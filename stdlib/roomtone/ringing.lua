@@ -6,9 +6,9 @@
 --   ringing.restore(own)
 --
 -- `own` has the options of the alarm, `name`, `rooms` with their `ids`, `sources`, `priority`, `volume`,
--- `fade` and `sustain`; the time at which it began to ring, `ring.began`; the former volumes by the speakers'
--- ids, `ring.levels`; the volumes when the script began to ring, `found`; and functions that are called:
--- `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
+-- `fade`, `sustain` and `over_limit`; the time at which it began to ring, `ring.began`; the former volumes by
+-- the speakers' ids, `ring.levels`; the volumes when the script began to ring, `found`; and functions that
+-- are called: `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
@@ -88,7 +88,7 @@ end
 -- Reports a volume that somebody has set below that of the alarm, once for each room and volume; it stays.
 -- The volume of a speaker that has just joined may still rise.
 local function watch_volume(own, session, event)
-  local device, now = event.device, event.muted and 0 or event.volume
+  local device, now = event.device, event.muted and 0 or event.asked or event.volume
   if device.session ~= session or not rooms.contains(own.rooms, device)
     or task.now() - (own.joined[device.id] or own.joined.all) < SETTLING
     or now > 0 and now + 1 >= level(own, SETTLING)
@@ -126,9 +126,20 @@ local function play_sources(own, session)
   end
 end
 
+-- Lets the speakers of a session exceed their limits until its interruption ends.
+local function exceed_limits(session)
+  local device = session.devices[1]
+  if device then
+    host.over_limit(device.id)
+  end
+end
+
 -- Rings on a session until the end of the pause.
 local function play(own, session)
   own.has_sounded, own.told, own.joined = true, {}, { all = task.now() }
+  if own.over_limit then
+    exceed_limits(session)
+  end
   local routines = {
     session:on("state", function(event)
       if event.state == "paused" then

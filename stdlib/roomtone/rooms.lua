@@ -99,7 +99,7 @@ function rooms.levels(devices)
   local house, list = checks.attribute(checks.where(), speaker.devices), {}
   for _, device in ipairs(speaker.snapshot({ devices = devices }).devices) do
     if rooms.contains(house, device) then
-      list[#list + 1] = { device = device, volume = device.volume, muted = device.muted }
+      list[#list + 1] = { device = device, volume = device.asked_volume, muted = device.muted }
     end
   end
   return list
@@ -137,7 +137,7 @@ local function restore(snapshots, devices)
   end
   for _, level in ipairs(levels) do
     local device = level.device
-    if device.volume ~= level.volume or device.muted ~= level.muted then
+    if device.asked_volume ~= level.volume or device.muted ~= level.muted then
       task.try(device.set_volume, device, level.volume)
       if level.muted then
         task.try(device.mute, device)

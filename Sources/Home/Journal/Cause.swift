@@ -27,6 +27,8 @@ public final class Cause: Sendable, Equatable {
     case start
     /// A speaker, by itself.
     case driver
+    /// The limit of a speaker; `name` says which, in words.
+    case limit
   }
 
   /// The most causes of a chain.

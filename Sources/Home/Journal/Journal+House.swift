@@ -78,8 +78,8 @@ extension Journal {
 
   private func receive(_ event: HouseEvent, _ house: House) {
     switch event {
-    case .volume(let device, let volume, let muted, _, let cause):
-      receive(device, volume, muted, cause, house)
+    case .volume(let device, let volume, let muted, _, let cause, let limit):
+      receive(device, volume, muted, cause, limit, house)
     case .device(let device, let reason): receive(device, reason, house)
     case .state(.playing, let session, let source):
       let level = Level(of: session)
@@ -140,7 +140,8 @@ extension Journal {
   }
 
   private func receive(
-    _ device: Device, _ volume: Int, _ isMuted: Bool, _ levelCause: LevelCause?, _ house: House
+    _ device: Device, _ volume: Int, _ isMuted: Bool, _ levelCause: LevelCause?, _ limit: AppliedLimit?,
+    _ house: House
   ) {
     let speaker = origins[device]
     let (wasVolume, wasMuted) = (speaker.volume, speaker.isMuted)
@@ -152,6 +153,7 @@ extension Journal {
     let cause: Cause? =
       switch levelCause {
       case .controller: controller(house)
+      case .limit: self.limit(of: device, limit, parent: command())
       case .interruption, .restored:
         interruption(
           speaker.interruption ?? device.session?.name, isRestoring: levelCause == .restored, command())
@@ -163,7 +165,9 @@ extension Journal {
       add(.unmute, device, to: .number(volume), cause)
     } else if volume != wasVolume || wasMuted != isMuted {
       speaker.levelChange = add(
-        .volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume), cause,
+        .volume, device, from: .number(wasMuted ? 0 : wasVolume), to: .number(volume),
+        facts: limit.map { [.init("limit", .string($0.text)), .init("asked", .number($0.asked))] } ?? [],
+        cause,
         after: speaker.levelChange)
     }
   }
@@ -172,6 +176,7 @@ extension Journal {
   public func cause(ofLevel device: Device, by author: LevelAuthor) -> Cause? {
     switch author {
     case .caller, .snapshot: current
+    case .limit: limit(of: device, device.appliedLimit, parent: origins[device].level(at: loop.now) ?? nil)
     case .interruption: interruption(device.session?.name, isRestoring: false, current)
     case .restoration:
       interruption(
@@ -182,6 +187,12 @@ extension Journal {
   private func interruption(_ name: String?, isRestoring: Bool, _ parent: Cause?) -> Cause {
     Cause(
       .interruption, name ?? "", detail: isRestoring ? "restored" : nil, at: loop.wallNow, parent: parent)
+  }
+
+  /// Returns the limit of a speaker as a cause; `parent` is that of the volume which was asked for.
+  private func limit(of device: Device, _ limit: AppliedLimit?, parent: Cause?) -> Cause {
+    let reason = limit?.reason ?? (device.limit?.quiet == nil ? "its limit" : "the end of its quiet hours")
+    return Cause(.limit, reason, at: loop.wallNow, parent: parent)
   }
 
   /// Returns another client of the speakers as a cause.

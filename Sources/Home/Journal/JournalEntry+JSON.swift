@@ -66,7 +66,7 @@ extension Cause {
     switch kind {
     case .job, .event, .trigger: kind.rawValue
     case .script: "call"
-    case .interruption, .controller, .person, .start, .driver: "name"
+    case .interruption, .controller, .person, .start, .driver, .limit: "name"
     }
   }
 

@@ -88,6 +88,8 @@ final class JournalOrigins {
   func keep(_ command: HouseCommand, by cause: Cause?, at now: Instant) {
     let origin = Command(cause: cause, at: now)
     switch command {
+    // The volume that was asked for keeps its cause, also while a limit changes its effect.
+    case .level(_, by: .limit): break
     case .level(let commands, _):
       for (device, command) in commands where command != .fadeEnd {
         self[device].level = origin

@@ -13,7 +13,7 @@ extension Cause {
     case .script: (name.isEmpty ? "" : "\(name) at ") + "\(script ?? ""):\(line)"
     case .person: "person at \(typist.name)"
     case .controller: "another client (\(typist.name))"
-    case .job, .trigger, .event, .interruption, .start, .driver: nil
+    case .job, .trigger, .event, .interruption, .start, .driver, .limit: nil
     }
   }
 }
@@ -81,7 +81,8 @@ public struct JournalText {
     switch entry.kind {
     case .volume:
       let steps = entry.fact("steps")?.int.map { " in \($0) steps" } ?? ""
-      return "volume \(from) → \(to)" + steps + over(entry)
+      let limit = entry.fact("limit")?.text.map { ", \($0)" } ?? ""
+      return "volume \(from) → \(to)" + steps + over(entry) + limit
     case .mute: return entry.detail ?? "muted"
     case .unmute: return "unmuted at \(to)"
     case .join: return "joins " + (entry.fact("source")?.text ?? "session \(quoted(to))")
@@ -217,7 +218,8 @@ public struct JournalText {
 
   /// Returns the value of an entry that was the argument of a call such as `set_volume`; nil without one.
   public static func argument(_ entry: JournalEntry) -> String? {
-    switch (entry.kind, entry.to) {
+    if entry.kind == .volume, let asked = entry.fact("asked")?.int { return "\(asked)" }
+    return switch (entry.kind, entry.to) {
     case (.volume, .number(let number)), (.balance, .number(let number)): "\(number)"
     case (.role, .text(let text)), (.name, .text(let text)), (.group, .text(let text)): "\"\(text)\""
     default: nil
@@ -256,6 +258,7 @@ public struct JournalText {
       case .person: text += (isFirst ? "" : "by ") + "person at \(cause.name)"
       case .start: text += (isFirst ? "" : "by ") + "\(cause.script ?? cause.name), started \(time(cause.at))"
       case .driver: text += cause.detail ?? "by itself"
+      case .limit: text += (isFirst ? "" : "by ") + cause.name
       }
     }
     return text

@@ -192,7 +192,8 @@ public struct Why {
   }
 
   private func level(_ device: Device) -> String {
-    device.isMuted ? "\(device.name) is muted, at \(device.volume)" : "\(device.name) is at \(device.volume)"
+    let level = device.isMuted ? "is muted, at \(device.volume)" : "is at \(device.volume)"
+    return "\(device.name) \(level)" + (device.appliedLimit.map { ", \($0.text)" } ?? "")
   }
 
   /// Returns the text of a speaker's playback, and the kinds of changes that may be the reason.

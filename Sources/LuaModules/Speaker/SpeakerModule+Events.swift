@@ -151,10 +151,11 @@ extension SpeakerModule {
         ("device", devices(device)), ("reason", .string(reason.rawValue)),
         ("cause", .optional(device.isControlled ? LevelCause.controller.rawValue : nil)),
       ])
-    case .volume(let device, let volume, let muted, let average, let cause):
+    case .volume(let device, let volume, let muted, let average, let cause, let limit):
       .record([
         ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)),
         ("average", .int(average)), ("cause", .optional(cause?.rawValue)),
+        ("asked", limit.map { .int($0.asked) } ?? .nil), ("limit", .optional(limit?.text)),
       ])
     case .state(let state, let session, _):
       .record([("state", .string(state.rawValue)), ("session", sessions(session))])

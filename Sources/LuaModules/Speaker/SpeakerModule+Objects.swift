@@ -26,6 +26,10 @@ extension SpeakerModule {
     whole("port", \.port)
     text("mac_address", \.macAddress)
     whole("volume", changedBy: "set_volume", \.volume)
+    whole("asked_volume", changedBy: "set_volume", \.requestedVolume)
+    devices.field("max_volume") { device, call in
+      call.return(device.volumeLimit.map { .int($0) } ?? .nil)
+    }
     flag("muted", changedBy: "mute", \.isMuted)
     flag("active", changedBy: "join", \.isActive)
     devices.field("wifi_signal", changedBy: "refresh_wifi") { device, call in

@@ -100,7 +100,7 @@ enum RoomReport {
   static func level(_ level: RoomActions.Level) -> JSON {
     .object([
       ("speaker", .string(level.speaker)), ("room", .optional(level.room)), ("volume", .number(level.volume)),
-      ("muted", .bool(level.isMuted)),
+      ("muted", .bool(level.isMuted)), ("limit", .optional(level.limit)),
     ])
   }
 

@@ -20,7 +20,8 @@ enum HouseReport {
       ("is_playing", knowsUse ? .bool(device.isPlaying) : .null),
       ("channel_type", .number(device.channelType)),
       ("is_master", .bool(device.isMaster)), ("available", .bool(device.isAvailable)),
-      ("output", .optional(device.output)),
+      ("output", .optional(device.output)), ("asked_volume", .number(device.requestedVolume)),
+      ("max_volume", device.volumeLimit.map { .number($0) } ?? .null),
     ])
   }
 

@@ -180,7 +180,7 @@ final class RequestedPlayback {
   private func follow(_ event: HouseEvent, _ devices: [Device]) {
     switch event {
     case .time, .track, .state: if event.session === session { report() }
-    case .volume(let device, _, _, _, _): if devices.contains(where: { $0 === device }) { report() }
+    case .volume(let device, _, _, _, _, _): if devices.contains(where: { $0 === device }) { report() }
     case .error(let code, let message, _, let other?):
       guard other === session else { return }
       if other.queue?.entries.count ?? 1 > 1 {

@@ -88,7 +88,8 @@ enum ControlText {
     for element in elements where element["speaker"] != nil {
       table.add([
         element["speaker"]?.text ?? "",
-        "\(element["volume"]?.int ?? 0)" + (element["muted"]?.bool == true ? " muted" : ""),
+        "\(element["volume"]?.int ?? 0)" + (element["muted"]?.bool == true ? " muted" : "")
+          + (element["limit"]?.text.map { ", \($0)" } ?? ""),
       ])
     }
     for element in elements where element["session"] != nil {

@@ -258,6 +258,12 @@ public final class HouseDriver: RenderingDriver {
     renderMembership(of: index)
   }
 
+  /// Keeps all gains of a speaker together below that of a volume, sample by sample in the mix.
+  public func setCeiling(_ volume: Int?, ofDevice device: String) {
+    guard let index = index(of: device) else { return }
+    renderer?.setCeiling(volume.map(VolumeLaw.gain), ofDevice: index)
+  }
+
   /// Lays a session over that of a speaker, from the next block on.
   public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {
     guard let index = index(of: device) else { return }

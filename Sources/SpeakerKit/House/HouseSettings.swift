@@ -62,6 +62,13 @@ extension HouseSettings {
   /// Returns the demonstration house.
   public static func usual() -> HouseSettings { HouseSettings() }
 
+  /// The limits of the speakers by their ids.
+  public var limits: [String: SpeakerLimit] {
+    var limits: [String: SpeakerLimit] = [:]
+    for speaker in speakers ?? [] { limits[HouseSpeakers.id(of: speaker.name)] = speaker.limit }
+    return limits
+  }
+
   /// The outputs of the speakers, as in `alsa and alsa:hw:1`.
   public var outputText: String { (try? CardPlan(speakers ?? [], output: output))?.text ?? output.text }
 
@@ -73,12 +80,13 @@ extension HouseSettings {
 
 extension SpeakerSpec {
   /// The options of a speaker.
-  static let options = [
-    DriverOption("name", .name), DriverOption("group", .name), DriverOption("role", .text),
-    DriverOption("volume", .int(House.volumeRange)), DriverOption("balance", .int(-6...6)),
-    DriverOption("output", .text), DriverOption("channels", .ints(limit: 2, expected: expectedChannels)),
-    DriverOption("delay", .duration),
-  ]
+  static let options =
+    [
+      DriverOption("name", .name), DriverOption("group", .name), DriverOption("role", .text),
+      DriverOption("volume", .int(House.volumeRange)), DriverOption("balance", .int(-6...6)),
+      DriverOption("output", .text), DriverOption("channels", .ints(limit: 2, expected: expectedChannels)),
+      DriverOption("delay", .duration),
+    ] + SpeakerLimit.options
   private static let expectedChannels = "one or two channels expected, counted from 1, as in { 3, 4 }"
 
   fileprivate init(_ options: DriverOptions) throws {
@@ -118,5 +126,6 @@ extension SpeakerSpec {
     self.init(
       name: name, group: group, role: role, volume: volume, balance: balance, output: output,
       channels: channels ?? [], delay: delay)
+    limit = try SpeakerLimit.read(options)
   }
 }

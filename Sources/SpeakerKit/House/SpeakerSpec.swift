@@ -20,6 +20,8 @@ public struct SpeakerSpec: Sendable, Equatable {
   public var channels: [Int]
   /// The time by which the speaker plays late, so that rooms with slow amplifiers are in step; 0...500 ms.
   public var delay: Duration
+  /// The highest volume; nil for none.
+  public var limit: SpeakerLimit?
 
   /// Creates a speaker called `name`.
   public init(
@@ -36,7 +38,9 @@ public struct SpeakerSpec: Sendable, Equatable {
 
   /// Returns the speaker with the output of the house.
   public var onHouseOutput: SpeakerSpec {
-    SpeakerSpec(name: name, group: group, role: role, volume: volume, balance: balance)
+    var spec = SpeakerSpec(name: name, group: group, role: role, volume: volume, balance: balance)
+    spec.limit = limit
+    return spec
   }
 }
 
@@ -105,14 +109,21 @@ public enum HouseSpeakers {
   private static func info(
     _ index: Int, _ spec: SpeakerSpec, _ model: String, _ wifiSignal: Int?
   ) -> DeviceInfo {
-    let digest = fnv1a(spec.name)
-    let bytes = [0x00, 0x17, 0x53] + [16, 8, 0].map { Int(digest >> $0 & 0xff) }
-    let pairs = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
+    let pairs = address(of: spec.name)
     return DeviceInfo(
       id: pairs.joined(), name: spec.name, groupName: spec.group ?? Group.ungrouped, model: model,
       ipAddress: "192.168.1.\(41 + index % 200)", port: 10025, macAddress: pairs.joined(separator: ":"),
       version: "1.6.2.0", wifiSignal: wifiSignal, volume: spec.volume, role: spec.role,
       balance: spec.balance)
+  }
+
+  /// Returns the id of the speaker that is configured under a name, whatever its present one.
+  static func id(of name: String) -> String { address(of: name).joined() }
+
+  private static func address(of name: String) -> [String] {
+    let digest = fnv1a(name)
+    let bytes = [0x00, 0x17, 0x53] + [16, 8, 0].map { Int(digest >> $0 & 0xff) }
+    return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
   }
 
   /// FNV-1a, 64 bit. Source: http://www.isthe.com/chongo/tech/comp/fnv/

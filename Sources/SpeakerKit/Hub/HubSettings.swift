@@ -12,6 +12,8 @@ public struct HubSettings: DriverKind, Equatable {
   public let servePort: Int
   /// The file of the token that requests carry; nil without one.
   public var tokenFile: String?
+  /// The limits of speakers, by their ids or names.
+  public var limits: [String: SpeakerLimit] = [:]
 
   /// The largest file of a token, in bytes.
   private static let longestToken = 4096
@@ -108,6 +110,7 @@ extension HubSettings {
   /// The address of the hub, the file of its token, and the address of this machine.
   public static let options = [
     DriverOption("url", .name), DriverOption("token_file", .path), DriverOption("serve", .name),
+    SpeakerLimit.speakers,
   ]
   /// The names of the capabilities.
   public static let capabilities: Set<String> = [
@@ -133,6 +136,7 @@ extension HubSettings {
       throw options.problem(option, error.message)
     }
     tokenFile = try options.value("token_file")
+    limits = try SpeakerLimit.byName(options)
   }
 
   /// Throws: a hub has no usual address.

@@ -28,6 +28,14 @@ public final class Device {
   }
   /// The number of changes of its level or mute that were requested so far.
   var levelTouches = 0
+  /// The highest volume of the speaker, as configured; nil for none.
+  public internal(set) var limit: SpeakerLimit?
+  /// The volume that was asked for, while its limit keeps the speaker below it; nil for the one in effect.
+  var asked: Int?
+  /// The number of `asked` among the borrowed levels of the house.
+  var askedNumber: Int?
+  /// The volume that nothing on the speaker exceeds, as the driver was told; nil for none.
+  var ceiling: Int?
   /// The origin of the change of its level that was requested last; nil for a command or a fade.
   var levelCause: LevelCause?
   /// The level that an interruption could not restore, with `levelTouches` at that time.
@@ -87,7 +95,9 @@ public final class Device {
   /// The level at which the speaker plays a session: its own, or that of the session over it; nil while it is
   /// muted.
   public func level(in session: Session) -> Int? {
-    if let overlay, overlay.session === session, let volume = overlay.volume { return volume }
+    if let overlay, overlay.session === session, let volume = overlay.volume {
+      return house?.limited(volume, on: self) ?? volume
+    }
     return isMuted ? nil : volume
   }
   /// `true` while an event is delivered that another controller of the speakers has caused.

@@ -149,6 +149,9 @@ public protocol Driver: AnyObject {
   /// Waits until the changes requested so far have taken effect and have been reported.
   /// - Throws: `CancellationError`.
   func awaitChanges() async throws
+  /// Sets the volume that nothing on a speaker exceeds, gain and equalizer included, from the next block on; nil for
+  /// none. Levels are below it when they come.
+  func setCeiling(_ volume: Int?, ofDevice device: String)
   /// Puts a speaker into a session; nil removes it from its session.
   func setSession(_ session: SessionID?, ofDevice device: String)
   /// Has a speaker render a second session over that of `setSession`, which continues; nil for none. For
@@ -208,6 +211,8 @@ extension Driver {
   public func awaitChanges() async throws {}
   /// Does nothing: changes are reported without a query.
   public func refresh(_ device: String?) async throws {}
+  /// Does nothing: for drivers without gains.
+  public func setCeiling(_ volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.
   public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.

@@ -21,6 +21,8 @@ public protocol DriverKind: Sendable {
   /// - Throws: the reason why there are no such settings.
   static func usual() throws(SpeakerError) -> Self
 
+  /// The limits of speakers, by their ids or names.
+  var limits: [String: SpeakerLimit] { get }
   /// The output of the speakers in one line.
   var outputText: String { get }
   /// Creates a driver.
@@ -64,8 +66,8 @@ public enum LevelMemory: Sendable {
 
 /// An option of `house { … }`.
 public struct DriverOption: Sendable {
-  /// The form of the value: the type of the value is `String`, `Bool`, `Int`, `Duration`, `[Int]` or
-  /// `[DriverOptions]`.
+  /// The form of the value: the type of the value is `String`, `Bool`, `Int`, `Duration`, `[Int]`,
+  /// `DriverOptions` or `[DriverOptions]`.
   public enum Form: Sendable {
     case text
     /// A text of the length of a name.
@@ -77,6 +79,8 @@ public struct DriverOption: Sendable {
     case duration
     /// A list of at most `limit` whole numbers; `expected` is the error for another value.
     case ints(limit: Int, expected: String)
+    /// A table with options.
+    case table([DriverOption])
     /// A list of at most `limit` tables, each with options; `expected` is the error for another value.
     case tables(limit: Int, [DriverOption], expected: String)
   }

@@ -122,6 +122,14 @@ public final class EventHub {
     isReportedByController = false
   }
 
+  /// Calls `body`, whose events are those of this house's own changes, also among those by another controller.
+  func byItself(_ body: () -> Void) {
+    let wasByController = isReportedByController
+    isReportedByController = false
+    body()
+    isReportedByController = wasByController
+  }
+
   /// Calls `body` when all events so far have been delivered; never when the house closes before.
   public func afterEvents(_ body: @escaping () -> Void) {
     guard !isClosed else { return }

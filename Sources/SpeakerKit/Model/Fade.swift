@@ -116,6 +116,7 @@ public final class Fade {
       // An interruption that has the level treats the fade as a command. One that owes the level to a speaker that is
       // away restores it, unless the fade sets another one.
       if member.from != to, member.device.isAvailable { touch(member) }
+      if member.from == to { house.forgetAsked(of: member.device) }
       members[index].isReported = isReported && member.device.isAvailable
       member.device.fade = self
     }
@@ -283,7 +284,7 @@ public final class Fade {
       member.device.levelCause = member.isBorrowed ? .interruption : nil
       touch(member)
     }
-    house.driver.change(commands.map { ($0.id, .volume($1)) })
+    house.send(commands.map { ($0, .volume($1)) })
   }
 
   /// Counts a change of the level of a speaker, unless an interruption restores it anyway.

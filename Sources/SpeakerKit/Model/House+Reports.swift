@@ -16,6 +16,7 @@ extension House: DriverReports {
         device.fade = nil
         // An interruption that set the level before is not the cause of a change by another controller.
         if isOther { device.levelCause = nil }
+        if device.volume != level.volume { forgetAsked(of: device) }
       }
       guard isOther || device.levelCause != nil else { continue }
       device.info.volume = level.volume
@@ -27,7 +28,10 @@ extension House: DriverReports {
       events.emit(
         .volume(
           device, volume: device.volume, muted: device.isMuted, average: average,
-          cause: events.isReportedByController ? .controller : device.levelCause))
+          cause: events.isReportedByController ? .controller : device.levelCause, limit: device.appliedLimit))
+    }
+    for device in changed where ceiling(of: device).map({ device.volume > $0 }) == true {
+      events.byItself { applyLimit(to: device, givesBack: false) }
     }
   }
 
@@ -73,6 +77,7 @@ extension House: DriverReports {
     case .name(let name):
       device.info.name = name
       events.emit(.device(device, .renamed))
+      adoptLimit(of: device)
     case .group(let name, let rank, let id):
       regroup(device, name, rank, id)
     case .role(let role):
@@ -93,6 +98,7 @@ extension House: DriverReports {
       device.info.isAvailable = isAvailable
       events.emit(.device(device, isAvailable ? .available : .unavailable))
       device.isRestoring = false
+      if isAvailable { applyLimit(to: device, givesBack: true) }
       if isAvailable, let level = device.owedLevel { restoreLevel(level, to: device) }
       if isAvailable { device.fade?.levelIsFree(of: device) }
       device.session?.watchSilence()
@@ -107,6 +113,7 @@ extension House: DriverReports {
     let device = Device(info, house: self)
     devices.append(device)
     events.emit(.device(device, .added))
+    adoptLimit(of: device)
   }
 
   /// Removes a speaker from its session, its group and the house, and emits the `device` events.

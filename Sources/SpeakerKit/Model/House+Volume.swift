@@ -87,7 +87,7 @@ extension House {
     case .role: for device in reachable { self.report(.edit(device, .role)) }
     case .balance: for device in reachable { self.report(.edit(device, .balance)) }
     }
-    driver.change(reachable.map { ($0.id, change) })
+    send(reachable.map { ($0, change) })
   }
 
   /// Restores a speaker's level, unless another has been set since. An unavailable speaker receives it when
@@ -111,9 +111,9 @@ extension House {
   /// Sets level and mute of speakers in one change, which emits one event per speaker.
   func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)]) {
     guard !levels.isEmpty else { return }
-    driver.change(
+    send(
       levels.flatMap { level in
-        [(level.device.id, .volume(level.volume))] + (level.isMuted ? [(level.device.id, .muted(true))] : [])
+        [(level.device, .volume(level.volume))] + (level.isMuted ? [(level.device, .muted(true))] : [])
       })
   }
 

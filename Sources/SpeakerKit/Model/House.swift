@@ -42,6 +42,10 @@ public final class House {
   var borrowed = BorrowedLevels()
 
   let driver: any Driver
+  /// The limits of the speakers.
+  let limits: SpeakerLimits
+  /// The timer of the next beginning or end of quiet hours.
+  var limitTimer: LoopTimer?
   /// The sources that are being opened.
   let openings = SourceOpenings()
   /// Interruptions that have not ended.
@@ -64,9 +68,11 @@ public final class House {
   static let closedError = SpeakerError(.closed, "the house is not open", hint: "open it first")
 
   /// Creates a house on `loop` that plays through `driver`; nothing happens before `open`.
-  public init(loop: EventLoop, driver: any Driver) {
+  /// - Parameter limits: the limits of the speakers, which hold from the opening on.
+  public init(loop: EventLoop, driver: any Driver, limits: SpeakerLimits = SpeakerLimits()) {
     self.loop = loop
     self.driver = driver
+    self.limits = limits
     events = EventHub(loop: loop)
     session = Session(id: 0, name: "default", driver: driver, loop: loop)
     sessions = [session]
@@ -98,6 +104,7 @@ public final class House {
     phase = .open
     devices = found.map { Device($0, house: self) }
     for device in devices { events.emit(.device(device, .added)) }
+    beginLimits()
     for device in devices {
       if addAll { move(device, to: session) }
       device.openMembership = addAll ? .member(since: device.lastMove) : .withdrawn(since: device.lastMove)
@@ -112,6 +119,7 @@ public final class House {
     let wasNew = phase == .new
     phase = .closed
     watchTimer?.cancel()
+    limitTimer?.cancel()
     events.close()
     for device in devices { device.fade = nil }
     for session in sessions {
@@ -163,8 +171,12 @@ public final class House {
   /// read.
   public func onCommand(_ body: @escaping (HouseCommand) -> Void) { commandListeners.append(body) }
 
-  /// Publishes a command.
-  func report(_ command: HouseCommand) { for listener in commandListeners { listener(command) } }
+  /// Publishes a command; levels as the limits of their speakers let them take effect.
+  func report(_ command: HouseCommand) {
+    guard !commandListeners.isEmpty else { return }
+    let command = limited(command)
+    for listener in commandListeners { listener(command) }
+  }
 
   /// Publishes a change of a session.
   /// - Parameter isCommanded: `false` for one that follows from an earlier command.

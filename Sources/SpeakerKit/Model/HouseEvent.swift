@@ -58,6 +58,8 @@ public enum LevelCause: String, Sendable {
   case restored
   /// Another controller of the speakers has set the level.
   case controller
+  /// The limit of the speaker has lowered it, or gives back the volume that was asked for.
+  case limit
 }
 
 /// A change of a session that scripts cause themselves and receive no event for.
@@ -113,6 +115,8 @@ public enum LevelAuthor: Sendable, Equatable {
   case interruption
   /// An interruption at its end, for the level of before.
   case restoration
+  /// The limit of a speaker, which has changed or was exceeded.
+  case limit
 }
 
 /// A command to a house, reported when it is received, in the task that issues it.
@@ -138,8 +142,9 @@ public enum HouseEvent {
   /// A change of a speaker other than of its volume.
   case device(Device, DeviceReason)
   /// A new level, mute or unmute of a speaker; `average` is the house's, see `House.volume`; `cause` is nil for a
-  /// command or a fade.
-  case volume(Device, volume: Int, muted: Bool, average: Int, cause: LevelCause?)
+  /// command or a fade; `limit` keeps it below the requested one.
+  case volume(
+    Device, volume: Int, muted: Bool, average: Int, cause: LevelCause?, limit: AppliedLimit? = nil)
   /// A new playback state of a session, and the source that it had then: events come later.
   case state(PlayerState, Session, source: SourceInfo?)
   /// Whole seconds heard of the source, once a second while it plays; counts on over the repetitions of a
@@ -190,7 +195,7 @@ public enum HouseEvent {
   /// The speaker of the event; nil for none.
   public var device: Device? {
     switch self {
-    case .device(let device, _), .volume(let device, _, _, _, _): device
+    case .device(let device, _), .volume(let device, _, _, _, _, _): device
     case .error(_, _, let device, _): device
     case .state, .time, .ended, .track, .suspension: nil
     }

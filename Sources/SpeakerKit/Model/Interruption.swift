@@ -182,17 +182,17 @@ final class Interruption {
     house.report(.interruption(isBeginning: true, devices: loans.map(\.device.id)), of: session)
     guard let volume else { return }
     // Moving has let pending levels take effect: these are the ones to restore.
-    var levels: [(device: String, change: LevelChange)] = []
+    var levels: [(device: Device, change: LevelChange)] = []
     for index in loans.indices where loans[index].device.isAvailable {
       let device = loans[index].device
-      loans[index].level = (device.volume, device.isMuted, device.levelTouches)
+      loans[index].level = (device.requestedVolume, device.isMuted, device.levelTouches)
       device.levelCause = .interruption
-      levels.append((device.id, .volume(volume)))
+      levels.append((device, .volume(volume)))
     }
     if restores { keepLevels(meanwhile: volume) }
     let reached = loans.filter { $0.level != nil }.map { ($0.device, LevelCommand.set(volume)) }
     house.report(.level(reached, by: .interruption))
-    house.driver.change(levels)
+    house.send(levels)
   }
 
   /// Keeps the levels from before for the next process, in case this one is killed.
@@ -201,7 +201,8 @@ final class Interruption {
       loans.compactMap { loan in
         loan.level.flatMap {
           BorrowedLevel(
-            device: loan.device.id, volume: $0.volume, isMuted: $0.isMuted, meanwhile: volume, volume)
+            device: loan.device.id, volume: $0.volume, isMuted: $0.isMuted,
+            meanwhile: min(volume, loan.device.limit?.lowest ?? volume), volume)
         }
       })
   }

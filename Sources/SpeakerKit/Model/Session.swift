@@ -22,6 +22,9 @@ public final class Session {
   /// `true` if `close` was called.
   public internal(set) var isClosed = false
 
+  /// `true` if its speakers may exceed their limits meanwhile.
+  var isOverLimit = false
+
   weak var house: House?
   let driver: any Driver
   let loop: EventLoop

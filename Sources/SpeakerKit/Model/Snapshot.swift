@@ -27,7 +27,9 @@ public final class Snapshot {
 
   fileprivate init(of devices: [Device], in house: House) {
     self.house = house
-    members = devices.map { .init(device: $0, session: $0.session, volume: $0.volume, isMuted: $0.isMuted) }
+    members = devices.map {
+      .init(device: $0, session: $0.session, volume: $0.requestedVolume, isMuted: $0.isMuted)
+    }
     playbacks = house.sessions(within: devices).map { session in
       let current = session.machine.current
       return Playback(
@@ -62,7 +64,8 @@ public final class Snapshot {
     house.driver.settle()
     let changed = present.filter { member in
       let device = member.device
-      return device.isAvailable && (device.volume != member.volume || device.isMuted != member.isMuted)
+      return device.isAvailable
+        && (device.requestedVolume != member.volume || device.isMuted != member.isMuted)
     }
     for member in changed {
       member.device.levelTouches += 1

@@ -49,6 +49,7 @@ final class ArithmeticRenderer: Renderer {
   }
 
   func addDevice(_ name: String) {}
+  func setCeiling(_ gain: Float?, ofDevice device: Int) {}
   func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int) {}
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
   func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int) {}

@@ -68,6 +68,10 @@ final class PCMRenderer: Renderer, StageObserver {
     stage.send(.mix(device: device, mix, channel: channel ?? -1))
   }
 
+  func setCeiling(_ gain: Float?, ofDevice device: Int) {
+    stage.send(.ceiling(device: device, gain ?? -1))
+  }
+
   func setSession(_ session: SessionID?, ofDevice device: Int) {
     stage.send(.session(device: device, session ?? -1))
   }

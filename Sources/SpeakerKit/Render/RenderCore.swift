@@ -21,6 +21,9 @@ struct RenderCore: BitwiseCopyable {
   let positions: UnsafeMutablePointer<PositionCell>
   /// The blocks of the sessions, each with the channels of its source.
   let sessionBlocks: UnsafeMutablePointer<PCMView>
+  /// The factors by which the sessions amplify their sources, frame by frame: a block for each of `sessions`, filled
+  /// while a device has a ceiling.
+  let loudness: UnsafeMutablePointer<Float>
   /// The blocks of the devices: the output of `render`.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
   /// The number of frames per second.
@@ -69,6 +72,8 @@ struct RenderCore: BitwiseCopyable {
       if isHeard { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
       let session = devices[device].session
       devices[device].choose(channel, isHeard: isHeard && sessionBlocks[session].channels > 2)
+    case .ceiling(let device, let gain):
+      devices[device].ceiling.set(gain, isHeard: isHeard(devices[device]))
     case .session(let device, let session):
       devices[device].move(
         to: session, wasSounding: isSounding(devices[device].session), willSound: isSounding(session))
@@ -162,8 +167,10 @@ struct RenderCore: BitwiseCopyable {
         available: source.frames.available, isComplete: isComplete, blockFrames: block.frames)
     let count = flows ? source.frames.read(into: block) : 0
     block.dropFirst(count).clear()
+    let gate = sessions[index].gate
     sessions[index].gate.apply(to: block.prefix(count))
     chains[index].process(block.prefix(count))
+    if hasCeilings { fillLoudness(of: index, gate, frames: block.frames) }
     sessions[index].count = count
     positions[index].publish(
       .init(cue: source.cue, frame: sessions[index].frame, count: count, heardAt: heardAt))
@@ -180,6 +187,7 @@ struct RenderCore: BitwiseCopyable {
     devices[index].isClear = false
     let block = deviceBlocks[index].prefix(frames)
     let (session, channel) = (devices[index].session, devices[index].channel)
+    let before = devices[index]
     if isSounding(session) {
       devices[index].mix.mix(sessionBlocks[session].prefix(frames), into: block, channel: channel)
       devices[index].gate.apply(to: block)
@@ -190,7 +198,69 @@ struct RenderCore: BitwiseCopyable {
     if isSounding(overlay) {
       devices[index].overlay.mix.mix(sessionBlocks[overlay].prefix(frames), into: block, channel: channel)
     }
+    if before.ceiling.isActive {
+      lower(
+        block, of: index, before, sessionFactors: isSounding(session) ? loudness(of: session) : nil,
+        overlayFactors: isSounding(overlay) ? loudness(of: overlay) : nil)
+    }
     limiters[index].process(block)
+  }
+
+  /// `true` if at least one device has a ceiling.
+  private var hasCeilings: Bool {
+    @_noLocks get {
+      var index = 0
+      while index < devices.count {
+        if devices[index].ceiling.isActive { return true }
+        index &+= 1
+      }
+      return false
+    }
+  }
+
+  @_noLocks private func loudness(of session: Int) -> UnsafeMutablePointer<Float> {
+    loudness + session &* sessionBlocks[session].frames
+  }
+
+  /// Computes the factors by which a session amplifies its source in this block.
+  /// - Parameter gate: the gate of the session at the beginning of the block.
+  @_noLocks private func fillLoudness(of session: Int, _ gate: GainRamp, frames: Int) {
+    var (gate, gain) = (gate, chains[session].gain.envelope)
+    var boost = chains[session].equalizer.envelope
+    let factors = loudness(of: session)
+    var frame = 0
+    while frame < frames {
+      factors[frame] = gate.next() * gain.next() * boost.next()
+      frame &+= 1
+    }
+  }
+
+  /// Lowers the block of a device where all gains together exceed its ceiling.
+  /// - Parameter before: the device at the beginning of the block.
+  @_noLocks private func lower(
+    _ block: PCMView, of index: Int, _ before: DeviceSlot, sessionFactors: UnsafeMutablePointer<Float>?,
+    overlayFactors: UnsafeMutablePointer<Float>?
+  ) {
+    var (mix, gate, overlay) = (before.mix, before.gate, before.overlay.mix)
+    var duck = devices[index].duck.envelope
+    var sample = block.samples
+    var frame = 0
+    while frame < block.frames {
+      let (level, passed, ducked, over) = (mix.next().peak, gate.next(), duck.next(), overlay.next().peak)
+      var factor: Float = 0
+      if let sessionFactors { factor = level * passed * ducked * sessionFactors[frame] }
+      if let overlayFactors { factor += over * overlayFactors[frame] }
+      let allowed = devices[index].ceiling.next(factor)
+      if allowed < 1 {
+        var channel = 0
+        while channel < block.channels {
+          sample[channel] *= allowed
+          channel &+= 1
+        }
+      }
+      sample += block.channels
+      frame &+= 1
+    }
   }
 
   /// Completes a session's block: ends finished fades, and sources without further frames.
@@ -222,7 +292,10 @@ struct RenderCore: BitwiseCopyable {
     devices[index].overlay.finishBlock(
       isSounding: isSounding(devices[index].overlay.session),
       willSound: isSounding(devices[index].overlay.target))
-    if !isHeard(devices[index]) { devices[index].duck.settle() }
+    if !isHeard(devices[index]) {
+      devices[index].duck.settle()
+      devices[index].ceiling.settle()
+    }
     if devices[index].next == nil && devices[index].nextChannel == nil { return }
     let next = devices[index].next ?? devices[index].session
     if devices[index].gate.isSilent || !isSounding(devices[index].session) {
@@ -273,12 +346,14 @@ final class RenderMemory {
     for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
     let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)
     for (index, block) in blocks.enumerated() { (views + index).initialize(to: block.view) }
+    let loudness = UnsafeMutablePointer<Float>.allocate(capacity: max(1, sessions * frames))
+    loudness.initialize(repeating: 0, count: max(1, sessions * frames))
     let reportCount = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     reportCount.initialize(to: 0)
     core = RenderCore(  // all of it is freed in deinit
       sessions: sessionSlots, devices: deviceSlots, chains: chains, limiters: limiters,
       positions: positions,
-      sessionBlocks: views,
+      sessionBlocks: views, loudness: loudness,
       deviceBlocks: views + sessions, sampleRate: format.sampleRate,
       reports: reports.producer, reportCount: reportCount)
   }
@@ -291,6 +366,7 @@ final class RenderMemory {
     core.positions.deinitialize(count: core.sessions.count)
     core.positions.deallocate()
     core.sessionBlocks.deallocate()
+    core.loudness.deallocate()
     core.sessions.deallocate()
     core.devices.deallocate()
     core.reportCount.deallocate()

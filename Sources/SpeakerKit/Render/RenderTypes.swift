@@ -6,6 +6,8 @@ enum RenderCommand: BitwiseCopyable {
   /// Sets a device's mix, and the channel of a multichannel source that it renders; negative for the stereo
   /// pair.
   case mix(device: Int, ChannelMix, channel: Int)
+  /// Sets the largest factor by which a device amplifies its sessions, all gains together; negative for none.
+  case ceiling(device: Int, Float)
   /// Sets the session that a device renders; -1 for none.
   case session(device: Int, Int)
   /// Sets the session that a device renders over its own, with a mix of its own; -1 for none.

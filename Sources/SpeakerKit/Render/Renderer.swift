@@ -31,6 +31,10 @@ protocol Renderer: AnyObject {
   /// Sets a device's mix, over a ramp of one block, and the channel of a multichannel source that it renders,
   /// over a fade of one block each way; nil for the stereo pair.
   func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int)
+  /// Sets the largest factor by which a device amplifies its sessions: mix, gain and the largest boost of the equalizer
+  /// together, and those of its overlay. What would exceed it is lowered, sample by sample. Takes effect over a ramp of
+  /// one block; nil for none.
+  func setCeiling(_ gain: Float?, ofDevice device: Int)
   /// Sets the session that a device renders; nil for none.
   func setSession(_ session: SessionID?, ofDevice device: Int)
 

@@ -17,6 +17,8 @@ struct GainChange: BitwiseCopyable, Equatable {
 struct GainFade: BitwiseCopyable {
   /// The ramp within a block.
   private var ramp: GainRamp
+  /// The gains frame by frame, from the first one of the last block.
+  private(set) var envelope: GainRamp
   private var change = GainChange(decibels: 0, gain: 1, blocks: 1)
   /// The current gain at the block boundary, in dB.
   private var decibels = 0.0
@@ -26,7 +28,10 @@ struct GainFade: BitwiseCopyable {
   private var ratio = 1.0
   private var blocksLeft = 0
 
-  init(blockFrames: Int) { ramp = GainRamp(gain: 1, length: blockFrames) }
+  init(blockFrames: Int) {
+    ramp = GainRamp(gain: 1, length: blockFrames)
+    envelope = ramp
+  }
 
   /// `true` if the gain can exceed 1 in the next block.
   var exceedsUnity: Bool { @_noLocks get { change.gain > 1 || gain > 1 || ramp.current > 1 } }
@@ -55,6 +60,7 @@ struct GainFade: BitwiseCopyable {
       gain = blocksLeft == 0 ? Double(change.gain) : gain * ratio
       ramp.move(to: Float(gain))
     }
+    envelope = ramp
     ramp.apply(to: view)
   }
 

@@ -179,10 +179,13 @@ struct DeviceSlot: BitwiseCopyable {
   var overlay: OverlaySlot
   /// The gain of `session` under an overlay, 1 without one.
   var duck: GainFade
+  /// The limit of all gains together.
+  var ceiling: CeilingSlot
 
   init(blockFrames: Int) {
     overlay = OverlaySlot(blockFrames: blockFrames)
     duck = GainFade(blockFrames: blockFrames)
+    ceiling = CeilingSlot(blockFrames: blockFrames)
     mix = ChannelMixRamp(.silence, length: blockFrames)
     gate = GainRamp(gain: 1, length: blockFrames)
   }

@@ -35,6 +35,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   weak var reports: (any DriverReports)?
   private(set) var renderer: (any Renderer)?
   private var writers: [SinkWriter] = []
+  /// The ids of speakers with limits.
+  private var limited: Set<String> = []
 
   /// The server's state after its last message; nil before the first one.
   var server: SnapcastServer?
@@ -182,6 +184,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     guard context.access == .drive, let pool else {
       return renderer = ArithmeticRenderer(loop: loop, format: format)
     }
+    limited = []
     let (waiter, format) = (try Waiter(), format)
     let delay = settings.buffer - Self.readTime
     writers = try pool.sessions.map { [sources] stream in
@@ -208,6 +211,15 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
       renderer.setSession(stream, ofDevice: stream)
     }
     self.renderer = renderer
+  }
+
+  /// Keeps the sound of all streams at the loudness of its source while a speaker has a limit: what the server has
+  /// buffered is heard later, perhaps by another speaker, and the speakers' levels are the only gains then.
+  public func setCeiling(_ volume: Int?, ofDevice device: String) {
+    let hadLimits = !limited.isEmpty
+    if volume == nil { limited.remove(device) } else { limited.insert(device) }
+    guard limited.isEmpty == hadLimits else { return }
+    for stream in writers.indices { renderer?.setCeiling(limited.isEmpty ? nil : 1, ofDevice: stream) }
   }
 
   /// The time by which the server plays a block earlier than a buffer after it has read it: the block's

@@ -17,6 +17,8 @@ public struct SnapcastSettings: DriverKind, Equatable {
   public var buffer = Duration.seconds(1)
   /// Sessions at a time of a snapserver that the host starts.
   public var sessions = 4
+  /// The limits of speakers, by their ids or names.
+  public var limits: [String: SpeakerLimit] = [:]
 
   /// The maximum number of sessions at a time.
   public static let mostSessions = 32
@@ -46,7 +48,7 @@ extension SnapcastSettings {
   public static let options = [
     DriverOption("host", .name), DriverOption("port", .int(1...65_535)), DriverOption("managed", .bool),
     DriverOption("streams", .name), DriverOption("buffer", .duration),
-    DriverOption("sessions", .int(1...mostSessions)),
+    DriverOption("sessions", .int(1...mostSessions)), SpeakerLimit.speakers,
   ]
   /// The names of the capabilities.
   public static let capabilities: Set<String> = [
@@ -90,6 +92,7 @@ extension SnapcastSettings {
       }
       self.buffer = buffer
     }
+    limits = try SpeakerLimit.byName(options)
     if let sessions: Int = try options.value("sessions") {
       guard isManaged else {
         throw options.problem(

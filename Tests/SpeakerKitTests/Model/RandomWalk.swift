@@ -163,7 +163,7 @@ final class RandomWalk {
     house.events.on { [unowned self] event in
       switch event {
       case .device(let device, let reason): note("device \(label(device)) \(reason.rawValue)")
-      case .volume(let device, let volume, let muted, let average, _):
+      case .volume(let device, let volume, let muted, let average, _, _):
         note("volume \(label(device)) \(volume)\(muted ? " muted" : ""), average \(average)")
       case .state(let state, let session, _): note("state \(state.rawValue) \(session.name)")
       case .time(let elapsed, let session):

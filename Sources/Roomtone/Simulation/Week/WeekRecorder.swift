@@ -92,7 +92,7 @@ public final class WeekRecorder {
       guard let self else { return }
       switch event {
       case .time: break
-      case .volume(let device, _, _, _, _): read(rooms: [Self.room(of: device)])
+      case .volume(let device, _, _, _, _, _): read(rooms: [Self.room(of: device)])
       case .device(_, let reason):
         if [.added, .renamed, .regrouped, .removed].contains(reason) { readPlaces() }
         read(rooms: nil)

@@ -1,0 +1,126 @@
+import EventLoop
+import LuaRuntime
+import Roomtone
+import SpeakerKit
+import TestSupport
+import TestTraits
+import Testing
+
+/// The clock begins at midnight before Monday 2026-01-05, in quiet hours.
+@Suite("limits of speakers, for scripts", .waiting, .tags(.volume, .configuration))
+struct LimitTests {
+  private static let configuration = """
+    house { output = 'null', speakers = {
+      { name = 'Bedroom', volume = 20, max_volume = 35, quiet = { from = '22:00', to = '06:30', max = 12 } },
+      { name = 'Kitchen' } } }
+    """
+
+  private func outcome(_ code: String) throws -> EngineHarness.Outcome {
+    var harness = try EngineHarness()
+    harness.configuration = Self.configuration
+    return try harness.run("local bedroom = speaker.device 'Bedroom' \(code)")
+  }
+
+  private func printed(_ code: String) throws -> [String] {
+    let outcome = try outcome(code)
+    if let failure = outcome.failures.first { throw failure }
+    return outcome.lines
+  }
+
+  @Test("events name the limit, and what was asked for comes back when the quiet hours end")
+  func events() throws {
+    let lines = try printed(
+      """
+      print(bedroom.volume, bedroom.asked_volume, bedroom.max_volume, speaker.device 'Kitchen'.max_volume)
+      speaker.on('volume', function(e) print(os.date '%H:%M', e.volume, e.asked, e.limit, e.cause) end)
+      bedroom:set_volume(5) task.sleep(1)
+      bedroom:set_volume(40) task.sleep '8h'
+      os.exit()
+      """)
+    #expect(
+      lines == [
+        "12\t20\t12\tnil", "00:00\t5\tnil\tnil\tnil",
+        "00:00\t12\t40\tlimited to 12 by quiet hours from 22:00 to 06:30; 40 was asked for\tnil",
+        "06:30\t35\t40\tlimited to 35 by its max_volume; 40 was asked for\tlimit",
+      ])
+  }
+
+  @Test("why names the limit and the volume that was asked for")
+  func why() throws {
+    let lines = try printed("bedroom:set_volume(30) task.sleep(1) why 'Bedroom' os.exit()")
+    #expect(
+      lines.first == "Bedroom is at 12, limited to 12 by quiet hours from 22:00 to 06:30; 30 was asked for")
+  }
+
+  @Test("an alarm keeps to the limit, unless it is to exceed it", arguments: [false, true])
+  func alarm(overLimit: Bool) throws {
+    let lines = try printed(
+      """
+      local alarm = require 'alarm'
+      alarm.set { at = '05:00', rooms = 'Bedroom', sources = { 'long.wav' }, volume = 25, fade = 0, duration = '1m',
+                  over_limit = \(overLimit) }
+      task.sleep '5h10s' print(bedroom.volume, bedroom.asked_volume)
+      task.sleep '2m' print(bedroom.volume, bedroom.asked_volume)
+      task.sleep '2h' print(bedroom.volume, bedroom.asked_volume)
+      os.exit()
+      """)
+    #expect(lines == [overLimit ? "25\t25" : "12\t25", "12\t20", "20\t20"])
+  }
+
+  @Test("a script can't exceed a limit by an option of an interruption")
+  func noOption() throws {
+    let outcome = try outcome("speaker.interrupt { devices = bedroom, over_limit = true, play = 'tone.wav' }")
+    #expect(outcome.failures.first?.message.contains("over_limit") == true)
+  }
+
+  @Test(
+    "limits that contradict each other are refused in words, with their line",
+    arguments: [
+      ("max_volume = 51", "option 'max_volume' of speakers[1]: 0 to 50 expected, got 51"),
+      (
+        "max_volume = 10, quiet = { from = '22:00', to = '06:30', max = 12 }",
+        "option 'max' of quiet: 12 is above the speaker's max_volume, 10"
+      ),
+      (
+        "quiet = { from = '22:00', to = '22:00', max = 12 }",
+        "option 'to' of quiet: the quiet hours end when they begin, at 22:00"
+      ),
+      (
+        "quiet = { from = '25:00', to = '22:00', max = 12 }",
+        "option 'from' of quiet: \"25:00\" is not a time of day"
+      ),
+      (
+        "quiet = { from = '22:00', to = '06:00' }",
+        "option 'max' of quiet: the highest volume of the quiet hours is missing"
+      ),
+      ("quiet = { from = '22:00', untl = '06:00', max = 3 }", "no key is called 'untl'"),
+      ("quiet = 3", "option 'quiet' of speakers[1]: table expected"),
+    ])
+  func contradictions(options: String, message: String) throws {
+    for driver in [
+      "driver = 'house'", "driver = 'snapcast'", "driver = 'hkwhub', url = 'http://127.0.0.1:1'",
+    ] {
+      let text = "\nhouse { \(driver), speakers = { { name = 'Bedroom', \(options) } } }"
+      let error = #expect(throws: LuaError.self) {
+        try Configuration(text: Array(text.utf8), path: "config.lua")
+      }
+      let shown = try #require(error).description
+      #expect(shown.contains("config.lua:2:") && shown.contains(message), "\(shown)")
+    }
+  }
+
+  @Test("the speakers of a server have limits alone in the configuration")
+  func servers() throws {
+    let good = try Configuration(
+      text: Array("house { driver = 'snapcast', speakers = { { name = 'Bedroom', max_volume = 35 } } }".utf8),
+      path: "config.lua")
+    #expect(good.driver.limits["Bedroom"]?.maximum == 35)
+    for (options, message) in [("", "neither max_volume nor quiet"), (", role = 'left'", "'role'")] {
+      let text = "house { driver = 'snapcast', speakers = { { name = 'Bedroom'\(options) } } }"
+      let error = #expect(throws: LuaError.self) {
+        try Configuration(text: Array(text.utf8), path: "config.lua")
+      }
+      #expect(try #require(error).description.contains(message))
+    }
+  }
+}
