@@ -18,7 +18,7 @@ local misuse = checks.raise
 local OPTIONS = {
   at = "string", days = "string", rooms = rooms.target, sources = sounds.list, volume = "volume",
   fade = "duration", duration = "duration", priority = options.whole(0, 1000), snooze = "duration",
-  name = "string", sustain = "duration",
+  name = "string", sustain = "duration", over_limit = "boolean",
 }
 local DEFAULTS = { volume = 20, fade = 300, duration = 3600, priority = 200, snooze = 540, sustain = 10 }
 -- Prefix of the store's keys. A value describes the last ringing: `due`, `began`, `ends`, `wakes` while it

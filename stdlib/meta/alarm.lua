@@ -17,8 +17,9 @@
 -- `sustain` seconds of sound above -60 dBFS have been heard; one that can't be reached or falls silent is replaced by
 -- the next source, the last one by a chime that is built in. Meanwhile the volume rises as before. The alarm ends after
 -- its duration, or when a person pauses or stops its session or makes a speaker leave it. A volume that somebody sets
--- meanwhile stays; one below that of the alarm is logged. Then its rooms play as before,
--- at their volumes, save those that somebody has changed meanwhile.
+-- meanwhile stays; one below that of the alarm is logged. Limits of speakers in the configuration hold for alarms too,
+-- unless they have `over_limit = true`. Then its rooms play as before, at their volumes, save those that somebody has
+-- changed meanwhile.
 --
 -- If two alarms meet in a room, the one of higher priority rings, or the later one of equal priorities; the other one
 -- rings when the room is free, if that is within its duration. An announcement is heard in between. A restart of the
@@ -40,6 +41,7 @@ local alarm = {}
 ---@field priority? integer Priority in its rooms, 0 to 1000 (default: 200).
 ---@field snooze? Duration Length of a snooze (default: `"9m"`).
 ---@field name? string Name of the alarm and its job, unique in the script (default: derived from the time).
+---@field over_limit? boolean `true` if the alarm may exceed the limits of its speakers in the configuration (default: `false`).
 ---@field sustain? Duration Time for which a station must be heard to count as sounding, and for which it may be silent (default: `"10s"`).
 
 ---Sets an alarm, which lives until it is cancelled or has no further time. A script with alarms keeps running. At its

@@ -3,11 +3,12 @@ internal import Glibc
 internal import Home
 internal import JSONText
 internal import LuaRuntime
+internal import SpeakerKit
 internal import StreamKit
 
 /// `roomtone.host`: the functions of the host that the library's own modules in Lua need. Not for scripts.
 enum LibraryModule {
-  static func register(in script: Script, journal: Journal) {
+  static func register(in script: Script, journal: Journal, door: HouseDoor) {
     script.state.register(
       "roomtone.host",
       [
@@ -25,6 +26,7 @@ enum LibraryModule {
           script.forgetEnding(try call.int(1))
           return .none
         },
+        LuaFunction("over_limit", arity: 1) { call in try exceedLimits(call, door) },
         LuaFunction("note", arity: 2) { call in
           journal.record(
             .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: journal.current)
@@ -44,6 +46,14 @@ enum LibraryModule {
     guard access(found, R_OK) == 0 else {
       throw LuaError(code: "audio.not_found", message: "can't open \(path): \(SystemError(errno).text)")
     }
+    return .none
+  }
+
+  /// `over_limit(id)`: lets the speakers of the interruption that a speaker is in exceed their limits until it ends.
+  private static func exceedLimits(_ call: LuaCall, _ door: HouseDoor) throws -> LuaReturn {
+    let id = try call.string(1, .name)
+    guard let house = door.open, let session = try house.device(id).session else { return .none }
+    try house.exceedLimits(in: session)
     return .none
   }
 

@@ -68,7 +68,7 @@ extension Script {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)
-    LibraryModule.register(in: self, journal: services.journal)
+    LibraryModule.register(in: self, journal: services.journal, door: services.house)
     StoreModule.register(in: self, store: services.store)
     try ScheduleModule.register(
       in: self, table: services.jobs, zone: services.zone, location: services.location,
