@@ -251,6 +251,7 @@ struct LimitTests {
       }
       #expect(a.volume == 20 && a.requestedVolume == 50)
       #expect(throws: SpeakerError.self) { try house.exceedLimits(in: house.session) }
+      try house.session.setGain(6)
       _ = try await house.session.finish()
     }
     let sound = try harness.played("A").channels[0]
