@@ -65,7 +65,7 @@ import Testing
     #expect(
       try read("devices", #"" ".join(d[0])"#, home) == """
         id name group_id group_name model ip_address port mac_address volume muted active wifi_signal role version \
-        balance is_playing channel_type is_master available output
+        balance is_playing channel_type is_master available output asked_volume max_volume
 
         """)
     #expect(

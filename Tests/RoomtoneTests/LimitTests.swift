@@ -52,6 +52,20 @@ struct LimitTests {
       lines.first == "Bedroom is at 12, limited to 12 by quiet hours from 22:00 to 06:30; 30 was asked for")
   }
 
+  @Test("the beginning of quiet hours is the cause of the lower volume, their end that of the higher one")
+  func hours() throws {
+    let lines = try printed(
+      """
+      task.sleep '9h' bedroom:set_volume(30) task.sleep '13h' why 'Bedroom'
+      task.sleep '8h30m1s' why 'Bedroom'
+      os.exit()
+      """)
+    let latest = lines.indices.filter { lines[$0].hasPrefix("Bedroom is at ") }.map { lines[$0 + 1] }
+    #expect(
+      latest.map { $0.drop { $0.isNumber || ":- ".contains($0) } }
+        == ["quiet hours from 22:00 to 06:30, by itself", "the end of its quiet hours, by itself"], "\(lines)")
+  }
+
   @Test("an alarm keeps to the limit, unless it is to exceed it", arguments: [false, true])
   func alarm(overLimit: Bool) throws {
     let lines = try printed(

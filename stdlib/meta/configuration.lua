@@ -51,6 +51,7 @@
 --
 -- A limit of a speaker is `max_volume`, and `quiet`, hours of each day in local time with a lower one:
 --
+--   -- config.lua
 --   house { speakers = {
 --     { name = "Bedroom", max_volume = 35,
 --       quiet = { from = "22:00", to = "06:30", max = 12 } } } }

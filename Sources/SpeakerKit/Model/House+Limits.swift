@@ -143,8 +143,9 @@ extension House {
     let volume = min(asked, ceiling ?? asked)
     guard volume < device.volume || givesBack && volume != device.volume else { return }
     device.levelCause = .limit
-    report(.level([(device, .set(volume, isMuted: device.isMuted))], by: .limit))
+    // Before the report: its cause names the limit that applies.
     keep(asked: asked > volume ? asked : nil, of: device, at: volume)
+    report(.level([(device, .set(volume, isMuted: device.isMuted))], by: .limit))
     driver.change(
       [(device.id, .volume(volume))] + (device.isMuted ? [(device.id, .muted(true))] : []))
   }
