@@ -63,7 +63,8 @@ struct LimitTests {
     let latest = lines.indices.filter { lines[$0].hasPrefix("Bedroom is at ") }.map { lines[$0 + 1] }
     #expect(
       latest.map { $0.drop { $0.isNumber || ":- ".contains($0) } }
-        == ["quiet hours from 22:00 to 06:30, by itself", "the end of its quiet hours, by itself"], "\(lines)")
+        == ["quiet hours from 22:00 to 06:30, by itself", "the end of its quiet hours, by itself"], "\(lines)"
+    )
   }
 
   @Test("an alarm keeps to the limit, unless it is to exceed it", arguments: [false, true])

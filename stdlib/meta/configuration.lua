@@ -53,6 +53,7 @@
 --
 --   -- config.lua
 --   house { speakers = {
+--     { name = "Kitchen" },
 --     { name = "Bedroom", max_volume = 35,
 --       quiet = { from = "22:00", to = "06:30", max = 12 } } } }
 --
@@ -61,7 +62,7 @@
 -- controller's is set back at once. Events and `why` name the limit. Here the mix keeps to it, sample by sample. For a
 -- snapserver and a hub, `speakers` has the limits alone, by the names or ids of the speakers: `roomtone devices`. A
 -- snapserver hears a stream late, so that none is louder than its source while a speaker of the house has a limit:
--- a gain above 0 dB has no effect, and an equalizer lowers the other bands. A change of limits takes effect with the next
+-- a gain above 0 dB has no effect, and an equalizer lowers the other bands. A change of limits takes effect at the next
 -- start.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
