@@ -52,7 +52,7 @@ end
 -- Keeps track of speakers whose volume somebody has set to another value than that of the party.
 local function watch_volume(own, event)
   if event.cause == nil or event.cause == "controller" then
-    own.changed[event.device.id] = event.muted or event.volume ~= own.volume
+    own.changed[event.device.id] = event.muted or (event.asked or event.volume) ~= own.volume
   end
 end
 

@@ -20,7 +20,9 @@ public struct BorrowedLevelMemory {
   public func follow(_ house: House) {
     let left = kept
     let missing = house.restore(borrowed: left)
-    if !left.isEmpty { keep(missing) }
+    // Limits have borrowed levels while the house was opening, and again as these were restored.
+    let borrowed = house.borrowedLevels
+    if missing + borrowed != left { keep(missing + borrowed) }
     house.onBorrowed { keep(missing + $0) }
   }
 

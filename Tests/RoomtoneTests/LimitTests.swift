@@ -67,6 +67,61 @@ struct LimitTests {
     )
   }
 
+  @Test("the volume that was asked for outlives any number of restarts", arguments: [false, true])
+  func restarts(isMuted: Bool) throws {
+    var harness = try EngineHarness()
+    harness.configuration = Self.configuration
+    harness.stateFolder = harness.folder.file("state")
+    harness.store = harness.folder.file("store")
+    func lines(_ code: String) throws -> [String] {
+      let outcome = try harness.run("local bedroom = speaker.device 'Bedroom' \(code)")
+      if let failure = outcome.failures.first { throw failure }
+      return outcome.lines
+    }
+    let mute = isMuted ? "bedroom:mute()" : ""
+    _ = try lines("bedroom:set_volume(30) task.sleep(1) \(mute) task.sleep(5) os.exit()")
+    for _ in 0..<3 {
+      #expect(
+        try lines("print(bedroom.volume, bedroom.asked_volume, bedroom.muted) task.sleep(5) os.exit()")
+          == ["12\t30\t\(isMuted)"])
+    }
+    #expect(
+      try lines("bedroom:unmute() task.sleep '7h' print(bedroom.volume, bedroom.muted) os.exit()") == [
+        "30\tfalse"
+      ])
+  }
+
+  @Test("a volume that unmutes a speaker is not muted by a restart")
+  func unmuted() throws {
+    var harness = try EngineHarness()
+    harness.configuration = Self.configuration
+    harness.stateFolder = harness.folder.file("state")
+    harness.store = harness.folder.file("store")
+    _ = try harness.run(
+      """
+      local bedroom = speaker.device 'Bedroom'
+      bedroom:mute() task.sleep(1) bedroom:set_volume(30) task.sleep(5) os.exit()
+      """)
+    let outcome = try harness.run(
+      """
+      local bedroom = speaker.device 'Bedroom'
+      task.sleep(1) print(bedroom.volume, bedroom.asked_volume, bedroom.muted) os.exit()
+      """)
+    #expect(outcome.lines == ["12\t30\tfalse"])
+  }
+
+  @Test("a party that a limit keeps lower restores the volume from before")
+  func party() throws {
+    let lines = try printed(
+      """
+      bedroom:set_volume(8) task.sleep(1)
+      local party = require 'party'.start { volume = 35 }
+      task.sleep(1) print(bedroom.volume, bedroom.asked_volume)
+      party:stop() task.sleep(1) print(bedroom.volume, bedroom.asked_volume) os.exit()
+      """)
+    #expect(lines == ["12\t35", "8\t8"])
+  }
+
   @Test("an alarm keeps to the limit, unless it is to exceed it", arguments: [false, true])
   func alarm(overLimit: Bool) throws {
     let lines = try printed(

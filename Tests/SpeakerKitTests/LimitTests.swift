@@ -33,6 +33,20 @@ struct LimitTests {
     }
   }
 
+  @Test("steps go up from the volume that was asked for, and down from the one that is heard")
+  func steps() throws {
+    try HouseHarness.run(output: .null, limits: try limited(35, quiet: ("22:00", "06:30", 12))) { harness in
+      let (a, b) = (harness.house.devices[0], harness.house.devices[1])
+      try harness.house.setVolume(30)
+      try await harness.wait(0.1)
+      #expect(a.volume == 12 && [a.volume(steppedBy: 5), a.volume(steppedBy: -5)] == [30, 7])
+      #expect([b.volume(steppedBy: 5), b.volume(steppedBy: -5)] == [35, 25])
+      try a.setVolume(10)
+      try await harness.wait(0.1)
+      #expect([a.volume(steppedBy: 5), a.volume(steppedBy: -15)] == [12, 0])
+    }
+  }
+
   private static let waysUp: [String] = [
     "at the opening", "volume", "volume of the house", "fade", "unmute", "snapshot", "interruption",
     "overlay",

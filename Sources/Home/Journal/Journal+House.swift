@@ -191,7 +191,11 @@ extension Journal {
 
   /// Returns the limit of a speaker as a cause; `parent` is that of the volume which was asked for.
   private func limit(of device: Device, _ limit: AppliedLimit?, parent: Cause?) -> Cause {
-    let reason = limit?.reason ?? (device.limit?.quiet == nil ? "its limit" : "the end of its quiet hours")
+    let rise =
+      device.mayExceedLimit
+      ? "an alarm that may exceed its limit"
+      : device.limit?.quiet == nil ? "its limit" : "the end of its quiet hours"
+    let reason = limit?.reason ?? rise
     return Cause(.limit, reason, at: loop.wallNow, parent: parent)
   }
 

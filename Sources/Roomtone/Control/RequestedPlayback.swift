@@ -268,7 +268,10 @@ final class RequestedPlayback {
   private func changeVolume(of session: Session, by step: Int) throws {
     let devices = session.devices.filter(\.isAvailable)
     let targets = devices.map { (volumes[$0.id] ?? $0.volume) + step }
-    guard targets.allSatisfy(House.volumeRange.contains) else { return }
+    let isFree = zip(devices, targets).allSatisfy { device, target in
+      step < 0 ? target >= 0 : target <= device.volumeLimit ?? House.maximumVolume
+    }
+    guard isFree else { return }
     for (device, volume) in zip(devices, targets) {
       try device.setVolume(volume)
       volumes[device.id] = volume

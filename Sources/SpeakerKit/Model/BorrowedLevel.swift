@@ -52,6 +52,9 @@ extension House {
     _ = borrowedListeners.add(listener)
   }
 
+  /// The levels that speakers have for a while, as `onBorrowed` reports them.
+  public var borrowedLevels: [BorrowedLevel] { borrowed.all }
+
   private func reportBorrowed() {
     for listener in borrowedListeners.all { listener(borrowed.all) }
   }
@@ -84,8 +87,17 @@ extension House {
         continue
       }
       guard isKnown.insert(device.id).inserted else { continue }
-      let isLeft = levels.contains { $0.device == device.id && $0.meanwhile.contains(device.volume) }
-      guard isLeft, !device.isMuted else { continue }
+      // A limit that is lower than that of the earlier process has lowered the speaker further by now.
+      let isLeft = levels.contains { other in
+        other.device == device.id
+          && [device.volume, device.requestedVolume].contains(where: other.meanwhile.contains)
+      }
+      guard isLeft else { continue }
+      guard !device.isMuted else {
+        // The mute stays; the volume that a limit has kept from it comes back with the hours.
+        keepAsked(level.volume, of: device)
+        continue
+      }
       restoreLevel((level.volume, level.isMuted, device.levelTouches), to: device)
     }
     driver.settle()

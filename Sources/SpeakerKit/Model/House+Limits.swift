@@ -6,12 +6,16 @@ extension Device {
   /// The volume that was asked for last: above `volume` while the limit of the speaker keeps it from that.
   public var requestedVolume: Int { asked ?? volume }
 
-  /// Returns the volume that was asked for last, louder by some steps, or softer when negative; no further than 0 and the
-  /// limit of the speaker.
+  /// Returns the volume that was asked for last, louder by some steps, and no further than the limit of the speaker; or
+  /// the one that the limit allows of it, softer by some steps when negative, which is heard at once.
   public func volume(steppedBy steps: Int) -> Int {
-    let most = max(requestedVolume, house?.ceiling(of: self) ?? House.maximumVolume)
-    return min(max(requestedVolume + steps, 0), most)
+    let ceiling = house?.ceiling(of: self) ?? House.maximumVolume
+    if steps < 0 { return max(min(requestedVolume, ceiling) + steps, 0) }
+    return min(requestedVolume + steps, max(requestedVolume, ceiling))
   }
+
+  /// `true` while an alarm plays on the speaker that may exceed its limit.
+  public var mayExceedLimit: Bool { session?.isOverLimit == true }
 
   /// The limit that keeps the speaker below the volume that was asked for; nil for none.
   public var appliedLimit: AppliedLimit? {
@@ -75,7 +79,7 @@ extension House {
     if let number = device.askedNumber { forget(borrowed: number) }
     let lowest = min(ceiling, device.limit?.lowest ?? ceiling)
     device.askedNumber = asked.flatMap {
-      BorrowedLevel(device: device.id, volume: $0, isMuted: device.isMuted, meanwhile: lowest, ceiling)
+      BorrowedLevel(device: device.id, volume: $0, isMuted: false, meanwhile: lowest, ceiling)
     }.map { borrow([$0]) }
   }
 
@@ -148,6 +152,11 @@ extension House {
     report(.level([(device, .set(volume, isMuted: device.isMuted))], by: .limit))
     driver.change(
       [(device.id, .volume(volume))] + (device.isMuted ? [(device.id, .muted(true))] : []))
+  }
+
+  /// Keeps a volume that an earlier process was asked for, where the speaker has a limit and is below that volume.
+  func keepAsked(_ volume: Int, of device: Device) {
+    if device.limit != nil, volume > device.volume { keep(asked: volume, of: device, at: device.volume) }
   }
 
   /// Takes the present volume of a speaker as the one that was asked for.
