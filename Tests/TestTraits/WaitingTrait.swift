@@ -4,7 +4,8 @@ public import Testing
 ///
 /// The threads of Swift's concurrency are as many as the processors, and a test that blocks one keeps the others
 /// from it. `ROOMTONE_TEST_THREADS` is the number of threads in addition; without it, or with 0, such tests run where
-/// all others do.
+/// all others do: under a sanitizer, which reports the lock of these threads as a race, and jobs that they leave as
+/// leaks.
 public struct WaitingTrait: SuiteTrait, TestTrait, TestScoping {
   /// `true`: a suite's trait is one of all its tests.
   public var isRecursive: Bool { true }
