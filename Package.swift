@@ -19,7 +19,7 @@ let numeric = optimization == "none" ? [] : optimized
 /// compiled in four fifths of the time.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let usual = (optimization == "all" ? optimized : []) + small
-/// The optimisation of targets whose functions are called for each block, frame or call of Lua.
+/// The optimisation of targets whose functions are called for each packet, block, frame or call of Lua.
 let frequent = optimization == "all" ? optimized : []
 /// The program of the release has relocations in a hundredth of their bytes, and exports no symbols: less is
 /// read at the start. Only the toolchain's own linker can do that.
@@ -114,7 +114,8 @@ let package = Package(
         "CMicroHTTPD",
       ], optimized: frequent),
     library(
-      "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
+      "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"],
+      optimized: frequent),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
     library("HeadsetKit", ["HeadsetLink", "EventLoop"]),
     library("HeadsetBoard", ["HeadsetLink", "EventLoop"]),
