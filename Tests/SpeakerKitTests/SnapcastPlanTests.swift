@@ -225,9 +225,10 @@ extension RealTimeTests {
       {"id":"roomtone-idle","uri":{"scheme":"pipe","path":"/nowhere"}}]}}}
       """
 
-    private func driver(_ loop: EventLoop, port: Int) -> SnapcastDriver {
+    private func driver(_ loop: EventLoop, port: Int, streams: String? = nil) -> SnapcastDriver {
       var settings = SnapcastSettings()
       settings.port = port
+      if let streams { settings.streams = streams }
       let driver = SnapcastDriver(DriverContext(loop: loop), settings)
       driver.responseTime = .milliseconds(500)
       return driver
@@ -364,6 +365,35 @@ extension RealTimeTests {
           // The answer reports the level that it has had all the time; then the level of another controller comes.
           #expect(reported == ["unavailable", "available", "22"])
           #expect(device.name == (name.isEmpty ? "a" : name))
+        }, last: { await house.close() })
+    }
+
+    @Test("a speaker that connects while the state is on its way is available, though the state does not know it")
+    func overtaken() throws {
+      func result(isConnected: Bool) -> HostileSnapserver.Action {
+        let state = Self.oneClient(name: "", percent: 50, isConnected: isConnected)
+        return .line(#"{"jsonrpc":"2.0","id":%,"result":{"server":\#(state)}}"#)
+      }
+      let connected = HostileSnapserver.Action.line(
+        #"{"jsonrpc":"2.0","method":"Client.OnConnect","params":{"id":"a","client":{"id":"a","connected":true,"#
+          + #""host":{"name":"host"},"config":{"volume":{"percent":50,"muted":false}}}}}"#)
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [result(isConnected: true)]), ("Server.GetStatus", [.hangUp]),
+          ("Server.GetStatus", [connected, result(isConnected: false)]),
+          ("Server.GetStatus", [result(isConnected: true)]),
+        ]))
+      let loop = EventLoop()
+      let driver = driver(loop, port: server.port, streams: "p-")
+      let house = House(loop: loop, driver: driver)
+      try loop.finish(
+        {
+          try await house.open(addAll: false)
+          var reported: [String] = []
+          house.events.on(.device) { if case .device(_, let reason) = $0 { reported.append(reason.rawValue) } }
+          try? await driver.refresh(nil)
+          for _ in 0..<3000 where reported.count < 2 { try await loop.sleep(for: .milliseconds(10)) }
+          #expect(reported == ["unavailable", "available"])
         }, last: { await house.close() })
     }
   }

@@ -49,12 +49,24 @@ extension SnapcastDriver {
   }
 
   func requestState(isByController: Bool) {
+    let count = link?.notificationCount
     link?.request("Server.GetStatus") { [weak self] result in
       guard let self, case .success(let result) = result, let server = SnapcastServer(result["server"]) else {
         return
       }
       observe(server.clients)
       adopt(server, isByController: isByController)
+      recheck(since: count)
+    }
+  }
+
+  /// Requests the state again if a notification has come since there were `count`: a snapserver answers on several
+  /// threads, so that a state may be older than the notification that was sent before it.
+  func recheck(since count: Int?) {
+    guard let link, link.notificationCount != count, recheck == nil else { return }
+    recheck = loop.after(.milliseconds(200), keepsAlive: false) { [weak self] in
+      self?.recheck = nil
+      self?.requestState(isByController: false)
     }
   }
 
@@ -201,6 +213,7 @@ extension SnapcastDriver {
       server, pool, zones: speakers.compactMapValues(\.zone),
       memberships: speakers.compactMapValues(\.session))
     guard let step = plan.next(server) else { return isArranging = false }
+    let count = link.notificationCount
     link.request(step.request.method, step.request.parameters) { [weak self] result in
       guard let self, isArranging else { return }
       // A step that is refused concerns a group that has gone meanwhile: the state is requested again.
@@ -210,7 +223,10 @@ extension SnapcastDriver {
         if link.isOpen { requestState(isByController: true) }
         return
       }
-      if case .setClients = step { observe(server.clients) }
+      if case .setClients = step {
+        observe(server.clients)
+        recheck(since: count)
+      }
       adopt(server)
       takeStep()
     }

@@ -71,6 +71,7 @@ extension SnapcastDriver {
   /// Reads the state of a server that is back, at its old address or another one, and restores zones, streams, volumes
   /// and names. A server without the streams of the sessions is given up, and looked for again.
   func reconnected() {
+    let count = link?.notificationCount
     link?.request("Server.GetStatus") { [weak self] result in
       guard let self, let link, link.isOpen else { return }
       guard case .success(let answer) = result, let server = SnapcastServer(answer["server"]) else {
@@ -93,6 +94,7 @@ extension SnapcastDriver {
       readSources(of: server)
       observe(server.clients)
       adopt(server)
+      recheck(since: count)
       retryStreams()
     }
   }

@@ -56,6 +56,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   private let sources = Lock<[String: SnapcastStream.Source]>([:])
   /// `true` while a step of a plan waits for its response, or is scheduled.
   var isArranging = false
+  /// Requests the state again; nil unless the last one may be older than a notification.
+  var recheck: LoopTimer?
 
   /// The timeout of a response of the server.
   package var responseTime = SnapcastLink.responseTime
@@ -142,10 +144,12 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
       }
       guard !isClosed else { throw House.closedError }
     }
+    let count = link.notificationCount
     guard let server = SnapcastServer(try await link.call("Server.GetStatus")["server"]) else {
       throw noServer(at: link.address)
     }
     self.server = server
+    recheck(since: count)
     let pool = try SnapcastPool(server.streams, prefix: settings.streams)
     self.pool = pool
     readSources(of: server)
@@ -270,6 +274,8 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     await sendLevels(within: .seconds(2))
     link?.close()
     link = nil
+    recheck?.cancel()
+    recheck = nil
     await managed?.stop()
     managed = nil
     (server, pool, isArranging) = (nil, nil, false)
@@ -292,9 +298,11 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   /// Requests the state of the server.
   public func refresh(_ device: String?) async throws {
     guard let link else { throw House.closedError }
+    let count = link.notificationCount
     guard let server = SnapcastServer(try await link.call("Server.GetStatus")["server"]) else { return }
     observe(server.clients)
     adopt(server)
+    recheck(since: count)
   }
 
   /// Changes a speaker's name on the server, or its zone.

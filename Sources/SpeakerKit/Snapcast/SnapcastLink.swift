@@ -81,6 +81,8 @@ final class SnapcastLink {
   private var isSearchRunning = false
   private var attempts = 0
   private var requestCount = 0
+  /// The number of notifications so far, over all connections.
+  private(set) var notificationCount = 0
   private var backoff = Backoff(from: .milliseconds(100), upTo: .seconds(5))
 
   init(loop: EventLoop, address: SnapserverAddress, responseTime: Duration = SnapcastLink.responseTime) {
@@ -328,6 +330,7 @@ final class SnapcastLink {
       return lose(lost("its answer is not JSON-RPC"))
     }
     if let method = message["method"]?.text {
+      notificationCount += 1
       observer?.received(method, message["params"])
       return
     }
