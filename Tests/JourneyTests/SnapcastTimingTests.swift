@@ -99,7 +99,7 @@ struct SnapcastTimingTests {
     let run = try home.start(["run", "--config", "config.lua", "routine.lua"])
     try run.expect("ready\t8")
     let controller = try SnapcastController(port: rig.controlPort)
-    let (start, before) = (PlayTimes.now, [run.process, rig.processes[0]].map(Self.processorTime))
+    let (start, before) = (PlayTimes.now, [run.process, rig.serverProcess].map(Self.processorTime))
     var events: [Double] = []
     for number in 0..<100 {
       let (client, volume) = (clients[number * 7 % count], 11 + number % 30)
@@ -111,7 +111,7 @@ struct SnapcastTimingTests {
       usleep(200_000)
     }
     let passed = PlayTimes.now - start
-    let used = [run.process, rig.processes[0]].map(Self.processorTime)
+    let used = [run.process, rig.serverProcess].map(Self.processorTime)
     let shares = zip(used, before).map { (($0 - $1) / passed * 1000).rounded() / 10 }
     run.send(SIGTERM)
     let answers = try run.finish().lines.compactMap { $0.hasPrefix("took\t") ? Double($0.dropFirst(5)) : nil }

@@ -88,7 +88,8 @@ final class SnapcastHarness {
       try await wait(0.01)
       if isMet { return }
     }
-    throw TestFailure("it did not come: \(reported)")
+    let state = (try? controller().request("Server.GetStatus")) ?? "no answer"
+    throw TestFailure("it did not come: \(reported); the server's state: \(state)")
   }
 }
 

@@ -75,11 +75,14 @@ public final class SnapcastRig {
     server = 0
   }
 
-  /// Starts a client on a port of loopback.
+  /// Starts a client on a port of loopback. It is started again when it crashes, as Debian's service is: snapclient 0.26
+  /// now and then does when its server is killed.
   /// - Parameter file: path of the file that receives what it plays; by default one of its own.
   public func startClient(_ id: String, port: Int? = nil) throws {
     clients[id] = try Self.start([
-      "snapclient", "--host", "127.0.0.1", "--port", "\(port ?? clientPort)", "--hostID", id, "--player",
+      "sh", "-c", #"for start in 1 2 3 4 5; do setpriv --pdeathsig KILL "$@" && break; sleep 0.1; done"#,
+      "sh", "snapclient", "--host", "127.0.0.1", "--port", "\(port ?? clientPort)", "--hostID", id,
+      "--player",
       "file:filename=\(records ? path(of: id) : "null"),mode=a", "--logsink", "null",
     ])
   }
@@ -143,8 +146,8 @@ public final class SnapcastRig {
     }
   }
 
-  /// The ids of the processes: the server's, then those of the clients by id.
-  public var processes: [Int32] { [server] + clients.sorted { $0.key < $1.key }.map(\.value) }
+  /// The id of the server's process.
+  public var serverProcess: Int32 { server }
 
   private static func start(_ arguments: [String]) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
