@@ -37,13 +37,27 @@ import Testing
     #expect(end <= bytes.count)
   }
 
-  @Test("ADTS framing") func adts() throws {
+  @Test("ADTS framing")
+  func adts() async {
+    await #expect(processExitsWith: .success) {
+      try FuzzTests().measuredADTS()
+    }
+  }
+
+  private func measuredADTS() throws {
     try run(["aac-lc-44k.aac", "he-aac-v2-48k.aac"], cases: 3000, length: 4000) { bytes, random in
       check(ADTSFraming.self, bytes, &random)
     }
   }
 
-  @Test("MPEG audio framing") func mpeg() throws {
+  @Test("MPEG audio framing")
+  func mpeg() async {
+    await #expect(processExitsWith: .success) {
+      try FuzzTests().measuredMPEG()
+    }
+  }
+
+  private func measuredMPEG() throws {
     let names = ["mp3-cbr128-44k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "mp3-without-tag.mp3"]
     try run(names, cases: 3000, length: 4000) { bytes, random in
       check(MPEGAudioFraming.self, bytes, &random)
@@ -51,7 +65,14 @@ import Testing
   }
 
   /// A file with little sound, so that mutations hit boxes.
-  @Test("MP4 files") func mp4() throws {
+  @Test("MP4 files")
+  func mp4() async {
+    await #expect(processExitsWith: .success) {
+      try FuzzTests().measuredMP4()
+    }
+  }
+
+  private func measuredMP4() throws {
     let folder = try TemporaryFolder()
     var file = try MP4File(adts: "he-aac-v1-48k.aac", configuration: [0x13, 0x10])
     file.frames = file.frames.prefix(6).map { $0 }
@@ -70,7 +91,14 @@ import Testing
     }
   }
 
-  @Test("AAC, to samples") func aac() throws {
+  @Test("AAC, to samples")
+  func aac() async {
+    await #expect(processExitsWith: .success) {
+      try FuzzTests().measuredAAC()
+    }
+  }
+
+  private func measuredAAC() throws {
     let folder = try TemporaryFolder()
     let names = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aac"]
     try run(names, cases: 600, length: 4000) { bytes, random in
@@ -78,7 +106,14 @@ import Testing
     }
   }
 
-  @Test("MP3, to samples") func mp3() throws {
+  @Test("MP3, to samples")
+  func mp3() async {
+    await #expect(processExitsWith: .success) {
+      try FuzzTests().measuredMP3()
+    }
+  }
+
+  private func measuredMP3() throws {
     let folder = try TemporaryFolder()
     let names = ["mp3-vbr-v4-44k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "mp3-mpeg2-64-22k.mp3"]
     try run(names, cases: 600, length: 4000) { bytes, random in

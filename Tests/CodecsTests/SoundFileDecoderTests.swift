@@ -82,7 +82,14 @@ import Testing
     #expect(try Sound(decoding: decoder).frameCount == 749)
   }
 
-  @Test("a header that claims 2 GB or more has the frames that are there") func claims() throws {
+  @Test("a header that claims 2 GB or more has the frames that are there")
+  func claims() async {
+    await #expect(processExitsWith: .success) {
+      try SoundFileDecoderTests().measuredClaims()
+    }
+  }
+
+  private func measuredClaims() throws {
     for claim in [2_000_000_000, 0x7FFF_FFFF, 0xFFFF_FFFF] {
       let bytes = WAVBytes(bits: 16, channels: 2, claimedSize: claim).bytes(data: [1, 0, 2, 0, 3, 0, 4, 0])
       let before = peakMemory()
