@@ -86,12 +86,12 @@ public struct RoomActions {
   public func setVolume(_ change: VolumeChange, in room: String?) async throws -> [Level] {
     let devices = try reachable(room)
     for device in devices {
-      let volume =
-        switch change {
-        case .level(let volume): volume
-        case .step(let step): device.volume(steppedBy: step)
-        }
-      try device.setVolume(volume)
+      switch change {
+      case .level(let volume): try device.setVolume(volume)
+      // A louder step would lower it.
+      case .step(let step) where step > 0 && device.isAboveLimit: break
+      case .step(let step): try device.setVolume(device.volume(steppedBy: step))
+      }
     }
     return try await answered(devices)
   }

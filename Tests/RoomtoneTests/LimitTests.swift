@@ -137,6 +137,21 @@ struct LimitTests {
     #expect(lines == [overLimit ? "25\t25" : "12\t25", "12\t20", "20\t20"])
   }
 
+  @Test("a volume that somebody sets while an alarm exceeds the limit keeps to the limit")
+  func othersDuringAlarm() throws {
+    let lines = try printed(
+      """
+      local alarm = require 'alarm'
+      alarm.set { at = '05:00', rooms = 'Bedroom', sources = { 'long.wav' }, volume = 25, fade = '1m', duration = '3m',
+                  over_limit = true }
+      task.sleep '5h1m10s' print(bedroom.volume, bedroom.asked_volume)
+      bedroom:set_volume(40) task.sleep(1) print(bedroom.volume, bedroom.asked_volume)
+      task.sleep '3m' print(bedroom.volume, bedroom.asked_volume)
+      os.exit()
+      """)
+    #expect(lines == ["25\t25", "12\t40", "12\t40"])
+  }
+
   @Test("a script can't exceed a limit by an option of an interruption")
   func noOption() throws {
     let outcome = try outcome("speaker.interrupt { devices = bedroom, over_limit = true, play = 'tone.wav' }")

@@ -258,19 +258,105 @@ struct LimitTests {
       try await harness.wait(0.5)
       try await house.interrupt(devices: [a], volume: 45) { session in
         #expect(a.requestedVolume == 45)
-        try house.exceedLimits(in: session)
+        try house.exceedLimits(in: session, to: 45)
         try await session.play(over)
         #expect(a.volume == 45)
         _ = try await session.finish()
       }
       #expect(a.volume == 20 && a.requestedVolume == 50)
-      #expect(throws: SpeakerError.self) { try house.exceedLimits(in: house.session) }
+      #expect(throws: SpeakerError.self) { try house.exceedLimits(in: house.session, to: 45) }
       try house.session.setGain(6)
       _ = try await house.session.finish()
     }
     let sound = try harness.played("A").channels[0]
     #expect(sound.contains { $0 > 0.25 * VolumeLaw.gain(at: 45) * 0.99 })
     #expect(sound[(48_000 * 2)...].allSatisfy { $0 <= 0.25 * VolumeLaw.gain(at: 20) + 0x1p-15 })
+  }
+
+  private static let othersWays = [
+    "volume", "fade", "session", "fade of the session", "snapshot", "unmute",
+  ]
+
+  @Test(
+    "while an alarm is above the limit, other commands keep to it, and those of the alarm to its volume",
+    arguments: othersWays)
+  func othersDuringAlarm(way: String) throws {
+    try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      try a.setVolume(10)
+      try await harness.wait(0.1)
+      try await house.interrupt(devices: [a], priority: 200, volume: 30) { session in
+        try house.exceedLimits(in: session, to: 45)
+        let snapshot = try house.snapshot()
+        try await session.fade(volume: 45, over: .seconds(1))
+        #expect(a.volume == 45 && a.isAboveLimit && a.volume(steppedBy: -5) == 40)
+        switch way {
+        case "volume": try a.setVolume(50)
+        case "fade": try await a.fade(volume: 50, over: .seconds(1))
+        case "session": try session.setVolume(50)
+        case "fade of the session": try await session.fade(volume: 50, over: .seconds(1))
+        case "snapshot": try await snapshot.restore()
+        default:
+          try a.mute()
+          try await harness.wait(0.1)
+          try a.unmute()
+        }
+        try await harness.wait(0.1)
+        let isAlarms = way.contains("session") || way == "unmute"
+        #expect(a.volume == (isAlarms ? 45 : 20))
+        #expect(a.requestedVolume == (way == "snapshot" ? 30 : way == "unmute" ? 45 : 50))
+        #expect(a.isAboveLimit == isAlarms)
+      }
+      #expect(a.volume <= 20 && !a.isAboveLimit)
+    }
+  }
+
+  @Test(
+    "an interruption of an alarm keeps to the limit, and the alarm then has its volume again",
+    arguments: [nil, 30])
+  func interruptedAlarm(volume: Int?) throws {
+    try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      try await house.interrupt(devices: [a], priority: 200, volume: 45) { session in
+        try house.exceedLimits(in: session, to: 45)
+        try await harness.wait(0.1)
+        try await house.interrupt(devices: [a], priority: 300, volume: volume) { _ in
+          try await harness.wait(0.1)
+          #expect(a.volume == 20)
+        }
+        try await harness.wait(0.1)
+        #expect(a.volume == 45)
+      }
+      #expect(a.volume == 20 && a.requestedVolume == 50)
+    }
+  }
+
+  @Test(
+    "a sound over an alarm keeps to the limit, and no gain is louder than the alarm", arguments: [nil, 50])
+  func soundOverAlarm(volume: Int?) throws {
+    var level: Int?
+    let harness = try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      let alarm = try harness.source("a.wav", Signal.constant(0.25, frames: 144_000))
+      let over = try harness.source("b.wav", Signal.constant(0.25, frames: 24_000))
+      try await house.interrupt(devices: [a], priority: 200, volume: 30) { session in
+        try house.exceedLimits(in: session, to: 40)
+        try await session.play(alarm)
+        try await house.playOver(devices: [a], priority: 300, volume: volume, duck: 90) { other in
+          try await other.play(over)
+          try await session.fade(volume: 40, over: .milliseconds(200))
+          level = a.level(in: other)
+          _ = try await other.finish()
+        }
+        try session.setGain(12)
+        _ = try await session.finish()
+      }
+    }
+    #expect(level == 20)
+    let sound = try harness.played("A").channels[0]
+    let (low, high) = (0.25 * VolumeLaw.gain(at: 20), 0.25 * VolumeLaw.gain(at: 40))
+    #expect(sound.allSatisfy { $0 <= high * 1.001 + 0x1p-14 } && sound.contains { $0 > high * 0.99 })
+    #expect(sound.count { $0 > low * 0.99 && $0 <= low + 0x1p-14 } > 10_000, "the sound over it")
   }
 
   @Test("limits that contradict each other are none")

@@ -18,8 +18,8 @@
 -- the next source, the last one by a chime that is built in. Meanwhile the volume rises as before. The alarm ends after
 -- its duration, or when a person pauses or stops its session or makes a speaker leave it. A volume that somebody sets
 -- meanwhile stays; one below that of the alarm is logged. Limits of speakers in the configuration hold for alarms too,
--- unless they have `over_limit = true`. Then its rooms play as before, at their volumes, save those that somebody has
--- changed meanwhile.
+-- unless they have `over_limit = true`: such an alarm rises to its volume, and nothing else exceeds the limit meanwhile.
+-- Then its rooms play as before, at their volumes, save those that somebody has changed meanwhile.
 --
 -- If two alarms meet in a room, the one of higher priority rings, or the later one of equal priorities; the other one
 -- rings when the room is free, if that is within its duration. An announcement is heard in between. A restart of the

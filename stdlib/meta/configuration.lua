@@ -58,12 +58,12 @@
 --       quiet = { from = "22:00", to = "06:30", max = 12 } } } }
 --
 -- No script, person or other controller goes above it, neither by volume nor by a gain or an equalizer, save alarms
--- with `over_limit = true`. A higher volume that is asked for is kept, and comes back when the quiet hours end; another
--- controller's is set back at once. Events and `why` name the limit. Here the mix keeps to it, sample by sample. For a
--- snapserver and a hub, `speakers` has the limits alone, by the names or ids of the speakers: `roomtone devices`. A
--- snapserver hears a stream late, so that none is louder than its source while a speaker of the house has a limit:
--- a gain above 0 dB has no effect, and an equalizer lowers the other bands. A change of limits takes effect at the next
--- start.
+-- with `over_limit = true`, up to the alarm's volume; other commands keep to the limit while it rings. A higher volume
+-- that is asked for is kept, and comes back when the quiet hours end; another controller's is set back at once. Events
+-- and `why` name the limit. Here the mix keeps to it, sample by sample. For a snapserver and a hub, `speakers` has the
+-- limits alone, by the names or ids of the speakers: `roomtone devices`. A snapserver hears a stream late, so that none
+-- is louder than its source while a speaker of the house has a limit: a gain above 0 dB has no effect, and an equalizer
+-- lowers the other bands. A change of limits takes effect at the next start.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

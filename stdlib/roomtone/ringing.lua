@@ -12,6 +12,7 @@
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local fades = require "roomtone.fades"
 local host = require "roomtone.host"
 local log = require "log"
 local object = require "roomtone.object"
@@ -63,11 +64,19 @@ local function next_sound(own)
   end
 end
 
--- Raises the volume of a session or a speaker, from the level that the alarm has risen to.
-local function rise(own, target)
+-- Raises the volume of a session, or of one of its speakers, from the level that the alarm has risen to. The
+-- fades are the session's, which alone may exceed the limits of its speakers.
+local function rise(own, session, device)
+  local function step(to, over)
+    if device then
+      fades.begin({ device }, to, over, "linear", session):run()
+    else
+      session:fade { to = to, over = over }
+    end
+  end
   task.try(function() -- fails for a removed speaker, for example
-    target:fade { to = level(own), over = 0 }
-    target:fade { to = own.volume, over = math.max(0, own.ring.began + own.fade - os.time()) }
+    step(level(own), 0)
+    step(own.volume, math.max(0, own.ring.began + own.fade - os.time()))
   end)
 end
 
@@ -79,7 +88,7 @@ local function follow(own, session, event)
   elseif device.session == session and (reason == "joined" or reason == "available") then
     own.late[device.id] = own.late[device.id] or reason == "available"
     own.joined[device.id] = task.now()
-    rise(own, device)
+    rise(own, session, device)
   elseif reason == "left" and device.session == nil and speaker.find(device.id) then
     own.dismissed()
   end
@@ -126,11 +135,11 @@ local function play_sources(own, session)
   end
 end
 
--- Lets the speakers of a session exceed their limits until its interruption ends.
-local function exceed_limits(session)
+-- Lets a session exceed the limits of its speakers, up to the alarm's volume, until its interruption ends.
+local function exceed_limits(own, session)
   local device = session.devices[1]
   if device then
-    host.over_limit(device.id)
+    host.over_limit(device.id, own.volume)
   end
 end
 
@@ -138,7 +147,7 @@ end
 local function play(own, session)
   own.has_sounded, own.told, own.joined = true, {}, { all = task.now() }
   if own.over_limit then
-    exceed_limits(session)
+    exceed_limits(own, session)
   end
   local routines = {
     session:on("state", function(event)

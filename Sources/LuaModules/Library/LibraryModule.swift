@@ -26,7 +26,7 @@ enum LibraryModule {
           script.forgetEnding(try call.int(1))
           return .none
         },
-        LuaFunction("over_limit", arity: 1) { call in try exceedLimits(call, door) },
+        LuaFunction("over_limit", arity: 2) { call in try exceedLimits(call, door) },
         LuaFunction("note", arity: 2) { call in
           journal.record(
             .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: journal.current)
@@ -49,11 +49,12 @@ enum LibraryModule {
     return .none
   }
 
-  /// `over_limit(id)`: lets the speakers of the interruption that a speaker is in exceed their limits until it ends.
+  /// `over_limit(id, volume)`: lets the session of the interruption that a speaker is in exceed the limits of its speakers
+  /// up to a volume, until it ends.
   private static func exceedLimits(_ call: LuaCall, _ door: HouseDoor) throws -> LuaReturn {
-    let id = try call.string(1, .name)
+    let (id, volume) = (try call.string(1, .name), try call.int(2, in: House.volumeRange))
     guard let house = door.open, let session = try house.device(id).session else { return .none }
-    try house.exceedLimits(in: session)
+    try house.exceedLimits(in: session, to: volume)
     return .none
   }
 

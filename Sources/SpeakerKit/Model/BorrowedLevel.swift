@@ -98,7 +98,8 @@ extension House {
         keepAsked(level.volume, of: device)
         continue
       }
-      restoreLevel((level.volume, level.isMuted, device.levelTouches), to: device)
+      let former = FormerLevel(volume: level.volume, isMuted: level.isMuted, touches: device.levelTouches)
+      restoreLevel(former, to: device)
     }
     driver.settle()
     return missing

@@ -34,12 +34,14 @@ public final class Device {
   var asked: Int?
   /// The number of `asked` among the borrowed levels of the house.
   var askedNumber: Int?
+  /// The session whose own command set its level last, which may exceed the limit there; nil for another command.
+  weak var levelSession: Session?
   /// The volume that nothing on the speaker exceeds, as the driver was told; nil for none.
   var ceiling: Int?
   /// The origin of the change of its level that was requested last; nil for a command or a fade.
   var levelCause: LevelCause?
-  /// The level that an interruption could not restore, with `levelTouches` at that time.
-  var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
+  /// The level that an interruption could not restore.
+  var owedLevel: FormerLevel?
   /// `true` while the level that an interruption found is on its way back, which a fade waits for.
   var isRestoring = false
   /// `true` if the speaker was removed from the house for good.
@@ -95,10 +97,9 @@ public final class Device {
   /// The level at which the speaker plays a session: its own, or that of the session over it; nil while it is
   /// muted.
   public func level(in session: Session) -> Int? {
-    if let overlay, overlay.session === session, let volume = overlay.volume {
-      return house?.limited(volume, on: self) ?? volume
-    }
-    return isMuted ? nil : volume
+    guard let overlay, overlay.session === session else { return isMuted ? nil : volume }
+    if isMuted, overlay.volume == nil { return nil }
+    return house?.levelOfOverlay(on: self) ?? volume
   }
   /// `true` while an event is delivered that another controller of the speakers has caused.
   public var isControlled: Bool { house?.events.isByController == true }

@@ -72,6 +72,8 @@ public final class Fade {
   }
 
   private let request: LevelFade
+  /// The session whose command it is; nil for others.
+  private let owner: Session?
   private let loop: EventLoop
   private let start: Instant
   private let end: Instant
@@ -90,14 +92,15 @@ public final class Fade {
   /// - Parameters:
   ///   - devices: the speakers, each once.
   ///   - isAlwaysReported: `true` if the fade is reported also where it moves nothing.
+  ///   - owner: the session whose command it is; nil for others.
   ///   - isMember: `true` while the fade applies to the speaker.
   ///   - session: returns the session whose speaker it must remain, nil for none. Where that is an interruption's, the
   ///     level is the interruption's, which restores the one from before.
   init(
     _ request: LevelFade, _ curve: Curve, of devices: [Device], in house: House, isAlwaysReported: Bool,
-    while isMember: @escaping (Device) -> Bool, boundTo session: (Device) -> Session?
+    for owner: Session?, while isMember: @escaping (Device) -> Bool, boundTo session: (Device) -> Session?
   ) {
-    (self.request, self.house, self.isMember) = (request, house, isMember)
+    (self.request, self.house, self.owner, self.isMember) = (request, house, owner, isMember)
     (loop, start) = (house.loop, house.loop.now)
     end = start.advanced(by: request.over)
     members = devices.map { device in
@@ -279,12 +282,12 @@ public final class Fade {
     let commands = levels.compactMap { member in member.level.map { (member.device, $0) } }
     guard !commands.isEmpty else { return }
     house.report(
-      .level(commands.map { ($0, request.over > .zero ? .step($1) : .set($1)) }, by: .caller))
+      .level(commands.map { ($0, request.over > .zero ? .step($1) : .set($1)) }, by: .caller), for: owner)
     for member in levels {
       member.device.levelCause = member.isBorrowed ? .interruption : nil
       touch(member)
     }
-    house.send(commands.map { ($0, .volume($1)) })
+    house.send(commands.map { ($0, .volume($1)) }, for: owner)
   }
 
   /// Counts a change of the level of a speaker, unless an interruption restores it anyway.
@@ -294,7 +297,7 @@ public final class Fade {
 
   private func report(_ devices: [Device], _ command: LevelCommand) {
     guard let house, house.isOpen, !devices.isEmpty else { return }
-    house.report(.level(devices.map { ($0, command) }, by: .caller))
+    house.report(.level(devices.map { ($0, command) }, by: .caller), for: owner)
   }
 }
 
@@ -311,13 +314,14 @@ extension House {
     in session: Session? = nil
   ) throws(SpeakerError) -> Fade {
     try beginFade(
-      devices, LevelFade(to: volume, over: duration), curve, isAlwaysReported: true, while: { _ in true }
+      devices, LevelFade(to: volume, over: duration), curve, isAlwaysReported: true, for: session,
+      while: { _ in true }
     ) { _ in session }
   }
 
   private func beginFade(
     _ devices: [Device], _ request: LevelFade, _ curve: Fade.Curve, isAlwaysReported: Bool,
-    while isMember: @escaping (Device) -> Bool,
+    for owner: Session?, while isMember: @escaping (Device) -> Bool,
     boundTo session: (Device) -> Session?
   ) throws(SpeakerError) -> Fade {
     try requireRoomForChanges()
@@ -325,8 +329,8 @@ extension House {
     driver.settle()
     let devices = Self.eachOnce(devices).filter { !$0.isRemoved && $0.house === self }
     return Fade(
-      request, curve, of: devices, in: self, isAlwaysReported: isAlwaysReported, while: isMember,
-      boundTo: session)
+      request, curve, of: devices, in: self, isAlwaysReported: isAlwaysReported, for: owner,
+      while: isMember, boundTo: session)
   }
 
   /// Fades speakers to one level, in equal times for equal steps, and returns when the last step has taken effect; at
@@ -345,7 +349,9 @@ extension House {
     try require("fade", for: "fades")
     try Session.check(duration)
     let request = LevelFade(to: volume, over: duration)
-    let fade = try beginFade(devices, request, .linear, isAlwaysReported: false, while: isMember) {
+    let fade = try beginFade(
+      devices, request, .linear, isAlwaysReported: false, for: session, while: isMember
+    ) {
       session ?? (restoresLevels(of: $0.session) ? $0.session : nil)
     }
     if fade.moves { _ = try await fade.run() }

@@ -9,19 +9,29 @@ extension Device {
   /// Returns the volume that was asked for last, louder by some steps, and no further than the limit of the speaker; or
   /// the one that the limit allows of it, softer by some steps when negative, which is heard at once.
   public func volume(steppedBy steps: Int) -> Int {
+    if steps < 0 {
+      let heard = house?.limited(requestedVolume, on: self, for: levelSession) ?? requestedVolume
+      return max(heard + steps, 0)
+    }
     let ceiling = house?.ceiling(of: self) ?? House.maximumVolume
-    if steps < 0 { return max(min(requestedVolume, ceiling) + steps, 0) }
     return min(requestedVolume + steps, max(requestedVolume, ceiling))
   }
 
   /// `true` while an alarm plays on the speaker that may exceed its limit.
-  public var mayExceedLimit: Bool { session?.isOverLimit == true }
+  public var mayExceedLimit: Bool { session?.volumeOverLimit != nil }
+
+  /// `true` while an alarm has the speaker above its limit, so that every other command for its volume lowers it.
+  public var isAboveLimit: Bool {
+    guard let house, let ceiling = house.ceiling(of: self) else { return false }
+    return house.limited(requestedVolume, on: self, for: levelSession) > ceiling
+  }
 
   /// The limit that keeps the speaker below the volume that was asked for; nil for none.
   public var appliedLimit: AppliedLimit? {
     guard let asked, let limit, let house else { return nil }
     let (maximum, quiet) = house.limits.maximum(limit, at: house.loop.wallNow)
-    return AppliedLimit(asked: asked, maximum: min(volume, maximum), quiet: quiet)
+    let ceiling = house.ceiling(of: self, for: levelSession) ?? maximum
+    return AppliedLimit(asked: asked, maximum: min(volume, ceiling), quiet: quiet)
   }
 
   /// The highest volume that the limit of the speaker allows now; nil without a limit.
@@ -39,21 +49,27 @@ extension House {
   }
 
   /// Passes changes to the driver, each level no higher than the limit of its speaker; keeps the one that was asked for.
-  func send(_ changes: [(device: Device, change: LevelChange)]) {
+  /// - Parameter session: the session whose command it is, which may exceed the limits of its speakers; nil for others.
+  func send(_ changes: [(device: Device, change: LevelChange)], for session: Session? = nil) {
     driver.change(
       changes.map { device, change in
         guard case .volume(let volume) = change, device.limit != nil else { return (device.id, change) }
-        let ceiling = ceiling(of: device) ?? Self.maximumVolume
+        let ceiling = ceiling(of: device, for: session) ?? Self.maximumVolume
+        device.levelSession = session
         keep(asked: volume > ceiling ? volume : nil, of: device, at: ceiling)
         return (device.id, .volume(min(volume, ceiling)))
       })
   }
 
-  /// Returns the level that a sound over the playback of a speaker has there.
-  func limited(_ volume: Int, on device: Device) -> Int { min(volume, ceiling(of: device) ?? volume) }
+  /// Returns the volume that a command leads to.
+  /// - Parameter session: the session whose command it is; nil for others.
+  func limited(_ volume: Int, on device: Device, for session: Session? = nil) -> Int {
+    min(volume, ceiling(of: device, for: session) ?? volume)
+  }
 
   /// Returns a command with the levels that it leads to.
-  func limited(_ command: HouseCommand) -> HouseCommand {
+  func limited(_ command: HouseCommand, for session: Session?) -> HouseCommand {
+    func limited(_ volume: Int, on device: Device) -> Int { self.limited(volume, on: device, for: session) }
     guard case .level(let commands, let author) = command else { return command }
     let effective = commands.map { device, command -> (device: Device, command: LevelCommand) in
       switch command {
@@ -66,10 +82,30 @@ extension House {
     return .level(effective, by: author)
   }
 
-  /// Returns the volume that nothing on a speaker exceeds now; nil for none.
-  func ceiling(of device: Device) -> Int? {
-    guard let limit = device.limit, device.session?.isOverLimit != true else { return nil }
-    return limits.maximum(limit, at: loop.wallNow).volume
+  /// Returns the volume that no command for a speaker exceeds now; nil for none.
+  /// - Parameter session: the session whose command it is: that of an alarm may exceed the limits of the speakers that
+  ///   it has, up to the alarm's volume.
+  func ceiling(of device: Device, for session: Session? = nil) -> Int? {
+    guard let maximum = device.volumeLimit else { return nil }
+    guard let session, session === device.session, let volume = session.volumeOverLimit else {
+      return maximum
+    }
+    return max(maximum, volume)
+  }
+
+  /// Returns the level of the sound over the playback of a speaker; nil for the speaker's own, as long as that is not an
+  /// alarm's, which may exceed the limit.
+  func levelOfOverlay(on device: Device) -> Int? {
+    guard let overlay = device.overlay else { return nil }
+    if let volume = overlay.volume { return limited(volume, on: device) }
+    guard device.session?.volumeOverLimit != nil, device.limit != nil else { return nil }
+    return device.isMuted ? 0 : limited(device.volume, on: device)
+  }
+
+  /// Passes the sound over the playback of a speaker to the driver, with its level. Does nothing without such a sound.
+  func renderOverlay(of device: Device) {
+    guard let overlay = device.overlay else { return }
+    driver.setOverlay(overlay.session.id, volume: levelOfOverlay(on: device), ofDevice: device.id)
   }
 
   /// Keeps the volume that was asked for, also for the next process; nil for the one in effect.
@@ -83,14 +119,15 @@ extension House {
     }.map { borrow([$0]) }
   }
 
-  /// Lets the speakers of an interruption's session exceed their limits until it ends: for alarms that were asked to.
-  /// The volume that the interruption has asked for takes effect.
-  /// - Throws: `speaker.range` for another session.
-  public func exceedLimits(in session: Session) throws(SpeakerError) {
+  /// Lets the speakers of an interruption's session exceed their limits up to a volume until it ends, by commands of that
+  /// session alone: for alarms that were asked to. The volume that the interruption has asked for takes effect.
+  /// - Throws: `speaker.range` for a volume that is not in 0...50, and for another session.
+  public func exceedLimits(in session: Session, to volume: Int) throws(SpeakerError) {
+    try Self.check(volume: volume)
     guard interruptions.contains(where: { $0.session === session }) else {
       throw SpeakerError(.range, "only an interruption may exceed the limits of its speakers")
     }
-    session.isOverLimit = true
+    session.volumeOverLimit = volume
     for device in session.devices { applyLimit(to: device, givesBack: true) }
   }
 
@@ -116,9 +153,7 @@ extension House {
     guard isOpen else { return }
     // A pending level takes effect first: it is the one to lower, or was asked for.
     driver.settle()
-    for device in devices where device.session?.isOverLimit != true {
-      applyLimit(to: device, givesBack: true)
-    }
+    for device in devices { applyLimit(to: device, givesBack: true) }
     awaitHours()
   }
 
@@ -129,27 +164,31 @@ extension House {
     applyLimit(to: device, givesBack: true)
   }
 
-  /// Applies the limit to a speaker that has moved to another session, before it sounds there.
-  func applyLimit(toMoved device: Device, from old: Session?) {
-    applyLimit(to: device, givesBack: old?.isOverLimit == true)
+  /// Applies the limit to a speaker that has moved to another session, before it sounds there. One that has come back to
+  /// an alarm, which set its level last, has that again.
+  func applyLimit(toMoved device: Device) {
+    let isBack = device.mayExceedLimit && device.levelSession === device.session
+    applyLimit(to: device, givesBack: isBack)
   }
 
   /// Lowers a speaker to its limit, where it is above.
   /// - Parameter givesBack: `true` if a limit that is higher now gives back the volume that was asked for.
   func applyLimit(to device: Device, givesBack: Bool) {
     guard device.limit != nil else { return }
-    let ceiling = ceiling(of: device)
+    let ceiling = ceiling(of: device, for: device.session)
     if device.ceiling != ceiling {
       device.ceiling = ceiling
       driver.setCeiling(ceiling, ofDevice: device.id)
     }
+    renderOverlay(of: device)
     let asked = device.requestedVolume
-    let volume = min(asked, ceiling ?? asked)
+    let volume = limited(asked, on: device, for: device.levelSession)
     guard volume < device.volume || givesBack && volume != device.volume else { return }
     device.levelCause = .limit
     // Before the report: its cause names the limit that applies.
     keep(asked: asked > volume ? asked : nil, of: device, at: volume)
-    report(.level([(device, .set(volume, isMuted: device.isMuted))], by: .limit))
+    report(
+      .level([(device, .set(volume, isMuted: device.isMuted))], by: .limit), for: device.levelSession)
     driver.change(
       [(device.id, .volume(volume))] + (device.isMuted ? [(device.id, .muted(true))] : []))
   }

@@ -16,7 +16,10 @@ extension House: DriverReports {
         device.fade = nil
         // An interruption that set the level before is not the cause of a change by another controller.
         if isOther { device.levelCause = nil }
-        if device.volume != level.volume { forgetAsked(of: device) }
+        if device.volume != level.volume {
+          forgetAsked(of: device)
+          device.levelSession = nil
+        }
       }
       guard isOther || device.levelCause != nil else { continue }
       device.info.volume = level.volume
@@ -30,8 +33,13 @@ extension House: DriverReports {
           device, volume: device.volume, muted: device.isMuted, average: average,
           cause: events.isReportedByController ? .controller : device.levelCause, limit: device.appliedLimit))
     }
-    for device in changed where ceiling(of: device).map({ device.volume > $0 }) == true {
-      events.byItself { applyLimit(to: device, givesBack: false) }
+    for device in changed {
+      // Below an alarm's volume, a level of this host is one of the alarm, or a newer one is on its way.
+      let session = events.isReportedByController ? device.levelSession : device.session
+      if let ceiling = ceiling(of: device, for: session), device.volume > ceiling {
+        events.byItself { applyLimit(to: device, givesBack: false) }
+      }
+      if device.session?.volumeOverLimit != nil { renderOverlay(of: device) }
     }
   }
 

@@ -100,7 +100,7 @@ extension House {
     device.session = session
     moveCount += 1
     device.lastMove = moveCount
-    applyLimit(toMoved: device, from: old)
+    applyLimit(toMoved: device)
     if !isReported { driver.setSession(session?.id, ofDevice: device.id) }
     if old != nil { events.emit(.device(device, .left)) }
     if session != nil { events.emit(.device(device, .joined)) }

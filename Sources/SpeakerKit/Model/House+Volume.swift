@@ -66,8 +66,11 @@ extension House {
   }
 
   /// Checks a change and passes it to the driver, for the available ones of `devices`.
+  /// - Parameter session: the session whose command it is; nil for others.
   /// - Throws: `speaker.range`, `script.flooded`, `speaker.closed`.
-  func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
+  func change(
+    _ change: LevelChange, of devices: [Device], for session: Session? = nil
+  ) throws(SpeakerError) {
     if case .volume(let level) = change, isOpen { try Self.check(volume: level) }
     try requireRoomForChanges()
     let reachable = devices.selected(\.isAvailable)
@@ -78,7 +81,7 @@ extension House {
         device.levelCause = nil
         device.fade = nil
       }
-      self.report(.level(reachable.map { ($0, command) }, by: .caller))
+      self.report(.level(reachable.map { ($0, command) }, by: .caller), for: session)
     }
     switch change {
     case .volume(let volume): report(.set(volume))
@@ -87,12 +90,12 @@ extension House {
     case .role: for device in reachable { self.report(.edit(device, .role)) }
     case .balance: for device in reachable { self.report(.edit(device, .balance)) }
     }
-    send(reachable.map { ($0, change) })
+    send(reachable.map { ($0, change) }, for: session)
   }
 
   /// Restores a speaker's level, unless another has been set since. An unavailable speaker receives it when
   /// it is available again.
-  func restoreLevel(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
+  func restoreLevel(_ level: FormerLevel, to device: Device) {
     device.owedLevel = nil
     guard level.touches == device.levelTouches else { return }
     guard device.isAvailable else {
@@ -104,17 +107,18 @@ extension House {
     report(
       .level(
         [(device, .set(level.volume, isMuted: level.isMuted))],
-        by: device.levelCause == .interruption ? .interruption : .restoration))
-    setLevels([(device, level.volume, level.isMuted)])
+        by: device.levelCause == .interruption ? .interruption : .restoration), for: level.session)
+    setLevels([(device, level.volume, level.isMuted)], for: level.session)
   }
 
   /// Sets level and mute of speakers in one change, which emits one event per speaker.
-  func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)]) {
+  /// - Parameter session: the session whose command it is; nil for others.
+  func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)], for session: Session? = nil) {
     guard !levels.isEmpty else { return }
     send(
       levels.flatMap { level in
         [(level.device, .volume(level.volume))] + (level.isMuted ? [(level.device, .muted(true))] : [])
-      })
+      }, for: session)
   }
 
   static func check(volume: Int) throws(SpeakerError) {
@@ -135,5 +139,24 @@ extension House {
   static func areMuted(_ devices: [Device]) -> Bool {
     let available = devices.filter(\.isAvailable)
     return !available.isEmpty && available.allSatisfy(\.isMuted)
+  }
+}
+
+/// A level of a speaker that returns, unless another is set meanwhile.
+struct FormerLevel {
+  let volume: Int
+  let isMuted: Bool
+  /// The value of `Device.levelTouches` after which no other level has been set.
+  let touches: Int
+  /// The session whose own command set it; nil for another command.
+  private(set) weak var session: Session?
+}
+
+extension FormerLevel {
+  /// The volume that was asked for of a speaker, and its mute.
+  init(of device: Device) {
+    self.init(
+      volume: device.requestedVolume, isMuted: device.isMuted, touches: device.levelTouches,
+      session: device.levelSession)
   }
 }

@@ -172,9 +172,10 @@ public final class House {
   public func onCommand(_ body: @escaping (HouseCommand) -> Void) { commandListeners.append(body) }
 
   /// Publishes a command; levels as the limits of their speakers let them take effect.
-  func report(_ command: HouseCommand) {
+  /// - Parameter session: the session whose command it is; nil for others.
+  func report(_ command: HouseCommand, for session: Session? = nil) {
     guard !commandListeners.isEmpty else { return }
-    let command = limited(command)
+    let command = limited(command, for: session)
     for listener in commandListeners { listener(command) }
   }
 

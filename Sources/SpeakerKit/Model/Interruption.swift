@@ -118,8 +118,8 @@ final class Interruption {
     /// The values of `Device.lastMove` before and after the speaker was borrowed.
     let before: Int
     let since: Int
-    /// The level before, nil when it was not changed; and `Device.levelTouches` after.
-    var level: (volume: Int, isMuted: Bool, touches: Int)?
+    /// The level before; nil when it was not changed.
+    var level: FormerLevel?
   }
 
   let session: Session
@@ -185,14 +185,14 @@ final class Interruption {
     var levels: [(device: Device, change: LevelChange)] = []
     for index in loans.indices where loans[index].device.isAvailable {
       let device = loans[index].device
-      loans[index].level = (device.requestedVolume, device.isMuted, device.levelTouches)
+      loans[index].level = FormerLevel(of: device)
       device.levelCause = .interruption
       levels.append((device, .volume(volume)))
     }
     if restores { keepLevels(meanwhile: volume) }
     let reached = loans.filter { $0.level != nil }.map { ($0.device, LevelCommand.set(volume)) }
     house.report(.level(reached, by: .interruption))
-    house.send(levels)
+    house.send(levels, for: session)
   }
 
   /// Keeps the levels from before for the next process, in case this one is killed.

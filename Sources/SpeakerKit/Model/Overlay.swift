@@ -57,7 +57,7 @@ extension House {
   /// Lays a sound over the playback of a speaker, which falls by `duck` dB.
   func lay(_ session: Session, volume: Int?, duck: Double, fade: Duration, over device: Device) {
     device.overlay = (session, volume)
-    driver.setOverlay(session.id, volume: volume.map { limited($0, on: device) }, ofDevice: device.id)
+    renderOverlay(of: device)
     driver.setDuck(-duck, over: fade, ofDevice: device.id)
   }
 

@@ -22,8 +22,9 @@ public final class Session {
   /// `true` if `close` was called.
   public internal(set) var isClosed = false
 
-  /// `true` if its speakers may exceed their limits meanwhile.
-  var isOverLimit = false
+  /// The volume up to which its own commands may exceed the limits of its speakers, which is that of an alarm; nil for
+  /// none.
+  var volumeOverLimit: Int?
 
   weak var house: House?
   let driver: any Driver
@@ -315,7 +316,7 @@ public final class Session {
   /// Sets the session's members to one level; see `House.setVolume`.
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try openHouse().change(.volume(volume), of: devices)
+    try openHouse().change(.volume(volume), of: devices, for: self)
   }
   /// Mutes the session's members; each keeps its level.
   /// - Throws: `speaker.closed`.
