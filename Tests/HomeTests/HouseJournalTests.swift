@@ -32,6 +32,7 @@ private final class RemoteDriver: Driver {
       guard let index = Self.ids.firstIndex(of: device) else { continue }
       switch change {
       case .volume(let volume): levels[index] = (volume, false)
+      case .level(let volume): levels[index].volume = volume
       case .muted(let isMuted): levels[index].isMuted = isMuted
       case .role, .balance: break
       }

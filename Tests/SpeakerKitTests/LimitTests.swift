@@ -359,6 +359,27 @@ struct LimitTests {
     #expect(sound.count { $0 > low * 0.99 && $0 <= low + 0x1p-14 } > 10_000, "the sound over it")
   }
 
+  @Test("a mute that is under way stays when the limit lowers the speaker, or an alarm exceeds it")
+  func mutedMeanwhile() throws {
+    try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      try a.mute()
+      // Another controller raises it before the mute takes effect.
+      house.byController { house.levelsChanged([(a.id, 45, false)]) }
+      try await harness.wait(0.1)
+      #expect(a.volume == 20 && a.isMuted && a.requestedVolume == 45)
+      try await house.interrupt(devices: [a], volume: 45) { session in
+        try await harness.wait(0.1)
+        #expect(a.volume == 20 && !a.isMuted)
+        try a.mute()
+        try house.exceedLimits(in: session, to: 45)
+        try await harness.wait(0.1)
+        #expect(a.volume == 45 && a.isMuted)
+      }
+      #expect(a.volume == 20 && a.isMuted)
+    }
+  }
+
   @Test("limits that contradict each other are none")
   func contradictions() throws {
     let (night, day) = (try TimeOfDay(parsing: "22:00"), try TimeOfDay(parsing: "06:30"))

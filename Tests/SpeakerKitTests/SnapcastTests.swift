@@ -139,6 +139,12 @@ extension RealTimeTests {
         try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":20}}")
         try await harness.wait { kitchen.volume == 10 }
         #expect(kitchen.requestedVolume == 10 && kitchen.appliedLimit == nil)
+        let group = try controller.group(of: "kitchen")
+        try controller.request("Group.SetMute", "{\"id\":\"\(group)\",\"mute\":true}")
+        try await harness.wait { kitchen.isMuted }
+        try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":90}}")
+        try await harness.wait { harness.reported.last?.contains("20 muted by limit") == true }
+        #expect(kitchen.isMuted && kitchen.volume == 20)
       }
     }
 

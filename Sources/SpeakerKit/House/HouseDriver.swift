@@ -211,6 +211,7 @@ public final class HouseDriver: RenderingDriver {
       case .volume(let volume):
         devices[index].volume = volume
         devices[index].isMuted = false
+      case .level(let volume): devices[index].volume = volume
       case .muted(let isMuted):
         if devices[index].isMuted == isMuted { continue }
         devices[index].isMuted = isMuted

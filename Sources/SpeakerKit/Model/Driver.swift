@@ -65,6 +65,8 @@ public struct Cue: Sendable {
 public enum LevelChange: Sendable, Equatable {
   /// A new level, 0...50; unmutes.
   case volume(Int)
+  /// A new level, 0...50; a mute stays, also one that is under way.
+  case level(Int)
   /// Mutes, or unmutes at the level that was kept.
   case muted(Bool)
   /// The channels that the speaker renders.

@@ -189,8 +189,7 @@ extension House {
     keep(asked: asked > volume ? asked : nil, of: device, at: volume)
     report(
       .level([(device, .set(volume, isMuted: device.isMuted))], by: .limit), for: device.levelSession)
-    driver.change(
-      [(device.id, .volume(volume))] + (device.isMuted ? [(device.id, .muted(true))] : []))
+    driver.change([(device.id, .level(volume))])
   }
 
   /// Keeps a volume that an earlier process was asked for, where the speaker has a limit and is below that volume.

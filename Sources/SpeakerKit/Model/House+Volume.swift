@@ -84,7 +84,7 @@ extension House {
       self.report(.level(reachable.map { ($0, command) }, by: .caller), for: session)
     }
     switch change {
-    case .volume(let volume): report(.set(volume))
+    case .volume(let volume), .level(let volume): report(.set(volume))
     case .muted(let isMuted): report(isMuted ? .mute : .unmute)
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
     case .role: for device in reachable { self.report(.edit(device, .role)) }

@@ -59,6 +59,10 @@ extension RemoteDriver {
       }
       switch change {
       case .volume(let volume): wanted[place].level = Speaker.Level(volume: volume)
+      case .level(let volume):
+        let isMuted = wanted[place].level.isMuted
+        wanted[place].level = Speaker.Level(volume: volume)
+        wanted[place].level.isMuted = isMuted
       case .muted(let isMuted): wanted[place].level.isMuted = isMuted
       case .role, .balance: break  // not among the capabilities
       }

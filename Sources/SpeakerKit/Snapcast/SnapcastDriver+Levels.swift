@@ -77,7 +77,13 @@ extension SnapcastDriver {
 
   /// Changes levels on the server: one request for each speaker.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
-    request(changes) { if !$0.isMuted { unmuteGroup(of: $1) } }
+    request(changes) { level, device in
+      let unmutes = changes.contains { changed, change in
+        if changed == device, case .volume = change { return true }
+        return changed == device && change == .muted(false)
+      }
+      if unmutes, !level.isMuted { unmuteGroup(of: device) }
+    }
   }
 
   /// Unmutes a group that another controller has muted; its other members are muted by themselves instead.
