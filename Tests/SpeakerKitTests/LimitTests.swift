@@ -380,6 +380,20 @@ struct LimitTests {
     }
   }
 
+  @Test("a speaker that is removed leaves no volume to restore, and is limited again when it is back")
+  func removed() throws {
+    try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      #expect(house.borrowedLevels.map(\.volume) == [50])
+      try house.controls().remove(a)
+      #expect(house.borrowedLevels.isEmpty)
+      try house.controls().add(SpeakerSpec(name: "A", volume: 30))
+      try await harness.wait(0.1)
+      #expect(try house.device("A").volume == 20)
+      #expect(house.borrowedLevels.map(\.volume) == [30])
+    }
+  }
+
   @Test("limits that contradict each other are none")
   func contradictions() throws {
     let (night, day) = (try TimeOfDay(parsing: "22:00"), try TimeOfDay(parsing: "06:30"))

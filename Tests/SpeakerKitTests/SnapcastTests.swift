@@ -145,6 +145,13 @@ extension RealTimeTests {
         try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":90}}")
         try await harness.wait { harness.reported.last?.contains("20 muted by limit") == true }
         #expect(kitchen.isMuted && kitchen.volume == 20)
+        #expect(harness.house.borrowedLevels.map(\.device) == ["kitchen"])
+        #expect(harness.driver.limited == ["kitchen"])
+        harness.rig.stopClient("kitchen")
+        try await harness.wait { !kitchen.isAvailable }
+        try controller.request("Server.DeleteClient", "{\"id\":\"kitchen\"}")
+        try await harness.wait { kitchen.isRemoved }
+        #expect(harness.house.borrowedLevels.isEmpty && harness.driver.limited.isEmpty)
       }
     }
 

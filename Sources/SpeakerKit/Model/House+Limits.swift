@@ -164,6 +164,15 @@ extension House {
     applyLimit(to: device, givesBack: true)
   }
 
+  /// Ends the limit of a speaker that leaves the house, and forgets the volume that was asked for.
+  func endLimit(of device: Device) {
+    keep(asked: nil, of: device, at: device.volume)
+    device.limit = nil
+    guard device.ceiling != nil else { return }
+    device.ceiling = nil
+    driver.setCeiling(nil, ofDevice: device.id)
+  }
+
   /// Applies the limit to a speaker that has moved to another session, before it sounds there. One that has come back to
   /// an alarm, which set its level last, has that again.
   func applyLimit(toMoved device: Device) {

@@ -130,6 +130,7 @@ extension House: DriverReports {
     let device = devices[place]
     move(device, to: nil)
     uncover(device)
+    endLimit(of: device)
     let before = groupIDs
     devices.remove(at: place)
     device.isRemoved = true

@@ -36,7 +36,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   private(set) var renderer: (any Renderer)?
   private var writers: [SinkWriter] = []
   /// The ids of speakers with limits.
-  private var limited: Set<String> = []
+  private(set) var limited: Set<String> = []
 
   /// The server's state after its last message; nil before the first one.
   var server: SnapcastServer?
