@@ -394,6 +394,25 @@ struct LimitTests {
     }
   }
 
+  @Test("a fade above the limit reports what it asks for twice, and any other volume once")
+  func reports() throws {
+    try HouseHarness.run(limits: try limited(20)) { harness in
+      let (house, a) = (harness.house, try harness.house.device("A"))
+      try a.setVolume(0)
+      try await harness.wait(0.1)
+      var reports: [[Int]] = []
+      house.onBorrowed { reports.append($0.map(\.volume)) }
+      try await a.fade(volume: 50, over: .seconds(3))
+      #expect(reports == [[21], [50]] && a.requestedVolume == 50)
+      try a.setVolume(40)
+      #expect(reports == [[21], [50], [40]])
+      try await a.fade(volume: 0, over: .seconds(1))
+      #expect(reports == [[21], [50], [40], []])
+      try a.setVolume(10)
+      #expect(reports.count == 4)
+    }
+  }
+
   @Test("limits that contradict each other are none")
   func contradictions() throws {
     let (night, day) = (try TimeOfDay(parsing: "22:00"), try TimeOfDay(parsing: "06:30"))

@@ -56,6 +56,7 @@ extension House {
   public var borrowedLevels: [BorrowedLevel] { borrowed.all }
 
   private func reportBorrowed() {
+    isBorrowedUnreported = false
     for listener in borrowedListeners.all { listener(borrowed.all) }
   }
 
@@ -67,6 +68,21 @@ extension House {
     if !levels.isEmpty { reportBorrowed() }
     return number
   }
+
+  /// Replaces the level of a borrower, as one change; nil for none.
+  /// - Parameters:
+  ///   - number: that of the old level; nil without one.
+  ///   - isReported: `false` if `reportUnreported` is called later, after further changes.
+  /// - Returns: the number of the new level.
+  func replace(borrowed number: Int?, with level: BorrowedLevel?, isReported: Bool) -> Int? {
+    if let number { _ = borrowed.remove(number) }
+    let new = level.map { borrowed.add([$0]) }
+    if isReported { reportBorrowed() } else { isBorrowedUnreported = true }
+    return new
+  }
+
+  /// Reports the levels if a change of them was not reported.
+  func reportUnreported() { if isBorrowedUnreported { reportBorrowed() } }
 
   /// Removes the levels of a borrower. Does nothing for a number without levels.
   public func forget(borrowed number: Int) {

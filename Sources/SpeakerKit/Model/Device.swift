@@ -24,7 +24,11 @@ public final class Device {
   /// The fade that has its level, until another command, another controller or a newer fade sets it; nil for
   /// none.
   var fade: Fade? {
-    didSet { if let oldValue, oldValue !== fade { oldValue.lose(self) } }
+    didSet {
+      guard let oldValue, oldValue !== fade else { return }
+      oldValue.lose(self)
+      house?.reportUnreported()
+    }
   }
   /// The number of changes of its level or mute that were requested so far.
   var levelTouches = 0

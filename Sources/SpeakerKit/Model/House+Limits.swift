@@ -112,11 +112,13 @@ extension House {
   private func keep(asked: Int?, of device: Device, at ceiling: Int) {
     guard asked != device.asked else { return }
     device.asked = asked
-    if let number = device.askedNumber { forget(borrowed: number) }
     let lowest = min(ceiling, device.limit?.lowest ?? ceiling)
-    device.askedNumber = asked.flatMap {
+    let level = asked.flatMap {
       BorrowedLevel(device: device.id, volume: $0, isMuted: false, meanwhile: lowest, ceiling)
-    }.map { borrow([$0]) }
+    }
+    // A fade asks for one volume after the other: the first is kept for the next process, and that at the end.
+    let isStep = device.fade != nil && level != nil && device.askedNumber != nil
+    device.askedNumber = replace(borrowed: device.askedNumber, with: level, isReported: !isStep)
   }
 
   /// Lets the speakers of an interruption's session exceed their limits up to a volume until it ends, by commands of that

@@ -40,6 +40,8 @@ public final class House {
 
   var borrowedListeners = Listeners<([BorrowedLevel]) -> Void>()
   var borrowed = BorrowedLevels()
+  /// `true` if a change of the borrowed levels was not reported: a step of a fade.
+  var isBorrowedUnreported = false
 
   let driver: any Driver
   /// The limits of the speakers.
