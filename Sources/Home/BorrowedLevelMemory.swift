@@ -26,6 +26,12 @@ public struct BorrowedLevelMemory {
     house.onBorrowed { keep(missing + $0) }
   }
 
+  /// Takes up the volumes that were asked for of limited speakers in a house that another process may drive.
+  /// - Parameter isDriven: returns `true` if another process drives it now, and keeps its levels itself.
+  public func share(_ house: House, isDriven: @escaping () -> Bool) {
+    house.share(borrowed: kept) { levels in if !isDriven() { keep(levels) } }
+  }
+
   private var kept: [BorrowedLevel] {
     var text: String?
     attempt { text = try store.text(key, of: Self.owner) }

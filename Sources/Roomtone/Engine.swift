@@ -161,26 +161,27 @@ public final class Engine {
     house = HouseDoor(loop: loop, driverName: options.configuration.driverName) { wait, isWanted in
       let service = isWanted ? nil : Self.serviceName
       let driver = Self.driver(options, loop, streams, wait: wait, service: service) { relay.log(.warn, $0) }
-      // A house that is only looked at is not changed.
-      let limits = options.access == .look ? [:] : Self.kind(options, loop).limits
-      return House(loop: loop, driver: driver, limits: SpeakerLimits(limits, zone: options.zone))
+      let limits = SpeakerLimits(
+        Self.kind(options, loop).limits, zone: options.zone, areEnforced: Self.isAlone(options, loop))
+      return House(loop: loop, driver: driver, limits: limits)
     }
     let memory = options.store == nil ? nil : store
     jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
     house.whenOpen { [unowned self] in journal.follow($0) }
-    house.whenOpen { house in
-      for name in house.unknownLimits {
-        relay.log(.warn, "the configuration limits \(quoted(name)), which no speaker is called")
+    if options.access != .look {
+      house.whenOpen { house in
+        for name in house.unknownLimits {
+          relay.log(.warn, "the configuration limits \(quoted(name)), which no speaker is called")
+        }
       }
     }
-    // Where another process may drive the speakers at the same time, that one keeps the levels.
-    let isAlone =
-      options.access == .drive
-      || options.access == .adjust && house.driverName == HouseSettings.name
-    if options.store != nil, isAlone {
+    if options.store != nil {
       let levels = BorrowedLevelMemory(store: store, driver: house.driverName) { relay.log(.warn, $0) }
-      house.whenOpen { levels.follow($0) }
+      let isAlone = Self.isAlone(options, loop)
+      house.whenOpen { house in
+        if isAlone { levels.follow(house) } else { levels.share(house) { Self.isDriven(options) } }
+      }
     }
     if let path = options.controlSocket, options.access == .drive, !loop.isVirtual {
       let socket = HouseSocket(path: path, of: self)
@@ -191,6 +192,20 @@ public final class Engine {
 
   /// The name of a daemon for processes that need the house: it does not end by itself.
   public static let serviceName = "roomtone serve"
+
+  /// `true` if no other process may drive the speakers at the same time. One that may keeps them to their limits, and
+  /// keeps their levels.
+  private static func isAlone(_ options: EngineOptions, _ loop: EventLoop) -> Bool {
+    options.access == .drive || options.access == .adjust && type(of: kind(options, loop)).isEmbedded
+  }
+
+  /// Returns `true` if another process drives the speakers, or if that is not known.
+  private static func isDriven(_ options: EngineOptions) -> Bool {
+    guard let folder = options.stateFolder else { return false }
+    do throws(SpeakerError) { return try HouseDriver.owner(ofStateFolder: folder) != nil } catch {
+      return true
+    }
+  }
 
   private static func kind(_ options: EngineOptions, _ loop: EventLoop) -> any DriverKind {
     loop.isVirtual ? options.configuration.house : options.configuration.driver

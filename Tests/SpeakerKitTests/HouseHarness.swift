@@ -27,7 +27,7 @@ final class HouseHarness {
   static let pair = [SpeakerSpec(name: "A", volume: 50), SpeakerSpec(name: "B", volume: 50)]
 
   private init(
-    loop: EventLoop, speakers: [SpeakerSpec]?, output: Output?, limits: [String: SpeakerLimit]
+    loop: EventLoop, speakers: [SpeakerSpec]?, output: Output?, limits: SpeakerLimits
   ) throws {
     self.loop = loop
     folder = try TemporaryFolder()
@@ -35,7 +35,7 @@ final class HouseHarness {
     let driver = HouseDriver(
       DriverContext(loop: loop, log: { log($0) }), speakers: speakers,
       output: output ?? .wav(folder: folder.file("out")))
-    house = House(loop: loop, driver: driver, limits: SpeakerLimits(limits, zone: UniversalTime()))
+    house = House(loop: loop, driver: driver, limits: limits)
     log = { [weak self] in self?.logged.append($0) }
   }
 
@@ -45,15 +45,17 @@ final class HouseHarness {
   ///   - speakers: nil for the demonstration house.
   ///   - output: nil for WAV files in `folder`/out.
   ///   - limits: those of speakers, by their names, in universal time; the clock begins at 22:13:20.
+  ///   - enforcesLimits: `false` if another process would keep the speakers to them.
   ///   - addAll: `true` if all speakers join the default session.
   /// - Returns: the closed house.
   @discardableResult
   static func run(
     isVirtual: Bool = true, speakers: [SpeakerSpec]? = HouseHarness.pair, output: Output? = nil,
-    limits: [String: SpeakerLimit] = [:], addAll: Bool = true,
+    limits: [String: SpeakerLimit] = [:], enforcesLimits: Bool = true, addAll: Bool = true,
     _ body: @escaping (HouseHarness) async throws -> Void
   ) throws -> HouseHarness {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 1_700_000_000)) : .wall)
+    let limits = SpeakerLimits(limits, zone: UniversalTime(), areEnforced: enforcesLimits)
     let harness = try HouseHarness(loop: loop, speakers: speakers, output: output, limits: limits)
     try loop.finish(
       {

@@ -413,6 +413,47 @@ struct LimitTests {
     }
   }
 
+  @Test("where another process keeps speakers to their limits, only commands are limited, at no other time")
+  func notEnforced() throws {
+    let limits = try limited(40, quiet: ("22:14", "22:15", 12))
+    try HouseHarness.run(limits: limits, enforcesLimits: false) { harness in
+      let a = try harness.house.device("A")
+      #expect(a.volume == 50 && a.volumeLimit == 40)
+      try await harness.wait(60)
+      #expect(a.volume == 50 && a.volumeLimit == 12)
+      try a.setVolume(30)
+      try await harness.wait(0.1)
+      #expect(a.volume == 12 && a.requestedVolume == 30)
+      try await harness.wait(60)
+      #expect(a.volume == 12)
+    }
+  }
+
+  @Test("what another process was asked for is taken up without a change, until a command is newer")
+  func shared() throws {
+    let pair = [SpeakerSpec(name: "A", volume: 12), SpeakerSpec(name: "B", volume: 20)]
+    let limits = try limited(35, quiet: ("22:00", "06:30", 12))
+    try HouseHarness.run(speakers: pair, limits: limits, enforcesLimits: false) { harness in
+      let (house, a, b) = (harness.house, harness.house.devices[0], harness.house.devices[1])
+      let asked = try #require(
+        BorrowedLevel(device: a.id, volume: 30, isMuted: false, meanwhile: 12, 12))
+      let lent = try #require(BorrowedLevel(device: b.id, volume: 5, isMuted: false, meanwhile: 20, 20))
+      var kept: [[BorrowedLevel]] = []
+      house.share(borrowed: [lent, asked]) { kept.append($0) }
+      #expect(a.volume == 12 && a.requestedVolume == 30 && b.requestedVolume == 20)
+      #expect(a.appliedLimit?.asked == 30 && kept.isEmpty)
+      try a.setVolume(a.volume(steppedBy: 5))
+      try await harness.wait(0.1)
+      #expect(a.volume == 12 && a.requestedVolume == 30, "no further than the limit")
+      try a.setVolume(40)
+      try await harness.wait(0.1)
+      #expect(a.volume == 12 && a.requestedVolume == 40)
+      #expect(kept.last?.map(\.volume) == [5, 40])
+      try a.setVolume(10)
+      #expect(kept.last?.map(\.volume) == [5])
+    }
+  }
+
   @Test("limits that contradict each other are none")
   func contradictions() throws {
     let (night, day) = (try TimeOfDay(parsing: "22:00"), try TimeOfDay(parsing: "06:30"))

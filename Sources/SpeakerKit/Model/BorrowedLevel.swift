@@ -120,4 +120,31 @@ extension House {
     driver.settle()
     return missing
   }
+  /// Takes up the volumes that were asked for in another process, in a house whose limits are not enforced here: louder
+  /// and softer count from them. Changes no speaker.
+  /// - Parameters:
+  ///   - levels: the levels that the other process has left, or has now.
+  ///   - keep: receives all levels after a change by a command of this process.
+  public func share(borrowed levels: [BorrowedLevel], keep: @escaping ([BorrowedLevel]) -> Void) {
+    loop.assertOnLoop()
+    var shared: Set<String> = []
+    // Where a speaker has several, the newest volume was asked for, and interruptions return the earlier ones.
+    for level in levels.reversed() {
+      guard let device = devices.first(where: { $0.id == level.device }), device.volumeLimit == device.volume,
+        !level.isMuted, level.volume > device.volume, level.meanwhile.contains(device.volume),
+        shared.insert(device.id).inserted
+      else { continue }
+      device.asked = level.volume
+      device.askedNumber = borrowed.add([level])
+    }
+    onBorrowed { [weak self] own in
+      guard let self else { return }
+      // A command is newer than all that was there before.
+      let others = levels.filter { level in
+        !shared.contains(level.device)
+          && devices.first { $0.id == level.device }.map { $0.levelTouches == 0 } ?? true
+      }
+      keep(others + own)
+    }
+  }
 }

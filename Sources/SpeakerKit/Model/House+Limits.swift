@@ -138,6 +138,7 @@ extension House {
   /// Applies the limits to the speakers of a house that opens, before anything sounds, and follows their hours.
   func beginLimits() {
     for device in devices { adoptLimit(of: device) }
+    guard limits.areEnforced else { return }
     driver.settle()
     guard limits.limits.values.contains(where: { $0.quiet != nil }) else { return }
     loop.onClockSet { [weak self] _ in self?.hoursChanged() }
@@ -185,7 +186,7 @@ extension House {
   /// Lowers a speaker to its limit, where it is above.
   /// - Parameter givesBack: `true` if a limit that is higher now gives back the volume that was asked for.
   func applyLimit(to device: Device, givesBack: Bool) {
-    guard device.limit != nil else { return }
+    guard device.limit != nil, limits.areEnforced else { return }
     let ceiling = ceiling(of: device, for: device.session)
     if device.ceiling != ceiling {
       device.ceiling = ceiling

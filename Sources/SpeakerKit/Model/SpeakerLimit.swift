@@ -63,13 +63,19 @@ public struct SpeakerLimits: Sendable {
   let limits: [String: SpeakerLimit]
   /// The zone of the quiet hours.
   let zone: any LocalZone
+  /// `false` if another process may drive the speakers, and keeps them to their limits: only the commands of this one are
+  /// limited here.
+  let areEnforced: Bool
 
   /// The time by which quiet hours lower a speaker before they begin: its sound is on its way to the ear for as long.
   static let lead = Duration.milliseconds(250)
 
   /// Creates limits by the ids or the names of the speakers.
-  public init(_ limits: [String: SpeakerLimit] = [:], zone: any LocalZone = ProcessZone()) {
-    (self.limits, self.zone) = (limits, zone)
+  /// - Parameter areEnforced: `false` if only the commands of this process are limited.
+  public init(
+    _ limits: [String: SpeakerLimit] = [:], zone: any LocalZone = ProcessZone(), areEnforced: Bool = true
+  ) {
+    (self.limits, self.zone, self.areEnforced) = (limits, zone, areEnforced)
   }
 
   /// Returns the limit of a speaker; nil for none.
