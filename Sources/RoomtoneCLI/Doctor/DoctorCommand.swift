@@ -81,14 +81,20 @@ enum DoctorCommand {
   {
     let settings = subject.configuration.driver
     let isUsed = type(of: settings) == kind
-    return Check(server, isAskedFor: isUsed) {
+    return Check([server], isAskedFor: isUsed) {
       guard isUsed else {
         let driver = subject.configuration.driverName
-        return .ok(server, "not used: the speakers are those of the driver \(driver)")
+        return [.ok(server, "not used: the speakers are those of the driver \(driver)")]
       }
-      do throws(SpeakerError) { return .ok(server, try settings.probe()) } catch {
-        return .fail(server, error.message, hint: error.hint)
-      }
+      do throws(SpeakerError) {
+        let state = try settings.probe()
+        return [.ok(server, state.text)]
+          + state.unknownLimits.map { name in
+            .warn(
+              server, "the configuration limits \(quoted(name)), which no speaker is called",
+              hint: "`roomtone devices` lists the names and ids of the speakers")
+          }
+      } catch { return [.fail(server, error.message, hint: error.hint)] }
     }
   }
 

@@ -153,9 +153,9 @@ extension HubSettings {
   public func makeDriver(_ context: DriverContext) -> any Driver { HubDriver(context, self) }
 
   /// Checks the address of this machine, opens a session on the hub, reads its speakers and closes it.
-  public func probe() throws(SpeakerError) -> String {
+  public func probe() throws(SpeakerError) -> ServerState {
     try MediaServer(address: serve, port: 0).stop()
-    return try HubDriver.probe("hub") { context in
+    return try HubDriver.probe("hub", limits: limits) { context in
       let driver = HubDriver(context, self)
       driver.responseTime = .seconds(3)
       return driver

@@ -28,9 +28,8 @@ public protocol DriverKind: Sendable {
   /// Creates a driver.
   func makeDriver(_ context: DriverContext) -> any Driver
   /// Checks the server without a change; waits for it, on a loop of its own. Any thread.
-  /// - Returns: the state of the server in one line.
   /// - Throws: the reason why the house could not be opened.
-  func probe() throws(SpeakerError) -> String
+  func probe() throws(SpeakerError) -> ServerState
 }
 
 extension DriverKind {
@@ -40,7 +39,22 @@ extension DriverKind {
   /// as well.
   public static var isEmbedded: Bool { server == nil }
   /// Returns at once: no server is necessary.
-  public func probe() throws(SpeakerError) -> String { outputText }
+  public func probe() throws(SpeakerError) -> ServerState { ServerState(text: outputText) }
+}
+
+/// The state of a server that was checked.
+public struct ServerState: Sendable {
+  /// The state in one line.
+  public let text: String
+  /// The names of limits that no speaker has, sorted.
+  public private(set) var unknownLimits: [String] = []
+}
+
+extension ServerState {
+  /// The state of a server whose speakers are known.
+  init(text: String, _ speakers: [DeviceInfo], limits: [String: SpeakerLimit]) {
+    self.init(text: text, unknownLimits: SpeakerLimits(limits).unknown(among: speakers))
+  }
 }
 
 /// The kinds of drivers.

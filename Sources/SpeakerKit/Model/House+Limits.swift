@@ -43,10 +43,7 @@ extension Device {
 
 extension House {
   /// The names of limits that no speaker has.
-  public var unknownLimits: [String] {
-    let known = Set(devices.flatMap { [$0.id, $0.name] })
-    return limits.limits.keys.filter { !known.contains($0) }.sorted()
-  }
+  public var unknownLimits: [String] { limits.unknown(among: devices.map(\.info)) }
 
   /// Passes changes to the driver, each level no higher than the limit of its speaker; keeps the one that was asked for.
   /// - Parameter session: the session whose command it is, which may exceed the limits of its speakers; nil for others.

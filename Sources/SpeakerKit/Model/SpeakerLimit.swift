@@ -78,6 +78,12 @@ public struct SpeakerLimits: Sendable {
     (self.limits, self.zone, self.areEnforced) = (limits, zone, areEnforced)
   }
 
+  /// Returns the names of limits that no speaker has, sorted.
+  func unknown(among speakers: [DeviceInfo]) -> [String] {
+    let known = Set(speakers.flatMap { [$0.id, $0.name] })
+    return limits.keys.filter { !known.contains($0) }.sorted()
+  }
+
   /// Returns the limit of a speaker; nil for none.
   func limit(id: String, name: String) -> SpeakerLimit? { limits[id] ?? limits[name] }
 

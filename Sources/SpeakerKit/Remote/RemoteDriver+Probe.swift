@@ -4,21 +4,22 @@ extension RemoteDriver {
   /// Opens a house for inspection, on a loop of its own, and closes it; waits for it. Any thread.
   /// - Parameters:
   ///   - server: the name of the server in errors.
+  ///   - limits: the limits of its speakers.
   ///   - make: creates the driver.
   ///   - describe: describes the open driver and its speakers in one line.
   /// - Throws: as `open`.
   static func probe(
-    _ server: String, _ make: (DriverContext) -> Self,
+    _ server: String, limits: [String: SpeakerLimit], _ make: (DriverContext) -> Self,
     _ describe: @escaping (Self, [DeviceInfo]) -> String
-  ) throws(SpeakerError) -> String {
+  ) throws(SpeakerError) -> ServerState {
     let loop = EventLoop(name: server)
     let driver = make(DriverContext(loop: loop, access: .look))
     let reports = NoReports()
-    var result: Result<String, any Error>?
+    var result: Result<ServerState, any Error>?
     loop.start {
       do {
         let devices = try await driver.open(reports: reports)
-        result = .success(describe(driver, devices))
+        result = .success(ServerState(text: describe(driver, devices), devices, limits: limits))
       } catch { result = .failure(error) }
       await driver.close()
       loop.stop()

@@ -119,15 +119,15 @@ extension SnapcastSettings {
   public func makeDriver(_ context: DriverContext) -> any Driver { SnapcastDriver(context, self) }
 
   /// Connects to the snapserver, reads its state and hangs up; for one of the host's own, looks for the program.
-  public func probe() throws(SpeakerError) -> String {
+  public func probe() throws(SpeakerError) -> ServerState {
     guard !isManaged else {
       let folders = (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin").split(separator: ":")
       guard folders.contains(where: { access("\($0)/snapserver", X_OK) == 0 }) else {
         throw SpeakerError(.lost, "there is no snapserver to start", hint: "apt-get install snapserver")
       }
-      return "started by the host when the house opens"
+      return ServerState(text: "started by the host when the house opens")
     }
-    return try SnapcastDriver.probe("snapserver") {
+    return try SnapcastDriver.probe("snapserver", limits: limits) {
       SnapcastDriver($0, self)
     } _: { driver, devices in
       "answers at \(driver.address.text): \(devices.count) clients, \(devices.count(where: \.isAvailable)) "
