@@ -42,14 +42,29 @@ struct Biquad: BitwiseCopyable, Sendable {
     a2 = (1 - alpha) / a0
   }
 
-  /// Returns the factor for the amplitude of a tone at `omega` radians a sample.
-  func response(at omega: Double) -> Double {
-    func magnitude(_ c0: Double, _ c1: Double, _ c2: Double) -> Double {
-      let real = c0 + c1 * cos(omega) + c2 * cos(2 * omega)
-      let imaginary = c1 * sin(omega) + c2 * sin(2 * omega)
-      return (real * real + imaginary * imaginary).squareRoot()
+  /// A tone, as filters answer it.
+  struct Tone {
+    fileprivate let cosine: Double
+    fileprivate let sine: Double
+    /// The same of twice the angle.
+    fileprivate let cosine2: Double
+    fileprivate let sine2: Double
+
+    /// Creates the tone at `omega` radians a sample.
+    init(_ omega: Double) {
+      (cosine, sine) = (cos(omega), sin(omega))
+      (cosine2, sine2) = (cos(2 * omega), sin(2 * omega))
     }
-    return magnitude(b0, b1, b2) / magnitude(1, a1, a2)
+  }
+
+  /// Returns the factor for the power of a tone.
+  func power(of tone: Tone) -> Double {
+    func square(_ c0: Double, _ c1: Double, _ c2: Double) -> Double {
+      let real = c0 + c1 * tone.cosine + c2 * tone.cosine2
+      let imaginary = c1 * tone.sine + c2 * tone.sine2
+      return real * real + imaginary * imaginary
+    }
+    return square(b0, b1, b2) / square(1, a1, a2)
   }
 
   /// Filters one sample; `state` has two numbers.

@@ -23,15 +23,12 @@ public struct Equalizer: ~Copyable {
     let bands: InlineArray<10, Biquad>
     /// The active bands, as bits.
     let active: UInt16
-    /// The largest factor for the amplitude of a tone, 1 or more.
-    public let peak: Float
-
-    /// The tones at which the largest factor is looked for: 48 an octave, so near each other that it is exact to a
-    /// hundredth of a decibel.
-    private static let tones = (0..<528).map { 15.625 * exp2(Double($0) / 48) }
+    /// The largest factor for the amplitude of a tone, 1 or more, exact to a hundredth of a decibel; 1 if it is not known.
+    public private(set) var peak: Float
 
     /// Creates the filters for `gains` at a sample rate in Hz.
-    public init(_ gains: EqualizerGains, sampleRate: Int) {
+    /// - Parameter findsPeak: `true` if the largest factor is computed, which takes far longer than the filters.
+    public init(_ gains: EqualizerGains, sampleRate: Int, findsPeak: Bool = true) {
       var bands = InlineArray<10, Biquad>(repeating: Biquad())
       var active: UInt16 = 0
       for (index, frequency) in EqualizerGains.frequencies.enumerated() {
@@ -41,21 +38,29 @@ public struct Equalizer: ~Copyable {
       }
       self.bands = bands
       self.active = active
-      peak = active == 0 ? 1 : Float(Self.peak(of: bands, active, Double(sampleRate)))
+      peak = 1
+      if findsPeak, active != 0 { peak = Float(findPeak(sampleRate: Double(sampleRate))) }
     }
 
-    private static func peak(
-      of bands: borrowing InlineArray<10, Biquad>, _ active: UInt16, _ sampleRate: Double
-    ) -> Double {
-      var peak = 1.0
-      for tone in tones where tone < sampleRate / 2 {
-        var factor = 1.0
-        for band in 0..<10 where active & 1 << UInt16(band) != 0 {
-          factor *= bands[band].response(at: 2 * .pi * tone / sampleRate)
-        }
-        peak = max(peak, factor)
+    /// Returns the largest factor for the amplitude of a tone, 1 or more: twelve tones an octave are looked at, then the
+    /// vertex of the parabola through each of them that is louder than its neighbours, and these.
+    private func findPeak(sampleRate: Double) -> Double {
+      func level(_ step: Double) -> Double {
+        let tone = Biquad.Tone(2 * .pi * 15.625 * exp2(step / 12) / sampleRate)
+        var power = 1.0
+        for band in 0..<10 where active & 1 << UInt16(band) != 0 { power *= bands[band].power(of: tone) }
+        return log10(power)
       }
-      return peak
+      let octaves = log2(sampleRate / 2 / 15.625)
+      let levels = stride(from: 0, to: min(11, octaves) * 12, by: 1).map(level)
+      var peak = max(0, levels.max() ?? 0)
+      for (step, here) in levels.enumerated().dropFirst().dropLast() {
+        let (before, after) = (levels[step - 1], levels[step + 1])
+        let curve = before - 2 * here + after
+        guard here >= before, here >= after, curve < 0 else { continue }
+        peak = max(peak, level(Double(step) + (before - after) / (2 * curve)))
+      }
+      return pow(10, peak / 2)
     }
 
     /// `true` if samples pass bit for bit.

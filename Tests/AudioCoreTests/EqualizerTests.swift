@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -59,6 +60,23 @@ import Testing
       #expect(abs(below - 6) < 0.7 && abs(above - 6) < 0.7, "\(frequency) Hz: \(below) and \(above) dB")
       #expect(abs(response(at: frequency > 300 ? frequency / 8 : frequency * 8, gains)) < 0.5)
     }
+  }
+
+  @Test(
+    "the largest factor is that of the loudest tone, to a hundredth of a decibel",
+    arguments: [48_000, 44_100])
+  func peak(rate: Int) throws {
+    for (band, decibels) in [(5, 12.0), (9, 12), (3, -12), (7, 5)] {
+      let setting = Equalizer.Setting(try gains(band, decibels), sampleRate: rate)
+      #expect(abs(20 * log10(Double(setting.peak)) - max(decibels, 0)) < 0.01, "band \(band)")
+    }
+    // Between two bands: found by listening to tones there.
+    let pair = try EqualizerGains([0, 0, 0, 0, 7, 8, 0, 0, 0, 0])
+    let loudest = (0...40).map { response(at: 500 * exp2(Double($0) / 40), pair, rate: rate) }.max() ?? 0
+    let found = 20 * log10(Double(Equalizer.Setting(pair, sampleRate: rate).peak))
+    #expect(abs(found - loudest) < 0.02 && found > 8.5)
+    #expect(Equalizer.Setting(pair, sampleRate: rate, findsPeak: false).peak == 1)
+    #expect(Equalizer.Setting(.flat, sampleRate: rate).peak == 1)
   }
 
   @Test("at 44.1 kHz as well; bands above half the rate do nothing") func otherRates() throws {

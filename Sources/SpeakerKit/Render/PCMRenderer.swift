@@ -51,6 +51,10 @@ final class PCMRenderer: Renderer, StageObserver {
   private var current: [SessionID: Current] = [:]
   private var cueCount = 0
   private var isClosed = false
+  /// The devices with ceilings, for which alone the largest boost of an equalizer matters.
+  private var limited: Set<Int> = []
+  /// The gains of equalizers that are not flat.
+  private var equalizers: [SessionID: EqualizerGains] = [:]
 
   init(loop: EventLoop, format: AudioFormat, memory: RenderMemory, stage: any RenderStage) {
     self.loop = loop
@@ -69,6 +73,9 @@ final class PCMRenderer: Renderer, StageObserver {
   }
 
   func setCeiling(_ gain: Float?, ofDevice device: Int) {
+    let isFirst = gain != nil && limited.isEmpty
+    if gain == nil { limited.remove(device) } else { limited.insert(device) }
+    if isFirst { for (session, gains) in equalizers { setEqualizer(gains, of: session) } }
     stage.send(.ceiling(device: device, gain ?? -1))
   }
 
@@ -95,7 +102,10 @@ final class PCMRenderer: Renderer, StageObserver {
   }
 
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
-    stage.send(.equalizer(session: session, Equalizer.Setting(gains, sampleRate: format.sampleRate)))
+    equalizers[session] = gains == .flat ? nil : gains
+    let setting = Equalizer.Setting(
+      gains, sampleRate: format.sampleRate, findsPeak: !limited.isEmpty)
+    stage.send(.equalizer(session: session, setting))
   }
 
   func load(_ request: SourceRequest) async throws -> Cue {
