@@ -194,6 +194,31 @@ struct LimitTests {
     }
   }
 
+  @Test(
+    "a second entry for a speaker is refused with its line, and with what to do",
+    arguments: [
+      ("driver = 'house'", "two speakers are called \"Bedroom\"", "give each speaker a name of its own"),
+      (
+        "driver = 'snapcast'", "two limits are for \"Bedroom\"", "write max_volume and quiet into one of them"
+      ),
+      (
+        "driver = 'hkwhub', url = 'http://127.0.0.1:1'", "two limits are for \"Bedroom\"",
+        "write max_volume and quiet into one of them"
+      ),
+    ])
+  func twice(driver: String, message: String, hint: String) throws {
+    let speakers = "{ { name = 'Bedroom', max_volume = 35 }, { name = 'Bedroom', max_volume = 12 } }"
+    let text = "\nhouse { \(driver), speakers = \(speakers) }"
+    let error = #expect(throws: LuaError.self) {
+      try Configuration(text: Array(text.utf8), path: "config.lua")
+    }
+    let shown = try #require(error)
+    #expect(
+      shown.description.contains("config.lua:2:")
+        && shown.description.contains("option 'name' of speakers[2]"))
+    #expect(shown.description.contains(message) && shown.hint == hint, "\(shown)")
+  }
+
   @Test("the speakers of a server have limits alone in the configuration")
   func servers() throws {
     let good = try Configuration(

@@ -26,6 +26,12 @@ public struct HouseSettings: DriverKind, Equatable {
     }
     guard let tables: [DriverOptions] = try options.value("speakers") else { return }
     let speakers = try tables.map { try SpeakerSpec($0) }
+    var names: Set<String> = []
+    for (speaker, table) in zip(speakers, tables) where !names.insert(speaker.name).inserted {
+      throw table.problem(
+        "name", "two speakers are called \(quoted(speaker.name))", hint: "give each speaker a name of its own"
+      )
+    }
     do throws(CardPlan.Problem) { _ = try CardPlan(speakers, output: output) } catch {
       throw tables[error.speaker].problem(
         error.option, "\(quoted(speakers[error.speaker].name)): \(error.message)")

@@ -39,7 +39,9 @@ extension SpeakerLimit {
     }
     let most = maximum ?? House.maximumVolume
     guard volume <= most else {
-      throw table.problem("max", "\(volume) is above the speaker's max_volume, \(most)")
+      throw table.problem(
+        "max", "\(volume) is above the speaker's max_volume, \(most)",
+        hint: "quiet hours lower the limit: write at most \(most)")
     }
     return QuietHours(from: from, to: to, maximum: volume).flatMap { SpeakerLimit(maximum: most, quiet: $0) }
   }
@@ -63,7 +65,8 @@ extension SpeakerLimit {
         throw table.problem("name", "the name or the id of a speaker is missing")
       }
       guard limits[name] == nil else {
-        throw table.problem("name", "two limits are for \(quoted(name))")
+        throw table.problem(
+          "name", "two limits are for \(quoted(name))", hint: "write max_volume and quiet into one of them")
       }
       guard let limit = try read(table) else {
         throw table.problem(
