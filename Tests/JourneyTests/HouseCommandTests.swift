@@ -50,6 +50,41 @@ import Testing
     }
   }
 
+  @Test("without a daemon they limit what they set, change nothing else, and keep what they were asked for")
+  func limits() throws {
+    let rig = try SnapcastRig(clients: ["kitchen"], records: false)
+    let home = try Home()
+    try configure(
+      home,
+      """
+      house { driver = 'snapcast', port = \(rig.controlPort), speakers = {
+        { name = 'kitchen', max_volume = 20 }, { name = 'Bath', max_volume = 30 } } }
+      """)
+    let controller = try SnapcastController(port: rig.controlPort)
+    func server() throws -> String { try controller.request("Server.GetStatus") }
+    // As an alarm of another process has it.
+    try controller.request("Client.SetVolume", "{\"id\":\"kitchen\",\"volume\":{\"percent\":90}}")
+    let devices = try home.run("devices")
+    #expect(devices.output.contains("45 (limit 20)") && devices.errors == "", "\(devices)")
+    #expect(try home.run("volume", "kitchen").output.contains("45"))
+    #expect(try server().contains("\"percent\":90}"))
+    for (words, asked) in [("40", 40), ("+3", 40), ("+0", 40)] {
+      let outcome = try home.run("volume", "kitchen", words)
+      #expect(
+        outcome.output.contains("20") && outcome.output.contains("\(asked) was asked for"), "\(outcome)")
+      #expect(try server().contains("\"percent\":40}"))
+    }
+    #expect(try home.run("volume", "kitchen").output.contains("40 was asked for"))
+    let checks = try home.run("doctor", "--offline")
+    let line = checks.lines.firstIndex { $0.hasPrefix("warn  snapserver ") }
+    #expect(
+      line.map { checks.lines[$0].contains("limits 'Bath', which no speaker is called") } == true, "\(checks)"
+    )
+    #expect(!checks.output.contains("limits 'kitchen'"))
+    #expect(try home.run("volume", "kitchen", "5").status == 0)
+    #expect(try !home.run("volume", "kitchen").output.contains("asked for"))
+  }
+
   @Test(
     "a snapserver that the host starts lives as long as a program has the house, and is not started for a level"
   )
