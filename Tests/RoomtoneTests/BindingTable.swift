@@ -61,7 +61,6 @@ enum BindingTable {
     "audio.no_output": "RoomtoneTests/KeptHouseTests", "speaker.busy": "RoomtoneTests/KeptHouseTests",
     "speaker.lost": "RoomtoneTests/KeptHouseTests", "speaker.superseded": "RoomtoneTests/CapabilityTests",
     "speaker.unsupported": "RoomtoneTests/CapabilityTests",
-    "speaker.open speaker.unknown": "RoomtoneTests/ConfigurationTests",
     "speaker.play speaker.unavailable": "SpeakerKitTests/HubAnswerTests",
     "stream.dns": "RoomtoneTests/StreamConditionTests",
     "stream.Recording:stop record.disk_full": "JourneyTests/DiskTests",

@@ -41,7 +41,7 @@ speaker.UNGROUPED = "harman"
 ---
 ---Raises `speaker.busy` (another process has the house, named by `process`), `speaker.unsupported` (another driver),
 ---`audio.no_output`, `speaker.lost` (names and volumes can't be stored), `speaker.closed` (closed while it was
----opening), `speaker.unknown` (two speakers of one name in the configuration), `argument`, `task.cannot_suspend`.
+---opening), `argument`, `task.cannot_suspend`.
 ---@async
 ---@param options? speaker.OpenOptions
 function speaker.open(options) end
