@@ -368,7 +368,7 @@ extension RealTimeTests {
         }, last: { await house.close() })
     }
 
-    @Test("a speaker that connects while the state is on its way is available, though the state does not know it")
+    @Test("a speaker that connects while an older state is on its way becomes available")
     func overtaken() throws {
       func result(isConnected: Bool) -> HostileSnapserver.Action {
         let state = Self.oneClient(name: "", percent: 50, isConnected: isConnected)
@@ -390,7 +390,9 @@ extension RealTimeTests {
         {
           try await house.open(addAll: false)
           var reported: [String] = []
-          house.events.on(.device) { if case .device(_, let reason) = $0 { reported.append(reason.rawValue) } }
+          house.events.on(.device) {
+            if case .device(_, let reason) = $0 { reported.append(reason.rawValue) }
+          }
           try? await driver.refresh(nil)
           for _ in 0..<3000 where reported.count < 2 { try await loop.sleep(for: .milliseconds(10)) }
           #expect(reported == ["unavailable", "available"])
