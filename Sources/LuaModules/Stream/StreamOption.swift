@@ -81,7 +81,7 @@ struct StreamOption: Sendable {
       "catch_up", read: { .string($0.catchUp.rawValue) },
       apply: { given, options in
         guard let name = try given.string("catch_up", .name) else { return }
-        guard let catchUp = StreamOptions.CatchUp(rawValue: name) else {
+        guard let catchUp = CatchUp(rawValue: name) else {
           throw given.problem("catch_up", "\"skip\" or \"keep\" expected, got \"\(name)\"")
         }
         options.catchUp = catchUp

@@ -64,7 +64,7 @@ extension StreamBuffer {
 
   /// Inserts frames before the oldest one, whose time is `start`.
   /// - Returns: `false` if the oldest frame is another one by now, and nothing was inserted.
-  func prepend(_ frames: ArraySlice<HLSFrame>, before start: StreamTime) -> Bool {
+  func prepend(_ frames: ArraySlice<TitledFrame>, before start: StreamTime) -> Bool {
     withFrames { state in
       guard state.packets.count > 0, state.packets.time(at: state.packets.start) == start else {
         return false

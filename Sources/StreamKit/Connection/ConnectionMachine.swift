@@ -1,11 +1,5 @@
 public import EventLoop
 
-/// An address, and the number of lists that led to it.
-struct ListedAddress: Sendable, Equatable {
-  let address: StreamAddress
-  let depth: Int
-}
-
 /// The rules of the connection of one stream: connects, follows playlists, notices silence, connects again.
 /// Knows no socket and no clock: its methods receive each event with its time, and return actions.
 ///

@@ -26,7 +26,7 @@ struct ReceiverOptions: Sendable {
   /// The highest rate in kbit/s of the received version of the stream, if there are several.
   var maxBitRate = 320
   /// The policy of a player for sound that comes too late.
-  var catchUp = StreamOptions.CatchUp.skip
+  var catchUp = CatchUp.skip
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 

@@ -43,7 +43,7 @@ extension StationReceiver {
 
   /// Appends a frame of a file to the buffer.
   func append(
-    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into outlets: inout FrameTee.Outlets
+    _ new: TitledFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into outlets: inout FrameTee.Outlets
   ) -> StreamBuffer.Arrival {
     let arrival = outlets.append(
       new.frame, bytes, discontinuity, title: new.title.map { StreamTitle($0) }, generation: generation)

@@ -28,7 +28,7 @@ final class HLSEarlierSound {
     /// `true` if bytes of the segment have come.
     var hasStarted = false
     var sound = HLSSound()
-    var frames: [HLSFrame] = []
+    var frames: [TitledFrame] = []
     var bytes = 0
   }
   private var request: Request?
@@ -202,7 +202,7 @@ final class HLSEarlierSound {
       guard case .frame(let frame, let bytes, let title) = item else { return true }
       count += bytes.count
       isTooLong = count > limit
-      if !isTooLong { frames.append(HLSFrame(frame: frame, bytes: Array(bytes), title: title)) }
+      if !isTooLong { frames.append(TitledFrame(frame: frame, bytes: Array(bytes), title: title)) }
       return !isTooLong
     }
     (new.frames, new.bytes) = (frames, count)
@@ -240,11 +240,4 @@ final class HLSEarlierSound {
   /// The number of frames by which the oldest one is found: beyond a second of silence more would prove no
   /// more.
   private static let joinLength = 32
-}
-
-/// A frame with its bytes, and a title that begins with it.
-struct HLSFrame: Sendable {
-  let frame: StreamFrame
-  let bytes: [UInt8]
-  let title: ICYMetadata?
 }

@@ -28,7 +28,7 @@ struct HLSFile: Sendable {
     /// Sound is received.
     case flowing
     /// Enough is ahead of the player, and some of the received frames found no room.
-    case heldBack([HLSFrame], then: Rest)
+    case heldBack([TitledFrame], then: Rest)
     /// All segments have come.
     case complete
   }
@@ -201,7 +201,8 @@ extension HLSReception {
   /// Appends a frame of a file to the buffer, or keeps it until there is room.
   /// - Returns: `false` if the rest of its segment is not needed.
   func append(
-    _ new: HLSFrame, _ bytes: UnsafeRawBufferPointer, to file: HLSFile, into outlets: inout FrameTee.Outlets
+    _ new: TitledFrame, _ bytes: UnsafeRawBufferPointer, to file: HLSFile,
+    into outlets: inout FrameTee.Outlets
   ) -> Bool {
     var file = file
     defer { supply = .file(file) }

@@ -328,7 +328,7 @@ final class HLSReception {
 
   /// - Returns: `false` if the buffer is full, which ends the connection.
   private func pass(
-    _ frames: [HLSFrame], _ received: inout StreamTime, into outlets: inout FrameTee.Outlets
+    _ frames: [TitledFrame], _ received: inout StreamTime, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     frames.allSatisfy { held in
       held.bytes.withUnsafeBytes { pass(held.frame, $0, held.title, &received, into: &outlets) }
@@ -347,7 +347,7 @@ final class HLSReception {
       connection.join = .continuous
     }
     if case .file(let file) = supply {
-      let new = HLSFrame(frame: frame, bytes: Array(bytes), title: title)
+      let new = TitledFrame(frame: frame, bytes: Array(bytes), title: title)
       guard append(new, bytes, to: file, into: &outlets) else { return true }
     } else {
       earlier.note(segment, in: outlets.player)

@@ -12,7 +12,7 @@ struct HLSRepetition: Sendable {
   /// The result of a comparison.
   enum Result: Sendable {
     /// The frame is new, and so are the held ones before it.
-    case new([HLSFrame])
+    case new([TitledFrame])
     /// The frame and others may have come before: it is held until more is known.
     case held
     /// The frame has come before.
@@ -26,7 +26,7 @@ struct HLSRepetition: Sendable {
 
   private var history = FrameHistory()
   private var search: OverlapSearch?
-  private var held: [HLSFrame] = []
+  private var held: [TitledFrame] = []
 
   /// Begins to compare, with the first frame of a segment.
   mutating func begin() {
@@ -54,12 +54,12 @@ struct HLSRepetition: Sendable {
       held = []
       return .old
     }
-    held.append(HLSFrame(frame: frame, bytes: Array(bytes), title: title))
+    held.append(TitledFrame(frame: frame, bytes: Array(bytes), title: title))
     return .held
   }
 
   /// Ends the comparison.
-  mutating func drainHeld() -> [HLSFrame] {
+  mutating func drainHeld() -> [TitledFrame] {
     defer { held = [] }
     if !held.isEmpty { search = nil }
     return held

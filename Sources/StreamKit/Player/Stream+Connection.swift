@@ -9,7 +9,7 @@ extension Stream {
   ///   - plays: `true` to play the received sound.
   ///   - recordings: the recordings of the sound from its first frame on.
   /// - Throws: the error with which no receiver can be created; nothing is received then.
-  func connect(plays: Bool, into recordings: [Recording] = []) throws {
+  func connect(plays: Bool, into recordings: [any StreamRecording] = []) throws {
     let this = LoopReference(self)
     let (loop, tee) = (loop, FrameTee())
     let (name, nickname) = (stationName, nickname)

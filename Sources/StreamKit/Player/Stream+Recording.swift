@@ -9,11 +9,11 @@ extension Stream {
   /// when the first frame is on disk.
   /// - Parameter made: receives the recording before its first event.
   /// - Throws: the error of the first connection, `RecordError`, `CancellationError`.
-  public func record(
-    _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
-  ) async throws -> Recording {
+  package func record<Recorder: StreamRecorder>(
+    _ options: Recorder.Options, by recorder: Recorder, made: (Recorder.Result) -> Void = { _ in }
+  ) async throws -> Recorder.Result {
     loop.assertOnLoop()
-    guard target.address != nil else { throw StreamError.isFileHere(shownURL) }
+    guard address != nil else { throw StreamError.isFileHere(shownURL) }
     if file != nil, receiver != nil { return try await recordBeside(options, by: recorder, made: made) }
     guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(shownURL) }
     if options.resets {
@@ -44,9 +44,9 @@ extension Stream {
 
   /// Records a file that is received for a player, which seeks and waits: another stream receives it for the
   /// recording, which retains that stream.
-  private func recordBeside(
-    _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void
-  ) async throws -> Recording {
+  private func recordBeside<Recorder: StreamRecorder>(
+    _ options: Recorder.Options, by recorder: Recorder, made: (Recorder.Result) -> Void
+  ) async throws -> Recorder.Result {
     let other = Stream(target, loop: loop, source: source)
     other.onEvent { [weak self] event in if case .failed = event { self?.emit(event) } }
     return try await other.record(options, by: recorder, made: made)
@@ -60,7 +60,7 @@ extension Stream {
 
   /// Returns the length of the buffer's sound with which a recording begins, nil for all of it: the
   /// connection of a recording that resets may have delivered sound already.
-  private func back(_ options: RecordingOptions) -> StreamTime? {
+  private func back(_ options: some RecordingStart) -> StreamTime? {
     if status == .stopped || file != nil { return .zero }
     return options.resets ? nil : StreamTime(options.back + options.padBefore)
   }
@@ -75,14 +75,17 @@ extension Stream {
     }
   }
 
+  /// Sends no more frames to the queue of a recording.
+  package func detach(_ queue: RecordingQueue) { tee?.remove(queue) }
+
   /// Removes a recording that has ended; a stream that is neither recorded nor played is no longer received.
-  func left(_ recording: Recording) {
+  package func left(_ recording: any StreamRecording) {
     recordings.removeAll { $0 === recording }
     if recordings.isEmpty { perform(machine.recordingsEnded()) }
   }
 
   /// Ends all recordings.
-  func endRecordings(_ end: (Recording) -> Void) {
+  func endRecordings(_ end: (any StreamRecording) -> Void) {
     let all = recordings
     recordings = []
     for recording in all { end(recording) }

@@ -7,7 +7,7 @@ public import HTTP
 /// Nothing is connected until `start`. From then on the play position moves in real time, through a session
 /// that plays the sound, or silently without one; it can be moved within the buffered sound. `StreamMachine`
 /// decides; this object performs its actions, and owns receiver, buffer and timers.
-public final class Stream {
+public final class Stream: RecordedStream {
   /// The state of a stream.
   public enum Status: String, Sendable {
     case stopped, connecting, buffering, playing, paused
@@ -35,9 +35,9 @@ public final class Stream {
   /// The sound that is played; nil while the stream is stopped.
   var buffer: StreamBuffer?
   /// The recordings of the stream that have not ended.
-  var recordings: [Recording] = []
+  var recordings: [any StreamRecording] = []
   /// The name and the genre of the station, for the disk thread.
-  let stationName = StationName()
+  package let stationName = StationName()
   var timers = Timers()
   var titles = TitleQueue()
   var listener = Listener.none
@@ -129,6 +129,8 @@ public final class Stream {
   public var url: String { target.url }
   /// The URL as messages show it, without its query, or the path.
   public var shownURL: String { target.shownURL }
+  /// The address in effect; nil for a file of this machine.
+  package var address: StreamAddress? { target.address }
   /// `true` for a file of this machine.
   public var isLocalFile: Bool { if case .file = target.origin { true } else { false } }
   /// The memory in bytes of a file on this machine that plays without a session: buffer, decoder and thread.

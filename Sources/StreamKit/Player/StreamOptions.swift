@@ -26,13 +26,6 @@ public struct StreamOptions: Sendable {
   /// The sound that is buffered before it plays; nil for the rule of `PlayerWait`.
   public var bufferWait: Duration?
   /// The policy of a live player for sound that comes too late.
-  public enum CatchUp: String, Sendable, CaseIterable {
-    /// Plays the sound that comes first, and is live again.
-    case skip
-    /// Plays all sound that still comes, later.
-    case keep
-  }
-  /// The policy of a live player for sound that comes too late.
   public var catchUp = CatchUp.skip
   /// `true` if the URL leads to a file and not a station; nil to detect it. From the next `start` on.
   public var isFile: Bool?

@@ -194,13 +194,6 @@ public struct Playlist: Sendable, Equatable {
 }
 
 extension StringProtocol {
-  /// Returns the text without white space at both ends.
-  func trimmingEnds() -> String {
-    var rest = self[...]
-    while rest.last?.isWhitespace == true { rest = rest.dropLast() }
-    return String(rest.drop { $0.isWhitespace })
-  }
-
   /// Returns the text without white space and a byte order mark at the start.
   fileprivate func trimmingStart() -> String { String(drop { $0.isWhitespace || $0 == "\u{FEFF}" }) }
 }

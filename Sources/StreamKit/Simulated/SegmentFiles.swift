@@ -44,9 +44,9 @@ struct SegmentFiles {
   }
 
   /// Returns the frames of all segments, with their titles.
-  func frames() throws(StreamError) -> [HLSFrame] {
+  func frames() throws(StreamError) -> [TitledFrame] {
     var sound = HLSSound()
-    var frames: [HLSFrame] = []
+    var frames: [TitledFrame] = []
     // Segments that are ranges lie in one file.
     var last: (reference: String, bytes: [UInt8])?
     for segment in media.segments where !segment.isAbsent {
@@ -106,7 +106,7 @@ struct SegmentFiles {
   private static func feed(
     _ segment: HLSSegment, _ bytes: [UInt8], _ initialization: [UInt8]?, to sound: inout HLSSound,
     isFirst: Bool,
-    _ add: (HLSFrame) -> Void
+    _ add: (TitledFrame) -> Void
   ) throws(HLSSound.Obstacle) {
     try sound.begin(
       title: segment.title, initialization: initialization, isContinuous: !isFirst && !segment.isDiscontinuous
@@ -121,9 +121,9 @@ struct SegmentFiles {
     try sound.endSegment { receive($0, add) }
   }
 
-  private static func receive(_ item: HLSSound.Item, _ add: (HLSFrame) -> Void) -> Bool {
+  private static func receive(_ item: HLSSound.Item, _ add: (TitledFrame) -> Void) -> Bool {
     if case .frame(let frame, let bytes, let title) = item {
-      add(HLSFrame(frame: frame, bytes: Array(bytes), title: title))
+      add(TitledFrame(frame: frame, bytes: Array(bytes), title: title))
     }
     return true
   }

@@ -273,36 +273,39 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// Sends the bytes of the file to the recording.
   private func copy(_ path: String) {
     guard tee.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
-    do throws(RecordError) {
-      let bytes = try FileBytes.withFile(path) { file, size throws(RecordError) in
-        try FileBytes.read(file, path, at: 0, count: size)
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: .max) } catch {
+      let cause = error.reason.prefix(1).lowercased() + error.reason.dropFirst()
+      return driver.giveUp(
+        StreamError(
+          .content,
+          error.errno == 0 ? "\(path.onOneLine) is not a file" : "can't open \(path.onOneLine): \(cause)"))
+    }
+    if let found = CopiedKind.refused(bytes) { return driver.giveUp(.noAudio(found, from: shownURL)) }
+    guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
+      return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
+    }
+    let endsWithin = tee.endsWithin
+    guard !endsWithin || kind.format.codec.hasFrames else {
+      return driver.giveUp(.recordedWhole(kind.format.codec, shownURL))
+    }
+    var ogg = OggStart()
+    if kind.format.codec == .ogg, let damage = bytes.withUnsafeBytes({ ogg.receive($0) }) ?? ogg.end() {
+      return driver.giveUp(.noAudio(damage, from: shownURL))
+    }
+    tee.beginFile(end: endsWithin ? nil : kind.fileEnd)
+    report(.answered(info))
+    report(.copying)
+    if endsWithin {
+      var frames = FileFrames(kind, contentType: nil)
+      if let found = bytes.withUnsafeBytes({ frames.receive($0, into: tee) }) ?? frames.end(into: tee) {
+        return driver.giveUp(.noAudio(found, from: shownURL))
       }
-      if let found = CopiedKind.refused(bytes) { return driver.giveUp(.noAudio(found, from: shownURL)) }
-      guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
-        return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
-      }
-      let endsWithin = tee.endsWithin
-      guard !endsWithin || kind.format.codec.hasFrames else {
-        return driver.giveUp(.recordedWhole(kind.format.codec, shownURL))
-      }
-      var ogg = OggStart()
-      if kind.format.codec == .ogg, let damage = bytes.withUnsafeBytes({ ogg.receive($0) }) ?? ogg.end() {
-        return driver.giveUp(.noAudio(damage, from: shownURL))
-      }
-      tee.beginFile(end: endsWithin ? nil : kind.fileEnd)
-      report(.answered(info))
-      report(.copying)
-      if endsWithin {
-        var frames = FileFrames(kind, contentType: nil)
-        if let found = bytes.withUnsafeBytes({ frames.receive($0, into: tee) }) ?? frames.end(into: tee) {
-          return driver.giveUp(.noAudio(found, from: shownURL))
-        }
-      } else {
-        tee.receive { outlets in bytes.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
-      }
-      report(.complete)
-      end()
-    } catch { driver.giveUp(StreamError(.content, error.message)) }
+    } else {
+      tee.receive { outlets in bytes.withUnsafeBytes { outlets.append($0, at: 0, of: kind.format) } }
+    }
+    report(.complete)
+    end()
   }
 
   // MARK: Time

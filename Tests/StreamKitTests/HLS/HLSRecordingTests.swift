@@ -51,7 +51,7 @@ struct HLSRecordingTests {
       harness.stream.stop()
       try await harness.wait { recording.seconds > 38 }
       try await recording.stop()
-      #expect(recording.state == .finished && recording.stream.receiver == nil)
+      #expect(recording.state == .finished && (recording.stream as? StreamKit.Stream)?.receiver == nil)
       let found = try numbers(recording.path, radio.programme)
       #expect(found == Array(0..<found.count))
     }

@@ -24,7 +24,7 @@ public struct RecorderSettings: Sendable {
 /// each remote mount, which may stop answering, and another one serves the library. Confined to the loop.
 ///
 /// Under virtual time the loop itself does all this work.
-public final class Recorder {
+public final class Recorder: StreamRecorder {
   /// The defaults of all recordings.
   public let settings: RecorderSettings
 
@@ -70,8 +70,10 @@ public final class Recorder {
   /// Starts a recording of `stream`, whose frames the caller sends to the recording's queue.
   /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file
   ///   of this machine.
-  func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
-    guard let address = stream.target.address else { throw StreamError.isFileHere(stream.shownURL) }
+  package func begin(
+    _ options: RecordingOptions, of stream: any RecordedStream
+  ) throws -> Recording {
+    guard let address = stream.address else { throw StreamError.isFileHere(stream.shownURL) }
     let template = try RecordingTemplate(options.template)
     let mount = loop.isVirtual ? nil : RemoteMount.of(options.template)
     let core = try awake(mount?.folder)

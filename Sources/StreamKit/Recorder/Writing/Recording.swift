@@ -14,7 +14,7 @@ public enum RecordingEvent: Sendable {
 }
 
 /// A recording of a stream to disk. Confined to the loop.
-public final class Recording {
+public final class Recording: StreamRecording {
   /// The state of a recording.
   public enum State: String, Sendable {
     case recording
@@ -31,9 +31,9 @@ public final class Recording {
   /// recording is split.
   public private(set) var paths: [String] = []
   /// The recorded stream.
-  public let stream: Stream
+  package let stream: any RecordedStream
 
-  let queue: RecordingQueue
+  package let queue: RecordingQueue
   private let progress: RecordingProgress
   private let loop: EventLoop
   private var machine = RecordingMachine()
@@ -50,7 +50,7 @@ public final class Recording {
   private let mount: RemoteMount?
 
   init(
-    of stream: Stream, _ queue: RecordingQueue, _ progress: RecordingProgress, loop: EventLoop,
+    of stream: any RecordedStream, _ queue: RecordingQueue, _ progress: RecordingProgress, loop: EventLoop,
     on mount: RemoteMount? = nil,
     end: @escaping () -> Void
   ) {
@@ -80,7 +80,7 @@ public final class Recording {
   public func finish() { perform(machine.finish()) }
 
   /// Returns when the first frame is on disk. If the task is cancelled before, the recording ends.
-  func begun() async throws {
+  package func begun() async throws {
     if let result = machine.beginning { return try result.get() }
     try await beginning.wait(on: loop) { [weak self] call in
       call.settle(.failure(CancellationError()))
@@ -104,7 +104,7 @@ public final class Recording {
   }
 
   /// Ends the recording with an error, as the stream does not come, or no longer; written sound is kept.
-  func fail(_ error: any Error) { perform(machine.fail(error)) }
+  package func fail(_ error: any Error) { perform(machine.fail(error)) }
 
   /// Applies a report of the disk thread.
   func receive(_ event: WriterEvent) {
@@ -137,7 +137,7 @@ public final class Recording {
       switch action {
       case .detach:
         queue.close()
-        stream.tee?.remove(queue)
+        stream.detach(queue)
       case .requestEnd:
         end()
         awaitMount()

@@ -304,20 +304,6 @@ final class RecordingFiles {
   }
 }
 
-/// The name sent by a station: written where it is received, read on the disk thread.
-final class StationName: Sendable {
-  private let station = Lock<(name: String?, genre: String?)>((nil, nil))
-  var value: String? {
-    get { station.withLock { $0.name } }
-    set { station.withLock { $0.name = newValue } }
-  }
-  /// The genre sent by the station.
-  var genre: String? {
-    get { station.withLock { $0.genre } }
-    set { station.withLock { $0.genre = newValue } }
-  }
-}
-
 /// The budget of files that a recording may begin as its format changes: a few at once, and one a second.
 struct FileBudget {
   private static let most = 20.0

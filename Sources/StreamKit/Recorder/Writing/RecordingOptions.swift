@@ -1,7 +1,7 @@
 public import EventLoop
 
 /// The options of a recording: the names and the format of its files, and its times.
-public struct RecordingOptions: Sendable {
+public struct RecordingOptions: Sendable, RecordingStart {
   /// The contents of files.
   public enum Format: String, Sendable, CaseIterable {
     /// The frames as received.

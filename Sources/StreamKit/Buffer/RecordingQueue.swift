@@ -1,7 +1,7 @@
 internal import EventLoop
 
 /// The queue of one recording's frames, from the receiving thread to the writing one.
-final class RecordingQueue: Sendable {
+package final class RecordingQueue: Sendable {
   /// A mark before a frame.
   enum Mark: Sendable, Equatable {
     case title(StreamTitle)
