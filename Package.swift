@@ -33,7 +33,8 @@ let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 /// The targets whose folders have a page for developers, which is not a source.
 let described: Set = [
   "Codecs", "EventLoop", "HeadsetBoard", "HeadsetKit", "HeadsetLink", "Home", "LuaModules", "LuaRuntime",
-  "Roomtone", "RoomtoneCLI", "ScriptCheck", "SpeakerKit", "StreamKit",
+  "Playback", "Reception", "RecordingKit", "Roomtone", "RoomtoneCLI", "ScriptCheck", "SpeakerKit",
+  "StreamCore",
 ]
 func pages(of name: String) -> [String] { described.contains(name) ? ["README.md"] : [] }
 
@@ -113,8 +114,14 @@ let package = Package(
         "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "Scheduling", "CALSA", "CAvahi",
         "CMicroHTTPD",
       ], optimized: frequent),
+    library("StreamCore", ["Codecs", "EventLoop", "HTTP", "CXML2"], optimized: frequent),
     library(
-      "StreamKit", ["AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "HTTP", "CTag", "CXML2"],
+      "Reception", ["StreamCore", "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP"], optimized: frequent),
+    library(
+      "Playback", ["StreamCore", "Reception", "AudioCore", "Codecs", "EventLoop", "HTTP"],
+      optimized: frequent),
+    library(
+      "RecordingKit", ["StreamCore", "AudioCore", "Codecs", "Crypto", "Database", "EventLoop", "CTag"],
       optimized: frequent),
     library("HeadsetLink", ["Crypto", "EventLoop", "CZlib"]),
     library("HeadsetKit", ["HeadsetLink", "EventLoop"]),
@@ -125,22 +132,23 @@ let package = Package(
     library(
       "Home",
       [
-        "EventLoop", "AudioCore", "Database", "HTTP", "JSONText", "Scheduling", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink",
+        "EventLoop", "AudioCore", "Database", "HTTP", "JSONText", "Scheduling", "SpeakerKit", "HeadsetKit",
+        "HeadsetLink", "Playback", "Reception", "RecordingKit", "StreamCore",
       ]),
 
     // Scripts.
     library(
       "LuaModules",
       [
-        "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "HeadsetLink", "JSONText", "Scheduling",
+        "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "HeadsetKit", "HeadsetLink",
+        "JSONText", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore",
       ], optimized: frequent),
     library(
       "Roomtone",
       [
-        "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "LuaSyntax", "Reference", "Scheduling",
+        "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "Playback",
+        "Reception", "RecordingKit", "StreamCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "LuaSyntax",
+        "Reference", "Scheduling",
         "CStandardLibrary", "JSONText",
       ]),
     .executableTarget(
@@ -148,8 +156,8 @@ let package = Package(
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
         "HeadsetBoard",
-        "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
-        "Codecs", "Crypto", "Database", "HTTP", "JSONText",
+        "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "Scheduling", "LineEditor", "Codecs",
+        "Crypto", "Database", "HTTP", "JSONText", "Playback", "Reception", "RecordingKit", "StreamCore",
       ],
       exclude: pages(of: "RoomtoneCLI"), swiftSettings: strict + usual, linkerSettings: compact),
     .executableTarget(
@@ -157,7 +165,7 @@ let package = Package(
       dependencies: [
         "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs",
         "HeadsetKit", "HeadsetLink",
-        "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
+        "SpeakerKit", "StreamCore", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 
@@ -186,7 +194,10 @@ let package = Package(
       ]),
     tests(
       of: "StreamKit",
-      ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
+      [
+        "Playback", "Reception", "RecordingKit", "StreamCore", "HTTP", "AudioCore", "Codecs", "Database",
+        "EventLoop", "TestSupport",
+      ]),
     tests(of: "HeadsetLink", ["HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetBoard", ["HeadsetBoard", "HeadsetKit", "HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop", "TestSupport"]),
@@ -194,21 +205,21 @@ let package = Package(
     tests(
       of: "Home",
       [
-        "Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
-        "EventLoop", "JSONText", "Scheduling", "TestSupport",
+        "Home", "AudioCore", "SpeakerKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop",
+        "JSONText", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore", "TestSupport",
       ]),
     tests(
       of: "Roomtone",
       [
         "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit",
-        "TestSupport",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "RecordingKit", "Reference", "Scheduling",
+        "SpeakerKit", "TestSupport",
       ]),
     tests(
       of: "RoomtoneCLI",
       [
-        "RoomtoneCLI", "EventLoop", "Home", "JSONText", "LuaRuntime", "Roomtone", "Scheduling", "SpeakerKit",
-        "StreamKit", "TestSupport",
+        "RoomtoneCLI", "EventLoop", "Home", "JSONText", "LuaRuntime", "RecordingKit", "Roomtone",
+        "Scheduling", "SpeakerKit", "TestSupport",
       ]),
     tests(
       of: "Journey",

@@ -1,7 +1,8 @@
 public import EventLoop
 internal import HTTP
+public import Playback
 public import SpeakerKit
-public import StreamKit
+public import StreamCore
 
 /// A stream that the sessions of a house can play, one at a time; its events go to all listeners. Confined to
 /// the loop.
@@ -23,12 +24,12 @@ public final class HouseStream {
   }
 
   /// The stream itself, whose events this object receives.
-  public let stream: StreamKit.Stream
+  public let stream: Playback.Stream
   private let loop: EventLoop
   private var playback: SessionPlayback?
   private var listeners: [(Event) -> Void] = []
 
-  init(_ stream: StreamKit.Stream, loop: EventLoop) {
+  init(_ stream: Playback.Stream, loop: EventLoop) {
     (self.stream, self.loop) = (stream, loop)
     stream.onEvent { [weak self] event in
       self?.emit(.stream(event))

@@ -1,8 +1,9 @@
 internal import AudioCore
 public import EventLoop
 internal import Glibc
+internal import Reception
 public import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// The files that folders, playlists and paths of files stand for.
 public enum MusicFiles {

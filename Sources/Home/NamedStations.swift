@@ -1,6 +1,7 @@
 public import EventLoop
 internal import HTTP
-public import StreamKit
+public import Playback
+public import StreamCore
 
 /// Stations by name, each usable wherever a URL is.
 public struct NamedStations: Sendable, Equatable {

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import JSONText
-public import StreamKit
+internal import Playback
+public import RecordingKit
 
 /// The recordings of an engine, for scripts and commands. Confined to the loop.
 public final class RecordingService {

@@ -1,7 +1,7 @@
 internal import AudioCore
 public import EventLoop
 public import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// The actions of a person on the rooms of a house, from the command line and the daemon's socket. Confined to the loop.
 public struct RoomActions {

@@ -1,6 +1,7 @@
 internal import AudioCore
+internal import Playback
+internal import Reception
 internal import SpeakerKit
-internal import StreamKit
 
 /// The playback of a stream on a session: when one of the two pauses, resumes or ends, so does the other.
 /// Confined to the loop.
@@ -56,7 +57,7 @@ final class SessionPlayback {
     subscription = events.on(wantsSeconds: false) { [weak self] event in self?.follow(event) }
   }
 
-  private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {
+  private static func source(_ stream: Playback.Stream, _ title: String?) -> SourceInfo {
     SourceInfo(path: stream.url, title: title ?? stream.station.name ?? stream.shownURL)
   }
 

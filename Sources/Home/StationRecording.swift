@@ -1,5 +1,7 @@
 public import EventLoop
-public import StreamKit
+public import Playback
+public import RecordingKit
+public import StreamCore
 
 /// A recording of one station for a command, from the first connection to the closed file. Confined to the loop.
 public final class StationRecording {
@@ -52,11 +54,11 @@ public final class StationRecording {
   /// - Parameter retries: `true` if failed attempts are repeated, during the planned time of the recording.
   /// - Returns: the stream and its recording, when its first frame is on disk.
   /// - Throws: `StreamError` of the last attempt, `RecordError`, `CancellationError`.
-  public func begin(retries: Bool) async throws -> (StreamKit.Stream, Recording) {
+  public func begin(retries: Bool) async throws -> (Playback.Stream, Recording) {
     try await retries ? beginWithRetries() : begin(options)
   }
 
-  private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
+  private func begin(_ options: RecordingOptions) async throws -> (Playback.Stream, Recording) {
     let stream = streams.stream(
       station, options: try await streams.named.options(for: station.name, on: streams.loop))
     self.stream = stream
@@ -83,7 +85,7 @@ public final class StationRecording {
 
   /// Repeats attempts until there is sound. The end stays where it was planned, also when the sound comes
   /// late: after it, another programme begins.
-  private func beginWithRetries() async throws -> (StreamKit.Stream, Recording) {
+  private func beginWithRetries() async throws -> (Playback.Stream, Recording) {
     var (retryDelay, reported) = (Self.retryDelay, String?.none)
     let start = loop.wallNow
     let end = options.until ?? options.duration.map { start.advanced(by: $0) }

@@ -1,8 +1,10 @@
 public import EventLoop
 public import HTTP
 internal import JSONText
+public import Playback
+public import Reception
 public import SpeakerKit
-public import StreamKit
+public import StreamCore
 
 /// An event of a station, for a person who listens to it.
 public enum StationEvent {
@@ -60,14 +62,14 @@ public final class StreamService {
 
   /// Makes a stream of a station; nothing is connected.
   func stream(_ station: NamedStations.Station, options: StreamOptions) -> HouseStream {
-    let stream = StreamKit.Stream(at: station.address, options: options, loop: loop, source: source)
+    let stream = Playback.Stream(at: station.address, options: options, loop: loop, source: source)
     stream.nickname = station.name
     return HouseStream(stream, loop: loop)
   }
 
   /// Makes a stream of a file of this machine; the file is not opened.
   public func stream(file path: String, options: StreamOptions) -> HouseStream {
-    HouseStream(StreamKit.Stream(file: path, options: options, loop: loop, source: source), loop: loop)
+    HouseStream(Playback.Stream(file: path, options: options, loop: loop, source: source), loop: loop)
   }
 
   // MARK: Following

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Home
 internal import LuaModules
 internal import LuaRuntime
-internal import StreamKit
+internal import StreamCore
 
 // `stations { … }`: stations by name, each a URL or a table with more.
 

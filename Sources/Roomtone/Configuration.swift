@@ -5,9 +5,9 @@ internal import HeadsetLink
 public import Home
 internal import LuaModules
 public import LuaRuntime
+public import RecordingKit
 public import Scheduling
 public import SpeakerKit
-public import StreamKit
 
 /// The settings of the configuration file, with the defaults for settings that it leaves out.
 public struct Configuration: Sendable {

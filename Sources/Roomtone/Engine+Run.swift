@@ -3,7 +3,6 @@ internal import Glibc
 internal import Home
 public import LuaModules
 public import LuaRuntime
-internal import StreamKit
 
 /// The end of a run: the exit status of the command.
 public struct RunResult: Sendable, Equatable {

@@ -2,8 +2,8 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import LuaRuntime
+internal import RecordingKit
 public import SpeakerKit
-internal import StreamKit
 
 extension Engine {
   /// Opens the house, no speaker of which is in a session, runs `body` on the loop until it returns, then ends

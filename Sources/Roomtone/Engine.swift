@@ -6,10 +6,12 @@ internal import HeadsetLink
 public import Home
 public import LuaModules
 public import LuaRuntime
+public import Reception
+public import RecordingKit
 public import Reference
 public import Scheduling
 public import SpeakerKit
-public import StreamKit
+public import StreamCore
 
 /// The settings of an engine.
 public struct EngineOptions {

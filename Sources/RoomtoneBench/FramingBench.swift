@@ -1,6 +1,6 @@
 internal import Codecs
 internal import Glibc
-internal import StreamKit
+internal import StreamCore
 
 /// The path of every recorded stream: from a station's bytes to audio, frames and hashes.
 enum FramingBench {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Home
 internal import Roomtone
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// The commands of `roomtone`.
 enum Command {

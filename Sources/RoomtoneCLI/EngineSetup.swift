@@ -1,10 +1,10 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import RecordingKit
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
 
 /// Setup shared by the commands that run scripts: configuration, log, failures.
 enum EngineSetup {

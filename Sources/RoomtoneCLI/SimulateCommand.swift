@@ -5,7 +5,6 @@ internal import LuaRuntime
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
 
 /// Command `roomtone simulate`.
 enum SimulateCommand {

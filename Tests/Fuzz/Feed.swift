@@ -1,5 +1,6 @@
 import EventLoop
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 private let names = FeedNames(event: "fuzzend", fields: [])
 private let now = WallTime(seconds: 1_773_151_200)

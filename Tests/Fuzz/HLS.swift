@@ -1,5 +1,6 @@
 import EventLoop
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// libFuzzer's entry: a segment, a list or a tag. The first byte is the kind, the second divides the bytes.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {

@@ -1,4 +1,4 @@
-@testable import StreamKit
+@testable import StreamCore
 
 private let encodings: [MetadataEncoding] =
   [.utf8, .latin1, .windows1252]

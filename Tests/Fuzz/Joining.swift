@@ -1,5 +1,5 @@
 import Codecs
-@testable import StreamKit
+@testable import StreamCore
 
 /// libFuzzer's entry: a stream with titles over connections that break off, from its bytes to the buffer. The first
 /// bytes are the distance between titles, where connections end, and how far the next one goes back.

@@ -1,6 +1,5 @@
 import AudioCore
 @testable import Codecs
-@testable import StreamKit
 
 /// libFuzzer's entry: pages of Ogg, as a station sends them. The checksums of pages are set here, which no mutation
 /// would find. The first byte divides the bytes.

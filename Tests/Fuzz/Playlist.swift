@@ -1,5 +1,6 @@
 import EventLoop
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 private let bases = [
   "http://radio.example/lists/morning.pls?x=1#y", "https://user:pass@[::1]:8443", "http://a/b/../c/",

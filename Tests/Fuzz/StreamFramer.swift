@@ -1,5 +1,5 @@
 import Codecs
-@testable import StreamKit
+@testable import StreamCore
 
 private let types = [
   nil, "audio/mpeg", "audio/aacp; x=1", "application/ogg", "video/mp4", "text/html", "\u{0}", "",

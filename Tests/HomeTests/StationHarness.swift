@@ -1,7 +1,9 @@
 import EventLoop
 import Home
+import Reception
+import RecordingKit
 import SpeakerKit
-import StreamKit
+import StreamCore
 import TestSupport
 
 /// The services of a house in virtual time, with simulated stations.

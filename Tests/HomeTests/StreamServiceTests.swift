@@ -1,7 +1,10 @@
 import EventLoop
 import Home
+import Playback
+import Reception
+import RecordingKit
 import SpeakerKit
-import StreamKit
+import StreamCore
 import TestSupport
 import TestTraits
 import Testing

@@ -2,9 +2,9 @@ import EventLoop
 import Glibc
 import Home
 import LuaRuntime
+import RecordingKit
 import Roomtone
 import SpeakerKit
-import StreamKit
 import TestSupport
 import TestTraits
 import Testing

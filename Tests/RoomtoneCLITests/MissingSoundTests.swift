@@ -1,5 +1,5 @@
 import EventLoop
-import StreamKit
+import RecordingKit
 import TestTraits
 import Testing
 

@@ -1,6 +1,6 @@
 import EventLoop
 import JSONText
-import StreamKit
+import RecordingKit
 import TestTraits
 import Testing
 

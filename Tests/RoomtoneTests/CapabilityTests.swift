@@ -4,9 +4,9 @@ import HeadsetKit
 import Home
 import LuaModules
 import LuaRuntime
+import RecordingKit
 import Scheduling
 import SpeakerKit
-import StreamKit
 import TestTraits
 import Testing
 

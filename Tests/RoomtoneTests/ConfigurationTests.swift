@@ -4,9 +4,9 @@ import HeadsetLink
 import Home
 import LuaModules
 import LuaRuntime
+import RecordingKit
 import Roomtone
 import SpeakerKit
-import StreamKit
 import TestSupport
 import TestTraits
 import Testing

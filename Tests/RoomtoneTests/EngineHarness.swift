@@ -5,8 +5,8 @@ import HeadsetKit
 import Home
 import LuaModules
 import LuaRuntime
+import RecordingKit
 import Roomtone
-import StreamKit
 import TestSupport
 
 /// Runs scripts through an engine of their own, and keeps their output.

@@ -1,4 +1,4 @@
-public import StreamKit
+public import StreamCore
 
 /// A fixed address of a test, which traps when it is none.
 extension StreamAddress: ExpressibleByStringLiteral {

@@ -3,7 +3,8 @@ import Glibc
 import HTTP
 import TestSupport
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// Listeners to a station over sockets, in a time that the test advances: the programme appears, delays pass
 /// and gaps are measured by the same clock, and no step begins before all bytes that were sent have arrived.

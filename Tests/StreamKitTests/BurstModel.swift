@@ -1,4 +1,4 @@
-import StreamKit
+import StreamCore
 import TestSupport
 
 /// A model of an Icecast station: the programme appears as it is played, in blocks of 1,400 bytes, and a new

@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite(
   "A player that runs dry while a recording waits for a connection that stalls", .waiting,

@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// The last sound of a connection that ends badly: junk behind a frame that was cut, and sound that came late.
 @Suite("The end of a connection", .waiting, .tags(.stream, .reconnection, .stitching))

@@ -5,7 +5,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 /// A stream that keeps running through faults of every kind. `ROOMTONE_FAULTS` sets their number; with it the
 /// tests are meant to run alone, and the resources of the process are counted too.
@@ -52,7 +54,7 @@ import Testing
     options.clock = .faster(60)
     // The first sound has half a minute by the machine's clock to arrive, as without it there is no stream.
     options.dataTimeout = .seconds(1_800)
-    let stream = try StreamKit.Stream(
+    let stream = try Playback.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var (reconnections, failures) = (0, 0)
     stream.onEvent { event in
@@ -60,7 +62,7 @@ import Testing
       if case .failed = event { failures += 1 }
     }
     var (start, hundredth, end): (Holdings?, Holdings?, Holdings?)
-    var (status, isPlaying) = (StreamKit.Stream.Status.stopped, false)
+    var (status, isPlaying) = (Playback.Stream.Status.stopped, false)
     try loop.finish(
       {
         try await stream.start()

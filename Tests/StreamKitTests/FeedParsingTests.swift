@@ -1,5 +1,6 @@
 import EventLoop
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 import TestSupport
 import TestTraits
 import Testing

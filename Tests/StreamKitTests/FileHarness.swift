@@ -3,13 +3,14 @@ import EventLoop
 import HTTP
 import TestSupport
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 /// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
 final class FileHarness {
   let loop = EventLoop()
   let station: Station
-  let stream: StreamKit.Stream
+  let stream: Playback.Stream
   private(set) var reported: [String] = []
   private(set) var failure: StreamError?
 
@@ -17,7 +18,7 @@ final class FileHarness {
     _ station: Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
   ) throws {
     self.station = station
-    stream = StreamKit.Stream(
+    stream = Playback.Stream(
       at: try StreamAddress(url), options: options, loop: loop, network: { network })
     stream.onEvent { [unowned self] event in
       if case .failed(let error) = event { failure = error }

@@ -5,7 +5,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("A list of files, and files without a length", .waiting, .tags(.stream, .playlists, .files))
 struct FileListTests {
@@ -28,7 +30,7 @@ struct FileListTests {
     let loop = EventLoop()
     var options = options
     (options.bufferWaitFile, options.bufferWait) = (.milliseconds(50), .milliseconds(50))
-    let stream = try StreamKit.Stream(
+    let stream = try Playback.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var reported: [String] = []
     stream.onEvent { reported.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
@@ -150,7 +152,7 @@ struct FileListTests {
     (options.bufferWait, options.bufferBlocks) = (.seconds(1), 200)
     // The clock runs ten times as fast as the station's.
     options.clock = .faster(10)
-    let stream = try StreamKit.Stream(
+    let stream = try Playback.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     try loop.finish(
       {
@@ -174,14 +176,14 @@ struct FileListTests {
   /// A live stream that plays as soon as 0.1 s of it has come.
   private func stream(
     of station: Station, _ pace: Live.Pace, _ loop: EventLoop, _ network: NetworkThread
-  ) throws -> StreamKit.Stream {
+  ) throws -> Playback.Stream {
     let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = pace
     station.answer("/live", with: .live(live))
     var options = StreamOptions()
     options.bufferWait = .milliseconds(100)
-    return try StreamKit.Stream(
+    return try Playback.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
   }
 

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// A test harness: feeds a parser from bytes in memory, and follows its jumps.
 private struct Reading {

@@ -1,6 +1,6 @@
 import AudioCore
 import EventLoop
-import StreamKit
+import Reception
 import TestTraits
 import Testing
 

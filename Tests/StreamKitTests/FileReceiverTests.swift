@@ -6,7 +6,9 @@ import TestTraits
 import Testing
 
 @testable import HTTP
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("A file that is received", .waiting, .tags(.stream, .files))
 struct FileReceiverTests {
@@ -296,7 +298,7 @@ struct FileReceiverTests {
   func goesNowhere() throws {
     let loop = EventLoop()
     let path = Fixtures.path("base-24bit.wav")
-    let stream = StreamKit.Stream(file: path, loop: loop)
+    let stream = Playback.Stream(file: path, loop: loop)
     try loop.finish {
       try await stream.start()
       stream.setNext("http://127.0.0.1/live", options: .init())

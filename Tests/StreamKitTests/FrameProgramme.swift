@@ -1,6 +1,6 @@
 import Codecs
 import EventLoop
-import StreamKit
+import StreamCore
 import TestSupport
 
 /// The sound of a station: the frames of a fixture in a loop, each time with different contents, and digital

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 /// Outages longer than the audio that the server still holds.
 @Suite("Streams over HTTP with a gap", .waiting, .tags(.stream, .reconnection, .stitching)) struct GapTests {

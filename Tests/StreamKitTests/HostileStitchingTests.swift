@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 /// Programmes and servers that make stitching hard.
 @Suite("Stitching against the odds", .waiting, .tags(.stream, .stitching, .hostile))

@@ -4,8 +4,6 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
-
 /// Sends a programme to an Icecast as an encoder does: at the pace of playback.
 private final class Encoder: Sendable {
   private let isDone = Lock(false)

@@ -4,8 +4,6 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
-
 /// The extent of the proofs: complete in a plain run, smaller under a sanitizer, which makes everything slow.
 /// `ROOMTONE_PROOF_SEEDS` sets the number of seeds for each case.
 enum Proof {

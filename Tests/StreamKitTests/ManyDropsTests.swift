@@ -1,5 +1,5 @@
 import EventLoop
-import StreamKit
+import StreamCore
 import TestSupport
 import TestTraits
 import Testing

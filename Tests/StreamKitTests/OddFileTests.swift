@@ -4,7 +4,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 /// Files of servers that give no parts of them, no length, or nothing at all.
 @Suite("Odd files", .waiting, .tags(.stream, .files)) struct OddFileTests {
@@ -78,7 +81,7 @@ import Testing
     let network = try NetworkThread()
     defer { network.close() }
     let address = try StreamAddress("https://localhost:\(server.port)/")
-    let stream = StreamKit.Stream(at: address, options: .init(), loop: loop, network: { network })
+    let stream = Playback.Stream(at: address, options: .init(), loop: loop, network: { network })
     try loop.finish(
       {
         let error = await #expect(throws: StreamError.self) { try await stream.start() }

@@ -6,7 +6,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 /// Stations that break the rules.
 @Suite("Odd stations", .waiting, .tags(.stream, .hostile)) struct OddStationTests {

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("Packet buffer", .waiting, .tags(.stream, .timeShift)) struct PacketBufferTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)

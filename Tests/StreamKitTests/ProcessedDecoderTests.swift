@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 @Suite("The sound of a stream", .waiting, .tags(.stream, .taps, .equalizer))
 struct ProcessedDecoderTests {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 @Suite("The pace at which a station is read", .tags(.stream, .reconnection)) struct ReadingTests {
   @Test(

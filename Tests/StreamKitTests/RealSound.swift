@@ -3,7 +3,7 @@ import Codecs
 import EventLoop
 import TestSupport
 
-@testable import StreamKit
+@testable import StreamCore
 
 /// Programmes that can be decoded: 75 s of sound without repetition.
 enum RealSound: String, CaseIterable, Sendable {

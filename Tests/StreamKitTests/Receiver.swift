@@ -4,7 +4,8 @@ import Glibc
 import HTTP
 import TestSupport
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// A receiver of a station of a test, and a record of its events.
 final class Receiver: Sendable {

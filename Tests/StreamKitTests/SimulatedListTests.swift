@@ -4,7 +4,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite(
   "A simulated station of HLS, and one that changes its format", .waiting, .tags(.stream, .simulation, .hls))

@@ -5,7 +5,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("A simulated station", .waiting, .tags(.stream, .simulation))
 struct SimulatedStationTests {

@@ -1,19 +1,21 @@
 import EventLoop
 import TestSupport
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 /// A stream from a simulated station, on a loop of its own in virtual time. Used on the thread that calls `run`.
 final class SimulationHarness {
   static let url: StreamAddress = "http://radio.example/live.mp3"
 
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
-  let stream: StreamKit.Stream
+  let stream: Playback.Stream
   /// The events, each with the seconds since the start.
   private(set) var reported: [String] = []
 
   private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
-    stream = StreamKit.Stream(
+    stream = Playback.Stream(
       at: Self.url, options: options, loop: loop, source: .simulation(stations))
     stream.onEvent { [unowned self] event in reported.append("\(now) \(Self.words(for: event))") }
   }

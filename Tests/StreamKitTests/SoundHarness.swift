@@ -3,7 +3,7 @@ import Codecs
 import EventLoop
 import TestSupport
 
-@testable import StreamKit
+@testable import Playback
 
 /// A decoder that delivers pieces of sound, each of its own format, as they come.
 final class SoundPieces: LiveDecoder {

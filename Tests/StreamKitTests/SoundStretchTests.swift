@@ -5,7 +5,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("Sound that is stretched", .tags(.stream, .reconnection)) struct SoundStretchTests {
   private static let format = AudioFormat(sampleRate: 44_100, channels: 2)

@@ -1,5 +1,6 @@
 import EventLoop
-import StreamKit
+import Reception
+import StreamCore
 import TestSupport
 import TestTraits
 import Testing

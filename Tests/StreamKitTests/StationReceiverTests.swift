@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("A stream that is received", .waiting, .tags(.stream, .connection))
 struct StationReceiverTests {

@@ -1,6 +1,6 @@
 import Codecs
 import EventLoop
-import StreamKit
+import StreamCore
 import TestSupport
 import TestTraits
 import Testing

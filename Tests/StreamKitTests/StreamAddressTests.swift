@@ -4,7 +4,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("The address of a stream", .waiting, .tags(.stream, .playlists))
 struct StreamAddressTests {

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 @Suite("The decoder of a stream", .waiting, .tags(.stream, .codecs, .playback))
 struct StreamDecoderTests {

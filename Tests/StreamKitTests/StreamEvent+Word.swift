@@ -1,5 +1,5 @@
 import EventLoop
-import StreamKit
+import Playback
 
 extension StreamEvent {
   /// The event in words, without its details.

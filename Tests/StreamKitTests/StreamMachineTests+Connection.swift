@@ -1,7 +1,9 @@
 import EventLoop
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 extension StreamMachineTests {
   // MARK: The connection

@@ -1,6 +1,7 @@
 import EventLoop
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 /// Actions as words that a test compares.
 extension StreamMachineTests {

@@ -3,7 +3,9 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 @Suite("The rules of a stream, without receiver, buffer and clock", .tags(.stream, .playback))
 struct StreamMachineTests {

@@ -7,18 +7,20 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import StreamCore
 
 /// A stream of a test on a loop of its own, in real time. Used on the thread that calls `run`.
 private final class StreamHarness {
   let loop = EventLoop()
   let station: Station
-  let stream: StreamKit.Stream
+  let stream: Playback.Stream
   private(set) var reported: [String] = []
 
   private init(_ station: Station, _ network: NetworkThread, _ options: StreamOptions) throws {
     self.station = station
-    stream = try StreamKit.Stream(
+    stream = try Playback.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     stream.onEvent { [unowned self] event in reported.append(words(for: event)) }
   }
@@ -343,7 +345,7 @@ struct StreamTests {
     let network = try NetworkThread()
     defer { network.close() }
     let loop = EventLoop()
-    let stream = StreamKit.Stream(
+    let stream = Playback.Stream(
       at: "http://me:secret@127.0.0.1:1/live", loop: loop, network: { network })
     var failure: (any Error)?
     try loop.finish { do { try await stream.start() } catch { failure = error } }

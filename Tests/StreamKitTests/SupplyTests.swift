@@ -3,7 +3,7 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 @Suite("The supply of a player", .tags(.stream, .playback)) struct SupplyTests {
   private static let all: [Supply] = [.filling, .dry, .flowing, .readOut, .complete, .ended]

@@ -1,7 +1,7 @@
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 @Suite("Tags that would keep the parser busy", .waiting, .tags(.stream, .hostile, .titles))
 struct TagScanTests {

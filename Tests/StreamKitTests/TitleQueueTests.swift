@@ -2,7 +2,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 @Suite("The titles of the sound in a buffer", .tags(.stream, .titles, .timeShift)) struct TitleQueueTests {
   private func at(_ seconds: Double) -> StreamTime { StreamTime(seconds: seconds) }

@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("A transfer that is paused", .waiting, .tags(.stream, .connection)) struct TransferPauseTests {
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }

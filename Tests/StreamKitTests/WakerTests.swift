@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
 
 @Suite("The waker of a decoder", .tags(.stream, .playback)) struct WakerTests {
   /// The address sanitizer gives variables other places than the stack.

@@ -4,8 +4,6 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
-
 /// Addresses as people write them, on the way to a server.
 @Suite("Addresses with blanks and umlauts", .waiting, .tags(.stream, .playlists)) struct WrittenAddressTests {
   private let sound = Result { try readBytes(Fixtures.path("mp3-without-tag.mp3")) }

@@ -1,8 +1,9 @@
 internal import AudioCore
 public import EventLoop
+public import RecordingKit
 public import Scheduling
 public import SpeakerKit
-public import StreamKit
+internal import StreamCore
 
 /// The failure of a question.
 public typealias WhyError = Failure<WhyErrorKind>

@@ -3,8 +3,8 @@ internal import Glibc
 internal import Home
 internal import JSONText
 internal import LuaRuntime
+internal import RecordingKit
 internal import SpeakerKit
-internal import StreamKit
 
 /// `roomtone.host`: the functions of the host that the library's own modules in Lua need. Not for scripts.
 enum LibraryModule {

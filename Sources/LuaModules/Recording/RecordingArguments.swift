@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import LuaRuntime
+internal import RecordingKit
 internal import Scheduling
-internal import StreamKit
 
 extension LuaCall {
   /// The options of `record`.

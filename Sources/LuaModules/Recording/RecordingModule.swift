@@ -1,8 +1,9 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
+internal import RecordingKit
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// `radio:record`, and `recordings`: the recorded files.
 final class RecordingModule {

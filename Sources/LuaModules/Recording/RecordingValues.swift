@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import LuaRuntime
-internal import StreamKit
+internal import RecordingKit
 
 // The rows of the catalogue, as scripts see them.
 

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
-internal import StreamKit
+internal import RecordingKit
 
 /// A recording as scripts have it: its listeners by event name. Confined to the loop.
 final class ScriptRecording {

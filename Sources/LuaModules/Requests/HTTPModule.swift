@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HTTP
 internal import Home
 internal import LuaRuntime
-internal import StreamKit
+internal import StreamCore
 
 /// `http`: requests to servers.
 final class HTTPModule {

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 public import LuaRuntime
-internal import StreamKit
+internal import StreamCore
 
 extension LuaOptions {
   /// An amount of bytes: a whole number, or text such as `"2GB"`.

@@ -1,6 +1,6 @@
 internal import AudioCore
 internal import LuaRuntime
-internal import StreamKit
+internal import Playback
 
 /// A block of sound for a tap's function, valid while the function runs.
 final class ScriptBlock {

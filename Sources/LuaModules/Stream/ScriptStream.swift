@@ -1,8 +1,9 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
+internal import Playback
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// A stream as scripts have it: its listeners by event name, its taps. Confined to the loop.
 final class ScriptStream {
@@ -38,7 +39,7 @@ final class ScriptStream {
   deinit { for tap in taps.all { tap.remove() } }
 
   /// The kit's stream.
-  var stream: StreamKit.Stream { playable.stream }
+  var stream: Playback.Stream { playable.stream }
 
   // MARK: Listeners
 
@@ -136,14 +137,14 @@ extension LuaClass<ScriptStream> {
   /// Adds a method that uses the kit's stream alone.
   func method(
     ofStream name: String, arity count: Int,
-    _ body: @escaping (StreamKit.Stream, LuaCall) throws -> LuaReturn
+    _ body: @escaping (Playback.Stream, LuaCall) throws -> LuaReturn
   ) {
     method(name, arity: count) { object, call in try body(object.stream, call) }
   }
 
   /// Adds a field that the kit's stream has.
   func field(
-    ofStream name: String, changedBy method: String? = nil, _ value: @escaping (StreamKit.Stream) -> LuaValue
+    ofStream name: String, changedBy method: String? = nil, _ value: @escaping (Playback.Stream) -> LuaValue
   ) {
     field(name, changedBy: method) { object, call in call.return(value(object.stream)) }
   }

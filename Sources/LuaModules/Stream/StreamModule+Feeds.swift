@@ -1,8 +1,10 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
+internal import Playback
+internal import Reception
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// Titles that a station publishes beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
 extension StreamModule {
@@ -25,7 +27,7 @@ extension StreamModule {
 
   /// Sets the feed of a stream: new settings replace the present feed, `false` ends a feed of this kind.
   private func setFeed(
-    of stream: StreamKit.Stream, _ call: LuaCall, _ options: [String],
+    of stream: Playback.Stream, _ call: LuaCall, _ options: [String],
     reader: (LuaOptions) throws -> Feed.Reader, isSame: (Feed.Reader) -> Bool
   ) throws -> LuaReturn {
     let value = call.value(2)

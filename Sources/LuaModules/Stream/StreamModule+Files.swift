@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
-internal import StreamKit
+internal import Playback
 
 /// Files: `stream.file`, `seek`, and the fields that only files have.
 extension StreamModule {

@@ -1,7 +1,8 @@
 internal import HTTP
 internal import Home
 internal import LuaRuntime
-internal import StreamKit
+internal import Playback
+internal import StreamCore
 
 /// Options as methods and fields, and `set_url`, which accepts them too.
 extension StreamModule {

@@ -2,7 +2,7 @@ internal import AudioCore
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
-internal import StreamKit
+internal import Playback
 
 /// Processing of the sound of a stream: gain, levels, taps.
 final class StreamSoundModule {

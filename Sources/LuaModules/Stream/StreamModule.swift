@@ -1,8 +1,10 @@
 internal import EventLoop
 internal import Home
 internal import LuaRuntime
+internal import Playback
+internal import Reception
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// `stream`: internet radio, and files.
 final class StreamModule {
@@ -125,7 +127,7 @@ final class StreamModule {
     if stream.stream.isLocalFile, others.count == active.count {
       let files = others.count { $0.stream.isLocalFile }
       try script.objects.checkMemory(
-        (files + 1) * StreamKit.Stream.localFileMemory, of: "\(files) files that play")
+        (files + 1) * Playback.Stream.localFileMemory, of: "\(files) files that play")
     }
     if plays {
       let playing = others.map(\.stream.bufferMemory).filter { $0 > 0 }

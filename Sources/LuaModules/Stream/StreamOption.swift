@@ -1,7 +1,9 @@
 internal import EventLoop
 internal import HTTP
 public import LuaRuntime
-internal import StreamKit
+internal import Playback
+internal import Reception
+internal import StreamCore
 
 /// An option of streams: it defines the option of `stream.new` and `set_url`, the method `set_` with its
 /// name, and the field, all with the same checks. A new option is a line in `all`.

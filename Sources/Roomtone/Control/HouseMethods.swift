@@ -2,9 +2,9 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import JSONText
+internal import RecordingKit
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
 
 /// The methods of the control protocol on the house of an engine, which are the same for every process that has it: a
 /// daemon, a run, a command. Confined to the loop.

@@ -3,8 +3,9 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import JSONText
+internal import Playback
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// Sound that a process plays to its end for a client, which controls it meanwhile. Confined to the loop.
 ///

@@ -3,9 +3,10 @@ internal import EventLoop
 internal import Home
 internal import LuaModules
 internal import LuaRuntime
+internal import RecordingKit
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// The rows of `live()`: the sessions, the listeners, the jobs and the recordings at one moment.
 struct LiveView: Equatable {

@@ -3,7 +3,8 @@ internal import HTTP
 public import Home
 internal import LuaModules
 internal import LuaRuntime
-public import StreamKit
+public import Reception
+public import StreamCore
 
 /// The file that says how the stations and servers of a simulation behave: Lua in an environment that has only `station`
 /// and `answer`, and the names in `DeclarationFile.standard`.

@@ -4,7 +4,7 @@ internal import JSONText
 public import LuaRuntime
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// Publishes the events of a house in words for a person, a line each, in order of time:
 /// `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.

@@ -3,7 +3,7 @@ internal import Home
 internal import JSONText
 internal import LuaRuntime
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// The counts of a time line, for its summary.
 struct TimelineSummary {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Home
 internal import JSONText
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// Command `roomtone cron`.
 enum CronCommand {

@@ -1,9 +1,10 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import RecordingKit
 internal import Roomtone
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// The command of a crontab line: the words of a command line of `roomtone`, with the same meaning in any
 /// folder.

@@ -1,12 +1,12 @@
 internal import Database
 internal import EventLoop
 internal import Glibc
-internal import Home
 internal import HeadsetKit
+internal import Home
 internal import LuaRuntime
+internal import RecordingKit
 internal import Roomtone
 internal import SpeakerKit
-internal import StreamKit
 
 /// Checks of files and folders: configuration, state, recordings, catalogue.
 enum FolderChecks {

@@ -4,8 +4,10 @@ internal import Glibc
 internal import HeadsetKit
 internal import HeadsetLink
 internal import Home
+internal import Playback
+internal import Reception
 internal import Roomtone
-internal import StreamKit
+internal import StreamCore
 
 /// Checks of everything that is reached over a network or a socket: stations, headset, daemon.
 enum NetworkChecks {
@@ -55,7 +57,7 @@ enum NetworkChecks {
     _ name: String, _ streams: StreamService, _ loop: EventLoop, _ timeout: Duration
   ) async -> Finding {
     let check = "station \(name)"
-    let stream: StreamKit.Stream
+    let stream: Playback.Stream
     do throws(StreamError) { stream = try streams.stream(name).stream } catch {
       return .fail(check, error.message, hint: error.hint)
     }

@@ -9,10 +9,11 @@ internal import HeadsetLink
 internal import Home
 internal import LineEditor
 internal import LuaRuntime
+internal import RecordingKit
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// Checks of the machine: libraries, sound, time, programs.
 enum SystemChecks {

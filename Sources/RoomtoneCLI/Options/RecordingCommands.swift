@@ -1,4 +1,4 @@
-internal import StreamKit
+internal import RecordingKit
 
 // Commands and options of recordings, and of jobs at set times.
 

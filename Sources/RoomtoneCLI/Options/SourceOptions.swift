@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import Home
-internal import StreamKit
+internal import StreamCore
 
 // Options for requests to servers and for trust in them, shared by the commands that accept a URL.
 

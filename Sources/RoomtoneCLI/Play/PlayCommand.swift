@@ -3,7 +3,7 @@ internal import Home
 internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
-internal import StreamKit
+internal import StreamCore
 
 /// Command `roomtone play`: the method `play` of the daemon, or of a house in this process.
 enum PlayCommand {

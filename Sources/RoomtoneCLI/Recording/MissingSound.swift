@@ -1,5 +1,5 @@
 internal import EventLoop
-internal import StreamKit
+internal import RecordingKit
 
 /// The part that a recording lacks, when it is large enough to be reported to a person.
 struct MissingSound: Equatable, CustomStringConvertible {

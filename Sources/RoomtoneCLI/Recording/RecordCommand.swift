@@ -1,8 +1,9 @@
 internal import EventLoop
 internal import Home
+internal import RecordingKit
 internal import Roomtone
 internal import Scheduling
-internal import StreamKit
+internal import StreamCore
 
 /// Command `roomtone record`.
 enum RecordCommand {

@@ -1,7 +1,9 @@
 internal import EventLoop
 internal import Home
+internal import Playback
+internal import RecordingKit
 internal import Roomtone
-internal import StreamKit
+internal import StreamCore
 
 /// A run of `roomtone record`, from the first connection to the closed file. Confined to the loop.
 final class RecordRun {
@@ -71,7 +73,7 @@ final class RecordRun {
   }
 
   /// Plays the stream without output: a stream that is only recorded is not decoded, and has no level.
-  private func listen(to stream: StreamKit.Stream) {
+  private func listen(to stream: Playback.Stream) {
     stream.isMetered = true
     stream.options.bufferWait = .seconds(1)
     engine.loop.start { try? await stream.start() }

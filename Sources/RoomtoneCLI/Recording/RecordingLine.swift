@@ -1,7 +1,9 @@
 internal import AudioCore
 internal import EventLoop
 internal import Home
-internal import StreamKit
+internal import Playback
+internal import RecordingKit
+internal import StreamCore
 
 /// The progress line of a recording on a terminal: `● 0:12 / 2:00:00  190 kB  ▮▮▮▯▯▯▯▯▯▯ 2 reconnects  Some
 /// Artist - Song  show.mp3`.
@@ -20,7 +22,7 @@ final class RecordingLine {
   init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
   /// Redraws the line.
-  func show(_ recording: Recording, _ stream: StreamKit.Stream) {
+  func show(_ recording: Recording, _ stream: Playback.Stream) {
     guard isShown else { return }
     line.show(
       Self.text(

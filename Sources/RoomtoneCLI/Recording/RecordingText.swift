@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import Home
 internal import JSONText
+internal import RecordingKit
 internal import Scheduling
-internal import StreamKit
 
 /// Text forms of recordings, for people and programs.
 enum RecordingText {

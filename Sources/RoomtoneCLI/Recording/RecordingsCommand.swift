@@ -2,9 +2,9 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import JSONText
+internal import RecordingKit
 internal import Roomtone
 internal import Scheduling
-internal import StreamKit
 
 /// Command `roomtone recordings`: recordings in the catalogue and on disk.
 enum RecordingsCommand {

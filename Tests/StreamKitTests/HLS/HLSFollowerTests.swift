@@ -2,7 +2,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("following a list of HLS", .tags(.stream, .hls)) struct HLSFollowerTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"

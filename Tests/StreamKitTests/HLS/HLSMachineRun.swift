@@ -1,7 +1,8 @@
 import Codecs
 import EventLoop
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// Runs of the machines of HLS by events that bytes choose, for libFuzzer and for tests: the listener, the sound in front
 /// of a buffer, the segment under way, the times of a file, and the versions of a programme.

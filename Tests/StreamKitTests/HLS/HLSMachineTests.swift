@@ -3,8 +3,6 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
-
 @Suite("The machines of HLS", .tags(.stream, .hls)) struct HLSMachineTests {
   @Test("keep their promises whatever comes in any order", arguments: 0..<5) func anything(machine: Int) {
     var random = SeededRandom(seed: UInt64(21 + machine))

@@ -2,7 +2,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("numbers of segments that change", .tags(.stream, .hls)) struct HLSNumberingTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"

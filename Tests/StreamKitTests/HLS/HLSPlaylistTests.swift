@@ -2,7 +2,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("lists of HLS", .tags(.stream, .hls, .playlists)) struct HLSPlaylistTests {
   private func media(_ text: String) throws -> HLSMedia {

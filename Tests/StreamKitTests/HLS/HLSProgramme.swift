@@ -2,7 +2,8 @@ import EventLoop
 import Glibc
 import TestSupport
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// A programme in segments of one second, made by ffmpeg's muxer, and the frames that it was made of.
 struct HLSProgramme: Sendable {

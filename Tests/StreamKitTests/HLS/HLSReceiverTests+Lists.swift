@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import StreamKit
+@testable import Reception
 
 // Versions and keys in lists, and lists that can't be played.
 

@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 /// HLS stations of tests, with ffmpeg's segments, received ten times as fast as they would be heard.
 @Suite("HLS stations", .waiting, .tags(.stream, .hls)) struct HLSReceiverTests {

@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import RecordingKit
 
 /// Recordings of lists that are complete, which are files.
 @Suite("A complete list of segments that is recorded", .waiting, .tags(.stream, .hls, .recording))
@@ -51,7 +52,7 @@ struct HLSRecordingTests {
       harness.stream.stop()
       try await harness.wait { recording.seconds > 38 }
       try await recording.stop()
-      #expect(recording.state == .finished && (recording.stream as? StreamKit.Stream)?.receiver == nil)
+      #expect(recording.state == .finished && (recording.stream as? Playback.Stream)?.receiver == nil)
       let found = try numbers(recording.path, radio.programme)
       #expect(found == Array(0..<found.count))
     }

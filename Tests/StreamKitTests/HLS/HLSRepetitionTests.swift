@@ -2,7 +2,8 @@ import Codecs
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("sound that a list brings again", .tags(.stream, .hls, .stitching)) struct HLSRepetitionTests {
   private static let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)

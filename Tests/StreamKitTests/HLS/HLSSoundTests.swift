@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("sound in segments of HLS", .tags(.stream, .hls, .codecs)) struct HLSSoundTests {
   /// The frames of a programme whose segments come in pieces.

@@ -4,7 +4,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 /// Streams of HLS whose position is moved: back into the window of a live list, and to any time of one that is complete.
 @Suite("HLS streams that are moved", .waiting, .tags(.stream, .hls, .timeShift)) struct HLSTimeShiftTests {

@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("times of the sound in segments of HLS", .tags(.stream, .hls)) struct HLSTimesTests {
   private static let format = StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)

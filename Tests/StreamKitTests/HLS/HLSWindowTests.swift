@@ -3,7 +3,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import StreamCore
 
 @Suite("the window of a list of HLS", .tags(.stream, .hls)) struct HLSWindowTests {
   private let url: StreamAddress = "http://radio.example/live.m3u8"

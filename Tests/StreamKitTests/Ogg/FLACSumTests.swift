@@ -3,7 +3,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("the MD5 in a recording of FLAC", .waiting, .tags(.stream, .ogg, .recording)) struct FLACSumTests {
   private typealias Frames = [(frame: StreamFrame, bytes: [UInt8])]

@@ -5,7 +5,8 @@ import TestTraits
 import Testing
 
 @testable import Codecs
-@testable import StreamKit
+@testable import Playback
+@testable import StreamCore
 
 @Suite("Ogg is decoded as it comes", .waiting, .tags(.stream, .ogg, .codecs)) struct OggDecodingTests {
   private let folder: TemporaryFolder

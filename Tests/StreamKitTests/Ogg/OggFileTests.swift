@@ -5,7 +5,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("Files of Ogg", .waiting, .tags(.stream, .ogg, .files)) struct OggFileTests {
   private let folder: TemporaryFolder

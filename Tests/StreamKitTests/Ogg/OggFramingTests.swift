@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 @Suite("Pages of Ogg as frames", .waiting, .tags(.stream, .ogg)) struct OggFramingTests {
   private typealias Kind = OggProgramme.Kind

@@ -2,7 +2,7 @@ import Codecs
 import EventLoop
 import TestSupport
 
-@testable import StreamKit
+@testable import StreamCore
 
 /// Sound in Ogg, encoded by ffmpeg: logical streams that follow on each other, each with a title.
 struct OggProgramme: Sendable {

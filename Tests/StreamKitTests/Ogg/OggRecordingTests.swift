@@ -5,7 +5,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("A recording of Ogg", .waiting, .tags(.stream, .ogg, .recording)) struct OggRecordingTests {
   /// Appends frames, as one batch.

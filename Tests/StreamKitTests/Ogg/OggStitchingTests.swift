@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 /// Connections to a station of Ogg: each begins with the headers, and then with some earlier page.
 @Suite("Connections to Ogg are stitched", .waiting, .tags(.stream, .ogg, .stitching)) struct OggStitchingTests

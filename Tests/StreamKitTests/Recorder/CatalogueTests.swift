@@ -1,7 +1,7 @@
 import Database
 import EventLoop
 import Glibc
-import StreamKit
+import RecordingKit
 import TestSupport
 import TestTraits
 import Testing

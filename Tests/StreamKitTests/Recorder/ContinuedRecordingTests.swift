@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 /// Recordings that go on in the file of an earlier process: a station with a burst of four seconds, and processes that
 /// are killed with what they have not written.

@@ -3,7 +3,8 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("The cuts of a split recording, without files", .tags(.stream, .recording, .titles))
 struct CutPlannerTests {

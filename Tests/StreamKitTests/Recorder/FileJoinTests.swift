@@ -5,7 +5,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("Appending to a recording", .waiting, .tags(.stream, .recording, .recovery)) struct FileJoinTests {
   private let folder: TemporaryFolder

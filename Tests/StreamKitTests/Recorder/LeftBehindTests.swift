@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite(
   "A part that was left behind under the name of a recording that begins", .waiting,

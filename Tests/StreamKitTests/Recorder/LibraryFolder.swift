@@ -2,7 +2,8 @@ import EventLoop
 import Glibc
 import TestSupport
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 /// A folder with a catalogue, and recordings as a process leaves them that ends at any moment.
 struct LibraryFolder {

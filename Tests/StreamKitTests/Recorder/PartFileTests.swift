@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("Part of a recording", .waiting, .tags(.stream, .recording, .recovery)) struct PartFileTests {
   private let folder: TemporaryFolder

@@ -3,7 +3,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import RecordingKit
+@testable import StreamCore
 
 /// Recordings of answers that may be files.
 @Suite("An answer that is to be recorded", .waiting, .tags(.stream, .recording))

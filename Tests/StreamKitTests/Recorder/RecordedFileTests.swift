@@ -1,11 +1,12 @@
 import AudioCore
 @testable import Codecs
+@testable import Playback
+@testable import RecordingKit
+@testable import StreamCore
 import EventLoop
 import TestSupport
 import TestTraits
 import Testing
-
-@testable import StreamKit
 
 /// Recordings of a file on a server: its bytes, whatever happens to the connection.
 @Suite("A file that is recorded", .waiting, .tags(.stream, .recording, .files))

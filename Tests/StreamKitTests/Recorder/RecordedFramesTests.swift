@@ -6,7 +6,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("Frames of a file", .waiting, .tags(.stream, .recording)) struct RecordedFramesTests {
   private let folder: TemporaryFolder

@@ -4,7 +4,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import RecordingKit
+@testable import StreamCore
 
 /// The behaviour of a stream while it is recorded.
 @Suite("A stream that is recorded", .waiting, .tags(.stream, .recording))

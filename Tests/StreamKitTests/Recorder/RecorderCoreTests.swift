@@ -4,7 +4,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite(
   "The upkeep of the catalogue while recordings are written", .waiting,

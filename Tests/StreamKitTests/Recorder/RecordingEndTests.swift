@@ -4,7 +4,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import RecordingKit
+@testable import StreamCore
 
 /// The reports of a recording at its end, and its files.
 @Suite("The end of a recording", .waiting, .tags(.stream, .recording))

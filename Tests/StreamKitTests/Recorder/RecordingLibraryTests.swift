@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("The library of recordings", .waiting, .tags(.stream, .recordings, .recording))
 struct RecordingLibraryTests {

@@ -1,7 +1,7 @@
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite(.tags(.stream, .recording)) struct RecordingMachineTests {
   private struct Full: Error {}

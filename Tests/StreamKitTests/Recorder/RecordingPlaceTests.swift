@@ -1,6 +1,6 @@
 import EventLoop
 import Glibc
-import StreamKit
+import RecordingKit
 import TestTraits
 import Testing
 

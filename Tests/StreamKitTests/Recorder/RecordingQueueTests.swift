@@ -3,7 +3,7 @@ import EventLoop
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import StreamCore
 
 @Suite("Frames on their way to the disk", .waiting, .tags(.stream, .recording))
 struct RecordingQueueTests {

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("Tag of a recording", .waiting, .tags(.stream, .recording, .titles)) struct RecordingTagTests {
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)

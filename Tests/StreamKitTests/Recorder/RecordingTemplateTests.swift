@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("Template of recordings", .waiting, .tags(.stream, .recording)) struct RecordingTemplateTests {
   /// 2026-03-28 20:30:00 on clocks an hour ahead of UTC.

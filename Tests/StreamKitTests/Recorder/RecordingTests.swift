@@ -5,7 +5,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 /// The network thread of a stream, on a machine where the loop falls behind it: each second request for it, which
 /// comes from the metadata feed of a stream that has begun to receive, waits for a whole burst.
@@ -28,7 +31,7 @@ final class LateLoop {
 final class RecordingHarness {
   let loop = EventLoop()
   let folder: TemporaryFolder
-  let stream: StreamKit.Stream
+  let stream: Playback.Stream
   let recorder: Recorder
   let network: LateLoop
   private(set) var reported: [String] = []
@@ -49,7 +52,7 @@ final class RecordingHarness {
     options.dataTimeout = .seconds(1_800)
     let late = LateLoop(network)
     self.network = late
-    stream = StreamKit.Stream(
+    stream = Playback.Stream(
       at: try StreamAddress(url), options: options, loop: loop, network: { late.thread() })
   }
 

@@ -6,7 +6,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 @Suite("The writer of a recording", .waiting, .tags(.stream, .recording))
 struct RecordingWriterTests {

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("Recordings whose process ended", .waiting, .tags(.stream, .recording, .recovery)) struct RecoveryTests
 {

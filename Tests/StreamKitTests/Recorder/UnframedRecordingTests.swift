@@ -4,7 +4,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import Playback
+@testable import Reception
+@testable import RecordingKit
+@testable import StreamCore
 
 /// Recordings of FLAC and WAV: content without frames is recorded as it comes.
 @Suite("A recording of a station without frames", .waiting, .tags(.stream, .recording))

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import StreamKit
+@testable import RecordingKit
 
 @Suite("Recordings of decoded sound", .waiting, .tags(.stream, .recording, .codecs))
 struct WAVBodyTests {

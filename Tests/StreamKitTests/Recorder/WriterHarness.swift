@@ -1,7 +1,8 @@
 import EventLoop
 import TestSupport
 
-@testable import StreamKit
+@testable import RecordingKit
+@testable import StreamCore
 
 extension RecordingQueue {
   /// Appends one frame, as a batch of its own.

@@ -1,8 +1,0 @@
-extension StringProtocol {
-  /// Returns the text without white space at both ends.
-  func trimmingEnds() -> String {
-    var rest = self[...]
-    while rest.last?.isWhitespace == true { rest = rest.dropLast() }
-    return String(rest.drop { $0.isWhitespace })
-  }
-}
