@@ -24,14 +24,14 @@ private final class SlowDriver: Driver {
 
   func close() async {}
   func change(_ changes: [(device: String, change: LevelChange)]) {}
-  func setSession(_ session: SessionID?, ofDevice device: String) {}
+  func setSession(_ session: DriverStream?, ofDevice device: String) {}
   func load(_ request: SourceRequest) async throws -> Cue { Cue(id: 0, duration: nil) }
   func discard(_ cue: Cue) {}
-  func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
-  func pause(_ session: SessionID) {}
-  func resume(_ session: SessionID) {}
-  func stop(_ session: SessionID) {}
-  func position(of session: SessionID) -> Int { 0 }
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool) {}
+  func pause(_ session: DriverStream) {}
+  func resume(_ session: DriverStream) {}
+  func stop(_ session: DriverStream) {}
+  func position(of session: DriverStream) -> Int { 0 }
 }
 
 @Suite("The door to the house", .waiting, .tags(.daemon, .drivers)) struct HouseDoorTests {

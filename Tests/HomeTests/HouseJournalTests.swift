@@ -41,14 +41,14 @@ private final class RemoteDriver: Driver {
   }
 
   func close() async {}
-  func setSession(_ session: SessionID?, ofDevice device: String) {}
+  func setSession(_ session: DriverStream?, ofDevice device: String) {}
   func load(_ request: SourceRequest) async throws -> Cue { Cue(id: 0, duration: nil) }
   func discard(_ cue: Cue) {}
-  func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
-  func pause(_ session: SessionID) {}
-  func resume(_ session: SessionID) {}
-  func stop(_ session: SessionID) {}
-  func position(of session: SessionID) -> Int { 0 }
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool) {}
+  func pause(_ session: DriverStream) {}
+  func resume(_ session: DriverStream) {}
+  func stop(_ session: DriverStream) {}
+  func position(of session: DriverStream) -> Int { 0 }
 }
 
 @Suite("the changes of a house that others control too", .waiting, .tags(.history, .events))
@@ -122,7 +122,7 @@ struct HouseJournalTests {
       func connect(_ isConnected: Bool, _ ids: [String]) {
         for id in ids { house.deviceChanged(.available(isConnected), of: id) }
       }
-      house.failed(SpeakerError(.lost, "the snapserver is lost: it hangs up"), device: nil, session: nil)
+      house.failed(SpeakerError(.lost, "the snapserver is lost: it hangs up"), device: nil, stream: nil)
       connect(false, ["kitchen", "bath"])
       try await loop.sleep(for: .seconds(1))
       connect(true, ["kitchen", "bath"])

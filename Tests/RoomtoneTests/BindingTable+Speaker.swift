@@ -76,6 +76,9 @@ extension BindingTable {
       call speaker.play_stream "http://fm/" -->
       then session --> session "default" (playing "FM", 6 speakers)
       stream.in_use speaker.play_stream(radio) speaker.session { devices = bath }:play_stream(radio)
+      speaker.no_stream speaker.stop() \#
+    for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath }) end \#
+    task.sleep(1) speaker.play_stream(radio)
       speaker.no_active_device leave() speaker.play_stream(radio)
     speaker.play
       call speaker.play "tone.wav" -->
@@ -92,6 +95,9 @@ extension BindingTable {
     --> nil, nil, "playing", 3.0
       then speaker.stop(), speaker.play("long.wav", { resume = true }), speaker.duration() --> nil, nil, 10.0
       then failure(speaker.play, "text.wav").byte, failure(speaker.play, "text.wav").found ~= nil --> 0, true
+      speaker.no_stream speaker.stop() \#
+    for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath, priority = 200 }) end \#
+    task.sleep(1) speaker.play "tone.wav"
       audio.not_found speaker.play "nowhere.wav"
       audio.unreadable speaker.play "text.wav"
       audio.unsupported speaker.play "stations.m3u"
@@ -177,7 +183,7 @@ extension BindingTable {
       then bath.session.name, #session.devices --> "bath", 5
       speaker.unknown speaker.session { devices = "Attic" }
       speaker.outranked speaker.session { devices = bath, priority = 500 } speaker.session { devices = bath }
-      speaker.no_stream for _ = 1, 100 do kept = { speaker.session(), kept } end
+      script.flooded for _ = 1, 1001 do kept = { speaker.session(), kept } end
     speaker.interrupt
       set speaker.play "long.wav"
       call speaker.interrupt { play = "tone.wav", devices = kitchen } -->
@@ -195,8 +201,8 @@ extension BindingTable {
       speaker.outranked speaker.session { devices = bath, priority = 500 } \#
     speaker.interrupt { play = "tone.wav", devices = bath }
       speaker.no_active_device leave() speaker.interrupt { play = "tone.wav" }
-      speaker.no_stream repeat until not task.try(speaker.session) bath:join() \#
-    speaker.interrupt { play = "tone.wav" }
+      speaker.no_stream for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath }) end \#
+    task.sleep(1) speaker.interrupt { play = "tone.wav", devices = bath }
     speaker.snapshot
       call speaker.snapshot { devices = "Bedroom" } --> snapshot of 2 speakers
       speaker.unknown speaker.snapshot { devices = "Attic" }

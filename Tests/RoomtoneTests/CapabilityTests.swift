@@ -42,7 +42,7 @@ struct CapabilityTests {
         reports?.levelsChanged([(device, volume, false)])
       }
     }
-    func setSession(_ session: SessionID?, ofDevice device: String) {}
+    func setSession(_ session: DriverStream?, ofDevice device: String) {}
     func load(_ request: SourceRequest) async throws -> Cue {
       cues += 1
       let cue = cues
@@ -50,11 +50,11 @@ struct CapabilityTests {
       return Cue(id: cue, duration: 48_000)
     }
     func discard(_ cue: Cue) {}
-    func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
-    func pause(_ session: SessionID) {}
-    func resume(_ session: SessionID) {}
-    func stop(_ session: SessionID) {}
-    func position(of session: SessionID) -> Int { 0 }
+    func start(_ cue: Cue, in session: DriverStream, paused: Bool) {}
+    func pause(_ session: DriverStream) {}
+    func resume(_ session: DriverStream) {}
+    func stop(_ session: DriverStream) {}
+    func position(of session: DriverStream) -> Int { 0 }
   }
 
   /// Returns the lines that `code` printed in a house of that driver.

@@ -51,6 +51,7 @@ struct LimitTests {
     "at the opening", "volume", "volume of the house", "fade", "unmute", "snapshot", "interruption",
     "overlay",
     "gain", "fade of the gain", "gain over a softer level", "overlay over a gain", "join with a gain",
+    "session that had no stream",
   ]
 
   @Test("no block is louder than the limit allows, whatever raises it", arguments: waysUp)
@@ -107,6 +108,13 @@ struct LimitTests {
           try await session.play(over)
           _ = try await session.finish()
         }
+      case "session that had no stream":
+        var late = session
+        for _ in 0..<40 { late = try house.makeSession() }
+        try late.setGain(9)
+        try await a.join(late)
+        try await late.play(over)
+        _ = try await late.finish()
       case "join with a gain":
         try session.setGain(9)
         try await harness.wait(0.2)
@@ -122,7 +130,7 @@ struct LimitTests {
       #expect(other.contains { $0 > 0.9 }, "a speaker without a limit is louder")
     }
     // Lowering makes no click; a constant that begins does.
-    if way == "interruption" || way.hasPrefix("overlay") { return }
+    if way == "interruption" || way.hasPrefix("overlay") || way.hasPrefix("session") { return }
     #expect(try harness.played("A").largestStep < 0.25 * VolumeLaw.gain(at: 35) / 100)
   }
 

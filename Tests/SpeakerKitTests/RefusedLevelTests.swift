@@ -33,7 +33,7 @@ private final class RefusingDriver: Driver {
     loop.next { [self] in
       for case (let device, .volume(let volume)) in changes {
         if refuses {
-          reports?.failed(SpeakerError(.unavailable, "refused"), device: device, session: nil)
+          reports?.failed(SpeakerError(.unavailable, "refused"), device: device, stream: nil)
         } else {
           reports?.levelsChanged([(device, volume, false)])
         }
@@ -41,14 +41,14 @@ private final class RefusingDriver: Driver {
     }
   }
 
-  func setSession(_ session: SessionID?, ofDevice device: String) {}
+  func setSession(_ session: DriverStream?, ofDevice device: String) {}
   func load(_ request: SourceRequest) async throws -> Cue { Cue(id: 0, duration: nil) }
   func discard(_ cue: Cue) {}
-  func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
-  func pause(_ session: SessionID) {}
-  func resume(_ session: SessionID) {}
-  func stop(_ session: SessionID) {}
-  func position(of session: SessionID) -> Int { 0 }
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool) {}
+  func pause(_ session: DriverStream) {}
+  func resume(_ session: DriverStream) {}
+  func stop(_ session: DriverStream) {}
+  func position(of session: DriverStream) -> Int { 0 }
 }
 
 @Suite("Levels that a driver refuses", .tags(.speaker, .fades, .interruption))

@@ -101,18 +101,6 @@ struct SessionsTests {
     }
   }
 
-  @Test("the house has room for sixteen sessions; a closed one makes room")
-  func limit() throws {
-    try HouseHarness.run(output: .null) { harness in
-      let sessions = try (1..<16).map { try harness.house.makeSession(name: "s\($0)") }
-      let error = await harness.failure { _ = try harness.house.makeSession() }
-      #expect(error?.code == "speaker.no_stream")
-      #expect(error?.hint?.hasPrefix("close one of: \"s1\", \"s2\"") == true)
-      try sessions[6].close()
-      #expect(try harness.house.makeSession().name == "session 7")
-    }
-  }
-
   @Test("a session replaces a closed one within the same block, without a click")
   func reused() throws {
     let harness = try HouseHarness.run { harness in

@@ -36,7 +36,7 @@ struct SnapcastPlanTests {
   /// Performs the steps of a plan as a server does.
   /// - Returns: the groups at its end, as `server` reads them.
   private func arranged(
-    _ server: SnapcastServer, zones: [String: String] = [:], memberships: [String: SessionID] = [:]
+    _ server: SnapcastServer, zones: [String: String] = [:], memberships: [String: DriverStream] = [:]
   ) throws -> Set<String> {
     var server = server
     let pool = try SnapcastPool(server.streams, prefix: "p-")
@@ -126,7 +126,7 @@ struct SnapcastPlanTests {
   func random() throws {
     var random = SeededRandom(seed: 3)
     for _ in 0..<100 {
-      var (zones, memberships): ([String: String], [String: SessionID]) = ([:], [:])
+      var (zones, memberships): ([String: String], [String: DriverStream]) = ([:], [:])
       var groups: [Int: [String]] = [:]
       for client in ["a", "b", "c", "d", "e", "f"] {
         groups[Int(random.next() % 4), default: []].append(client)

@@ -247,12 +247,6 @@ extension RealTimeTests {
         let house = harness.house
         let (kitchen, bedroom) = (try harness.device("kitchen"), try harness.device("bedroom"))
         let other = try house.makeSession(devices: [kitchen])
-        do throws(SpeakerError) {
-          _ = try house.makeSession()
-          Issue.record("a third session of two streams")
-        } catch {
-          #expect(error.kind == .noStream && error.hint?.contains("snapserver-config") == true)
-        }
         let low = Signal.sine(440, amplitude: 0.5, frames: 4_800_000, sampleRate: 48_000)
         let path = try harness.source(low)
         try await other.play(path)
@@ -260,6 +254,15 @@ extension RealTimeTests {
         try await harness.wait(0.1)
         #expect(try harness.rig.played(by: "kitchen").peak > 0.4)
         #expect(try harness.rig.played(by: "bedroom").peak == 0)
+        // The interrupted session keeps its stream, and the interruption has the other one.
+        try await house.interrupt(devices: [kitchen]) { _ in
+          do {
+            try await house.session.play(path)
+            Issue.record("a third sound on two streams")
+          } catch let error as SpeakerError {
+            #expect(error.kind == .noStream && error.hint?.contains("snapserver-config") == true)
+          }
+        }
         // Another controller moves the bedroom to the sound of the other session, and away from all.
         let controller = try harness.controller()
         let group = try controller.group(of: "bedroom")
@@ -278,6 +281,39 @@ extension RealTimeTests {
         try await harness.wait(0.5)
         #expect(try harness.played(by: "kitchen", after: before).peak == 0)
         #expect(harness.reported.suffix(2) == ["stopped", "ended no_devices"])
+      }
+    }
+
+    @Test("twenty silent sessions cost none of four streams; the fifth that plays hears who has them")
+    func silentSessions() throws {
+      let rooms = ["attic", "bath", "cellar", "den", "entry"]
+      try SnapcastHarness.run(clients: rooms, sessions: 4, addAll: false) { harness in
+        let house = harness.house
+        let sessions = try (0..<20).map { try house.makeSession(name: "script \($0)") }
+        let path = try harness.source(
+          Signal.sine(440, amplitude: 0.5, frames: 14_400_000, sampleRate: 48_000))
+        for (index, room) in rooms.enumerated() {
+          try await harness.device(room).join(sessions[3 * index])
+        }
+        for index in 0..<4 { try await sessions[3 * index].play(path) }
+        do {
+          try await sessions[12].play(path)
+          Issue.record("a fifth sound on four streams")
+        } catch let error as SpeakerError {
+          #expect(error.kind == .noStream)
+          #expect(error.message == "4 sessions play, and the driver has no stream for one more")
+          #expect(
+            error.hint?.hasPrefix(
+              "stop one of: \"script 0\" in attic, \"script 3\" in bath, \"script 6\" in cellar, "
+                + "\"script 9\" in den; ") == true)
+        }
+        for room in rooms.prefix(4) {
+          try await harness.wait { try harness.rig.played(by: room).peak > 0.4 }
+        }
+        #expect(try harness.rig.played(by: "entry").peak == 0)
+        sessions[3].stop()
+        try await sessions[12].play(path)
+        try await harness.wait { try harness.rig.played(by: "entry").peak > 0.4 }
       }
     }
 

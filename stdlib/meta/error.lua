@@ -42,7 +42,7 @@
 ---@field session? string `speaker.outranked`: the name of the session that keeps the speaker. `stream.in_use`: the name of the session that plays the stream.
 ---@field priority? integer `speaker.outranked`: the priority of that session.
 ---@field capability? string `speaker.unsupported`: the capability missing in `speaker.capabilities()`.
----@field limit? integer `speaker.no_stream`: the maximum number of sessions. `script.objects`: the maximum number of objects of a script: streams, sessions, jobs, subscriptions, taps, tasks.
+---@field limit? integer `speaker.no_stream`: the number of streams of the driver, on each of which one session plays. `script.flooded`: the maximum number of open sessions. `script.objects`: the maximum number of objects of a script: streams, sessions, jobs, subscriptions, taps, tasks.
 ---@field start? number `speaker.range`: the requested start of playback, in seconds.
 ---@field seconds? number `speaker.range`, `stream.no_seek`: the requested position of `seek`, in seconds.
 ---@field url? string `stream.…`, `http.…`: the URL, without user and password, and with `…` in place of its query. `audio.unsupported`: the station in a playlist of files.

@@ -145,7 +145,8 @@ function speaker.is_muted() end
 ---`play_stream`.
 ---
 ---Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays the stream); the errors
----of `stream.new` and `stream.Stream:start`; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---of `stream.new` and `stream.Stream:start`; `speaker.no_stream` (as for `play`); `speaker.superseded`,
+---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param url_or_stream string|stream.Stream A URL, the name of a station of the configuration, or a stream object.
 ---@param options? speaker.StreamOptions
@@ -163,6 +164,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
 ---source continues; `stream.url`, `stream.unsupported` (a URL that does not work here either); `speaker.range` (`start`
 ---past the end);
+---`speaker.no_stream` (other sessions have all streams of the driver, see `limit`; the hint lists them);
 ---`speaker.superseded` (a `stop` or another `play` came, or the last speaker left, while the file was opening);
 ---`speaker.unavailable`, `speaker.lost` (the hub of the driver hkwhub refuses it, or is lost: nothing plays then);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
@@ -299,10 +301,11 @@ function speaker.watch(on) end
 ---@field devices? speaker.Target|speaker.Target[] First members (default: none); all of them join, or the call raises and none does.
 ---@field priority? integer 0 to 1000 (default: 100).
 
----Creates a session beside the default one: another source on other speakers. The session ends with the script.
+---Creates a session beside the default one: another source on other speakers. The session ends with the script. It needs
+---a stream of the driver only while it plays.
 ---
----Raises `speaker.outranked`, `speaker.no_stream` (too many sessions), `speaker.unknown`, `speaker.closed`,
----`argument`.
+---Raises `speaker.outranked`, `speaker.unknown`, `speaker.closed`, `argument`, `script.flooded` (a thousand sessions are
+---open).
 ---@param options? speaker.SessionOptions
 ---@return speaker.Session
 function speaker.session(options) end

@@ -62,7 +62,7 @@ function Zone:join(session) end
 ---to the sessions that they were in.
 ---
 ---Raises the errors of `speaker.play` and `speaker.play_stream`, `speaker.outranked`, `speaker.unavailable` (all were
----removed from the house), `speaker.no_stream` (too many sessions).
+---removed from the house), `script.flooded` (a thousand sessions are open).
 ---@async
 ---@param source string|stream.Stream Path of a file, URL, or stream.
 ---@param options? speaker.PlayOptions|speaker.StreamOptions As for `speaker.play`, or `speaker.play_stream`.

@@ -14,8 +14,8 @@ public final class HouseDriver: RenderingDriver {
   /// The format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
 
-  /// The maximum number of sessions at a time: 16.
-  public let sessionLimit = 16
+  /// The number of streams: 32.
+  public let sessionLimit = 32
   /// `true`: network speakers stop as well.
   public let editsStopPlayback = true
 
@@ -48,9 +48,9 @@ public final class HouseDriver: RenderingDriver {
   /// Reasons in words for which the sound cards of speakers are lost, by the indices of the speakers.
   var silenced: [Int: String] = [:]
   /// The session of each speaker, also while it is unavailable.
-  var memberships: [SessionID?] = []
+  var memberships: [DriverStream?] = []
   /// The session over that of a speaker, and its level, by the speaker's index.
-  var overlays: [Int: (session: SessionID, volume: Int?)] = [:]
+  var overlays: [Int: (session: DriverStream, volume: Int?)] = [:]
   /// The maximum number of speakers.
   private(set) var speakerLimit = 0
   var renderer: (any Renderer)?
@@ -252,7 +252,7 @@ public final class HouseDriver: RenderingDriver {
   }
 
   /// Moves a speaker to a session, from the next block on.
-  public func setSession(_ session: SessionID?, ofDevice device: String) {
+  public func setSession(_ session: DriverStream?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
     applyAll()
     memberships[index] = session
@@ -266,7 +266,7 @@ public final class HouseDriver: RenderingDriver {
   }
 
   /// Lays a session over that of a speaker, from the next block on.
-  public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {
+  public func setOverlay(_ session: DriverStream?, volume: Int?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
     applyAll()
     overlays[index] = session.map { ($0, volume) }
@@ -286,7 +286,7 @@ public final class HouseDriver: RenderingDriver {
   var present: [DeviceInfo] { devices.indices.filter { !removed.contains($0) }.map { devices[$0] } }
 
   /// Starts a cue with the next block.
-  public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+  public func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
     applyAll()
     renderer?.start(cue, in: session, paused: paused)
   }
@@ -297,7 +297,7 @@ extension HouseDriver: RenderObserver {
     switch event {
     case .ended(let cue, let session, let failure): reports?.ended(cue: cue, in: session, failure: failure)
     case .trouble(let error, let device):
-      reports?.failed(error, device: device.map { devices[$0].id }, session: nil)
+      reports?.failed(error, device: device.map { devices[$0].id }, stream: nil)
     case .card(let card, let loss): setCard(card, loss: loss)
     }
   }

@@ -99,7 +99,7 @@ final class StateFolder {
     return pwrite(file, text, text.count, 0) == text.count && ftruncate(file, off_t(text.count)) == 0
   }
 
-  private static let mostSessions = 16
+  private static let mostSessions = 32
 
   /// Releases the lock. Does nothing without it.
   func unlock() {
@@ -183,7 +183,7 @@ final class StateFolder {
 
   /// Parses the lock owner's lines; the file is untrusted input.
   private static func owner(from file: Int32) -> HouseOwner {
-    var bytes = [UInt8](repeating: 0, count: 16_384)
+    var bytes = [UInt8](repeating: 0, count: 32_768)
     let count = pread(file, &bytes, bytes.count, 0)
     let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }

@@ -25,7 +25,7 @@ extension HubDriver {
   public func discard(_ cue: Cue) { sources[cue.id] = nil }
 
   /// Has the hub play a cue; it is heard when the hub has fetched its beginning.
-  public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+  public func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
     for other in sources.keys where other < cue.id { sources[other] = nil }
     let (end, start) = sources[cue.id].map { ($0.source.end, $0.start) } ?? (nil, 0)
     perform(player.start(cue.id, from: start, to: end, paused: paused, at: loop.now))
@@ -41,22 +41,22 @@ extension HubDriver {
     try await call.result(on: loop)
   }
   /// Keeps the priority, which the hub receives with the next medium.
-  public func setPriority(_ priority: Int, of session: SessionID) { self.priority = priority }
+  public func setPriority(_ priority: Int, of session: DriverStream) { self.priority = priority }
   /// Stops the medium and keeps its position.
-  public func pause(_ session: SessionID) {
+  public func pause(_ session: DriverStream) {
     follow()
     perform(player.pause(at: loop.now))
   }
   /// Has the hub play from the kept position on.
-  public func resume(_ session: SessionID) { perform(player.resume()) }
+  public func resume(_ session: DriverStream) { perform(player.resume()) }
   /// Stops the medium.
-  public func stop(_ session: SessionID) {
+  public func stop(_ session: DriverStream) {
     perform(player.stop(at: loop.now))
     withdraw()
     sources = [:]
   }
   /// Returns the number of frames heard, as far as the hub has reported.
-  public func position(of session: SessionID) -> Int {
+  public func position(of session: DriverStream) -> Int {
     follow()
     return player.position(at: loop.now)
   }
@@ -87,7 +87,7 @@ extension HubDriver {
         }
         link?.request("stop_play") { [weak self] result in
           guard let self, case .failure(let error) = result, isConnected else { return }
-          reports?.failed(error, device: nil, session: 0)
+          reports?.failed(error, device: nil, stream: 0)
         }
       case .ended(let run, let ending):
         let failure = failure(of: run, ending)

@@ -69,7 +69,7 @@ extension HubDriver {
   // MARK: Membership
 
   /// Puts a speaker into the hub's session, or removes it; heard when the hub has answered.
-  public func setSession(_ session: SessionID?, ofDevice device: String) {
+  public func setSession(_ session: DriverStream?, ofDevice device: String) {
     speakers[device, default: Speaker()].isMember = session != nil
     move(device, isIn: session != nil)
   }
@@ -83,7 +83,7 @@ extension HubDriver {
       speakers[device]?.moves -= 1
       switch result {
       case .success: speakers[device]?.isActive = isIn
-      case .failure(let error): reports?.failed(error, device: device, session: nil)
+      case .failure(let error): reports?.failed(error, device: device, stream: nil)
       }
     }
   }

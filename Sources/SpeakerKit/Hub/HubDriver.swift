@@ -228,7 +228,7 @@ public final class HubDriver: RemoteDriver {
     statusTimer?.cancel()
     if loss == nil { context.log(error.message) }
     loss = error.message
-    reports?.failed(error, device: nil, session: nil)
+    reports?.failed(error, device: nil, stream: nil)
     for index in devices.indices { setAvailable(false, index) }
   }
 

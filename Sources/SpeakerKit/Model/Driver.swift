@@ -1,8 +1,9 @@
 public import AudioCore
 public import EventLoop
 
-/// The driver's identifier of a session; the default session is 0.
-public typealias SessionID = Int
+/// The number of one of a driver's streams, from 0 on; one session at a time sounds on it. The default session begins with
+/// stream 0.
+public typealias DriverStream = Int
 
 /// A request of a session to its driver to open a source.
 public struct SourceRequest: Sendable {
@@ -113,7 +114,7 @@ public protocol Driver: AnyObject {
   var capabilities: Set<String> { get }
   /// The rate and channels in which sessions count their frames.
   var format: AudioFormat { get }
-  /// The maximum number of sessions at a time, including the default session.
+  /// The number of streams, which is the maximum number of sessions that sound at a time.
   var sessionLimit: Int { get }
   /// The way to more sessions, as a hint of `speaker.no_stream`; nil for none.
   var moreSessionsHint: String? { get }
@@ -155,11 +156,11 @@ public protocol Driver: AnyObject {
   /// none. Levels are below it when they come.
   func setCeiling(_ volume: Int?, ofDevice device: String)
   /// Puts a speaker into a session; nil removes it from its session.
-  func setSession(_ session: SessionID?, ofDevice device: String)
+  func setSession(_ stream: DriverStream?, ofDevice device: String)
   /// Has a speaker render a second session over that of `setSession`, which continues; nil for none. For
   /// drivers with capability `duck`.
   /// - Parameter volume: the level of the second session, 0...50, also on a muted speaker; nil for the speaker's own.
-  func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String)
+  func setOverlay(_ stream: DriverStream?, volume: Int?, ofDevice device: String)
   /// Moves the gain of a speaker's session of `setSession` to `decibels`, 0 or less, in a straight line of decibels
   /// over `duration`; at once when nothing plays. For drivers with capability `duck`.
   func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String)
@@ -171,27 +172,27 @@ public protocol Driver: AnyObject {
   func discard(_ cue: Cue)
   /// Starts a cue in a session, in place of the one that it rendered.
   /// - Parameter paused: `true` if the cue remains paused until `resume`.
-  func start(_ cue: Cue, in session: SessionID, paused: Bool)
+  func start(_ cue: Cue, in stream: DriverStream, paused: Bool)
   /// Waits until a cue that was started is accepted by its player, or is replaced by another command.
   /// - Throws: the reason why it will not be heard, which is not reported then; `CancellationError`.
   func awaitStart(of cue: Cue) async throws
   /// Announces the priority of a session before its next cue starts (initially 100).
-  func setPriority(_ priority: Int, of session: SessionID)
+  func setPriority(_ priority: Int, of stream: DriverStream)
   /// Pauses a session; it keeps its cue and position.
-  func pause(_ session: SessionID)
+  func pause(_ stream: DriverStream)
   /// Resumes a session after `pause`.
-  func resume(_ session: SessionID)
+  func resume(_ stream: DriverStream)
   /// Stops a session and releases its cue.
-  func stop(_ session: SessionID)
+  func stop(_ stream: DriverStream)
   /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of playback; at
   /// once when nothing plays. For drivers with capability `gain`.
-  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
+  func setGain(_ decibels: Double, over duration: Duration, of stream: DriverStream)
   /// Moves the session's equalizer to `gains`, without a click; at once when nothing plays. For drivers with
   /// capability `equalizer`.
-  func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
+  func setEqualizer(_ gains: EqualizerGains, of stream: DriverStream)
   /// Returns the number of frames of the session's cue that have been *heard*, counted from the start of the
   /// source and on through the repetitions of a looped one.
-  func position(of session: SessionID) -> Int
+  func position(of stream: DriverStream) -> Int
 }
 
 extension Driver {
@@ -216,17 +217,17 @@ extension Driver {
   /// Does nothing: for drivers without gains.
   public func setCeiling(_ volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.
-  public func setOverlay(_ session: SessionID?, volume: Int?, ofDevice device: String) {}
+  public func setOverlay(_ stream: DriverStream?, volume: Int?, ofDevice device: String) {}
   /// Does nothing: for drivers without capability `duck`.
   public func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: String) {}
   /// Returns at once: a cue that was loaded is heard.
   public func awaitStart(of cue: Cue) async throws {}
   /// Does nothing: the house alone ranks sessions.
-  public func setPriority(_ priority: Int, of session: SessionID) {}
+  public func setPriority(_ priority: Int, of stream: DriverStream) {}
   /// Does nothing: for drivers without capability `gain`.
-  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
+  public func setGain(_ decibels: Double, over duration: Duration, of stream: DriverStream) {}
   /// Does nothing: for drivers without capability `equalizer`.
-  public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
+  public func setEqualizer(_ gains: EqualizerGains, of stream: DriverStream) {}
   /// Throws `speaker.unsupported`.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")
@@ -245,12 +246,12 @@ public protocol DriverReports: AnyObject {
   func byController(_ body: () -> Void)
   /// Reports that another controller has moved a speaker to the sound of a session; nil for none.
   /// - Returns: the session that the speaker is in now; nil for none, also when there is no such session.
-  func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID?
+  func sessionChanged(_ stream: DriverStream?, ofDevice device: String) -> DriverStream?
   /// Reports a change of a speaker, other than of its level.
   func deviceChanged(_ change: DeviceChange, of device: String)
   /// Reports that the last frame of a cue has been heard. `failure` says why that is not the end of its
   /// source.
-  func ended(cue: Int, in session: SessionID, failure: (any CodedError)?)
+  func ended(cue: Int, in stream: DriverStream, failure: (any CodedError)?)
   /// Reports a failure that no caller waits for.
-  func failed(_ error: any CodedError, device: String?, session: SessionID?)
+  func failed(_ error: any CodedError, device: String?, stream: DriverStream?)
 }

@@ -102,7 +102,7 @@ extension House {
   /// Passes the sound over the playback of a speaker to the driver, with its level. Does nothing without such a sound.
   func renderOverlay(of device: Device) {
     guard let overlay = device.overlay else { return }
-    driver.setOverlay(overlay.session.id, volume: levelOfOverlay(on: device), ofDevice: device.id)
+    driver.setOverlay(overlay.session.stream, volume: levelOfOverlay(on: device), ofDevice: device.id)
   }
 
   /// Keeps the volume that was asked for, also for the next process; nil for the one in effect.

@@ -47,17 +47,17 @@ extension House: DriverReports {
   public func byController(_ body: () -> Void) { events.byController(body) }
 
   /// Moves a speaker to the session that another controller has chosen for it, and emits the events.
-  public func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? {
+  public func sessionChanged(_ stream: DriverStream?, ofDevice device: String) -> DriverStream? {
     guard isOpen, let device = devices.first(where: { $0.id == device }) else { return nil }
-    let target = session.flatMap { id in sessions.first { $0.id == id } }
+    let target = stream.flatMap { stream in sessions.first { $0.stream == stream } }
     move(device, to: target, isReported: true)
-    return target?.id
+    return target?.stream
   }
 
   /// Passes the end of a source on to its session.
-  public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
+  public func ended(cue: Int, in stream: DriverStream, failure: (any CodedError)?) {
     guard isOpen else { return }
-    sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
+    sessions.first { $0.stream == stream }?.ended(cue: cue, failure: failure)
   }
 
   /// Lets the fade of a speaker continue, once its restored level has taken effect or was refused.
@@ -68,14 +68,14 @@ extension House: DriverReports {
   }
 
   /// Emits an `error` event for a failure of the driver. A level that is on its way to the speaker is refused.
-  public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
+  public func failed(_ error: any CodedError, device: String?, stream: DriverStream?) {
     guard isOpen else { return }
     let device = devices.first { $0.id == device }
     if let device { endRestoring(device) }
     events.emit(
       .error(
         code: error.code, message: error.message, device: device,
-        session: sessions.first { $0.id == session }))
+        session: stream.flatMap { stream in sessions.first { $0.stream == stream } }))
   }
 
   /// Applies a change of a speaker, and emits its `device` event.

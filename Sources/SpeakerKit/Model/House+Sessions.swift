@@ -8,8 +8,7 @@ extension House {
   ///   - name: display name; by default `"session 1"` and so on.
   ///   - devices: the first members, moved from their sessions; all of them or none.
   ///   - priority: 0 or more; see `Device.join`.
-  /// - Throws: `speaker.outranked`, `speaker.no_stream` when the driver has no room for one more,
-  ///   `speaker.unsupported`, `speaker.range`, `speaker.closed`.
+  /// - Throws: `speaker.outranked`, `speaker.unsupported`, `speaker.range`, `speaker.closed`, `script.flooded`.
   public func makeSession(
     name: String? = nil, devices: [Device] = [], priority: Int = 100
   ) throws(SpeakerError) -> Session {
@@ -21,32 +20,40 @@ extension House {
         .range, "priority \(priority) is below 0", facts: [.init("priority", .int(priority))])
     }
     for device in devices { try check(device, mayGoTo: priority) }
-    let id = try freeSessionID()
-    let session = Session(
-      id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
-    session.house = self
-    driver.setPriority(priority, of: id)
-    if capabilities.contains("gain") { driver.setGain(0, over: .zero, of: id) }
-    if capabilities.contains("equalizer") { driver.setEqualizer(.flat, of: id) }
-    sessions.append(session)
+    let session = try append(sessionNamed: name, priority: priority)
+    takeFreeStream(for: session)
     for device in devices { move(device, to: session) }
     return session
   }
 
-  /// Returns the lowest identifier that no session has.
-  /// - Throws: `speaker.no_stream` when the driver has no room for one more session.
-  func freeSessionID() throws(SpeakerError) -> SessionID {
-    if let id = (1..<max(driver.sessionLimit, 1)).first(where: { id in !sessions.contains { $0.id == id } }) {
-      return id
+  /// Creates the session of an interruption, which has a stream from the beginning: what it interrupts is not interrupted
+  /// in vain.
+  /// - Throws: `speaker.no_stream`, `script.flooded`.
+  func makeInterruptingSession(name: String, priority: Int) throws(SpeakerError) -> Session {
+    let session = try append(sessionNamed: name, priority: priority)
+    do { try takeStream(for: session) } catch {
+      sessions.removeAll { $0 === session }
+      throw error
     }
-    throw SpeakerError(
-      .noStream, "\(sessions.count) sessions are open, and the house has no room for more",
-      hint: [
-        sessions.count > 1
-          ? "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", ") : nil,
-        driver.moreSessionsHint,
-      ].compactMap { $0 }.joined(separator: "; "),
-      facts: [.init("limit", .int(driver.sessionLimit))])
+    return session
+  }
+
+  /// The maximum number of open sessions: far more than a household has.
+  private static let mostSessions = 1000
+
+  private func append(sessionNamed name: String?, priority: Int) throws(SpeakerError) -> Session {
+    guard sessions.count < Self.mostSessions else {
+      throw SpeakerError(
+        .flooded, "\(sessions.count) sessions are open", hint: "close those that are not needed any more",
+        facts: [.init("limit", .int(Self.mostSessions))])
+    }
+    let taken = Set(sessions.map(\.id))
+    let id = (1...sessions.count).first { !taken.contains($0) } ?? sessions.count
+    let session = Session(
+      id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
+    session.house = self
+    sessions.append(session)
+    return session
   }
 
   /// Requires a capability of the driver.
@@ -101,7 +108,7 @@ extension House {
     moveCount += 1
     device.lastMove = moveCount
     applyLimit(toMoved: device)
-    if !isReported { driver.setSession(session?.id, ofDevice: device.id) }
+    if !isReported { driver.setSession(session?.stream, ofDevice: device.id) }
     if old != nil { events.emit(.device(device, .left)) }
     if session != nil { events.emit(.device(device, .joined)) }
     if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
@@ -159,6 +166,7 @@ extension Session {
     isClosed = true
     guard let house else { return }
     for device in devices { house.move(device, to: nil) }
+    stream = nil
     house.sessions.removeAll { $0 === self }
     for listener in closeListeners.removeAll() { listener() }
     closing.settle(.success(()))

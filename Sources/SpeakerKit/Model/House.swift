@@ -79,6 +79,7 @@ public final class House {
     session = Session(id: 0, name: "default", driver: driver, loop: loop)
     sessions = [session]
     session.house = self
+    session.stream = 0
     events.onSecondsWanted = { [unowned self] in for session in sessions { session.secondsAreWanted() } }
   }
 

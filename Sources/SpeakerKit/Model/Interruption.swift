@@ -34,7 +34,7 @@ extension House {
     }
     let devices = Self.eachOnce(devices)
     for device in devices { try check(device, mayGoTo: priority) }
-    let session = try makeSession(name: name, priority: priority)
+    let session = try makeInterruptingSession(name: name, priority: priority)
     let interruption = Interruption(self, session, devices, fade: fade, restores: restore)
     interruptions.append(interruption)
     let outcome: Result<Void, any Error>
@@ -91,7 +91,7 @@ extension House {
   public func check(file path: String, inNewSession: Bool = false) async throws {
     if inNewSession { try require("interrupt", for: "interruptions") }
     try await openings.perform(on: loop) {
-      if inNewSession { _ = try freeSessionID() }
+      if inNewSession { try requireStream() }
       driver.discard(try await driver.load(SourceRequest(path: path)))
     }
   }

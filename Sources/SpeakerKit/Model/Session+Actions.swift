@@ -25,15 +25,15 @@ extension Session {
     for action in actions {
       switch action {
       case .start(let cue, let paused):
-        driver.start(cue, in: id, paused: paused || isSuspended)
+        if let stream { driver.start(cue, in: stream, paused: paused || isSuspended) }
         armSeconds()
       case .pause:
-        if !isSuspended { driver.pause(id) }
+        if !isSuspended, let stream { driver.pause(stream) }
       case .resume:
-        if !isSuspended { driver.resume(id) }
+        if !isSuspended, let stream { driver.resume(stream) }
       case .stop:
         seeking.end()
-        driver.stop(id)
+        if let stream { driver.stop(stream) }
       case .reportState(let state):
         house?.events.emit(.state(state, self, source: source))
         runningChanged()
@@ -138,7 +138,7 @@ extension Session {
 
   /// The number of frames of the source heard by now, over all repetitions when it loops.
   private var elapsed: Int {
-    timedSound == nil && passage == nil ? driver.position(of: id) : position
+    timedSound == nil && passage == nil ? framesHeard : position
   }
 
   /// Emits the number of whole seconds heard by now, unless that was reported already.

@@ -17,7 +17,7 @@ extension Session {
     try openHouse().require("equalizer", for: "equalizers")
     equalizer = gains
     house?.report(.equalizer(gains), of: self)
-    driver.setEqualizer(gains, of: id)
+    if let stream { driver.setEqualizer(gains, of: stream) }
   }
 
   /// Fades the session's gain in a straight line of decibels, in the mix, exact to the block. Returns when
@@ -64,20 +64,20 @@ extension Session {
       gainState.change(to: decibels)
     }
     fading.settle(.success(()))
-    if gainState.isHeard { driver.setGain(decibels, over: duration, of: id) }
+    if gainState.isHeard, let stream { driver.setGain(decibels, over: duration, of: stream) }
     return gainState.changes
   }
 
   /// Fades the sound out for an interruption; `gain` stays as it is.
   func fadeOut(over duration: Duration) {
     gainState.isHeard = false
-    driver.setGain(Decibels.gainRange.lowerBound, over: duration, of: id)
+    if let stream { driver.setGain(gainState.heard, over: duration, of: stream) }
   }
 
   /// Fades the sound in to `gain`, after an interruption.
   func fadeIn(over duration: Duration) {
     gainState.isHeard = true
-    driver.setGain(gain, over: duration, of: id)
+    if let stream { driver.setGain(gainState.heard, over: duration, of: stream) }
   }
 
   /// Ends the fade of the gain where it is.
@@ -132,6 +132,8 @@ struct GainState {
     case .fading(let fade, _): fade.to
     }
   }
+  /// The gain in dB that is heard, at the end of a fade: that of silence while an interruption has faded the sound out.
+  var heard: Double { isHeard ? target : Decibels.gainRange.lowerBound }
   /// The fade in progress; nil for none.
   var fade: SessionFade? { if case .fading(let fade, _) = phase { fade } else { nil } }
 

@@ -11,10 +11,15 @@ public enum FinishResult: Sendable, Equatable {
   case timeout
 }
 
+/// Identifies an open session within its house; a later session may have the same one.
+public typealias SessionID = Int
+
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {
   /// The identifier of the session; 0 for the default session.
   public let id: SessionID
+  /// The stream of the driver; nil for a silent session of which the driver knows nothing. A session with a source has one.
+  var stream: DriverStream?
   /// The display name.
   public let name: String
   /// The rank among sessions: a higher one receives the speakers of a lower one (default: 100).
@@ -101,10 +106,12 @@ public final class Session {
   public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
     if let target = seeking.target { return target.frame }
-    let heard = driver.position(of: id)
+    let heard = framesHeard
     guard current.request.loops, let length = current.cue.duration, length > 0 else { return heard }
     return heard % length
   }
+  /// The number of frames of the cue that have been heard, over all repetitions.
+  var framesHeard: Int { stream.map { driver.position(of: $0) } ?? 0 }
   /// The length of the source in frames; nil when stopped, or when unknown.
   public var duration: Int? {
     if let passage { return passage.length }
@@ -229,6 +236,8 @@ public final class Session {
           .range, "start \(request.start) s is past the end of \(request.name)",
           facts: [.init("start", .number(request.start))])
       }
+      try machine.check(ticket, source)
+      try openHouse().takeStream(for: self)
       actions = try machine.opened(
         ticket, .init(source: source, cue: cue, request: request),
         hasMembers: hasAvailableMember || isSuspended, paused: paused)
@@ -240,7 +249,7 @@ public final class Session {
     reportedSeconds = Int(request.start)
     if let priority {
       self.priority = priority
-      driver.setPriority(priority, of: id)
+      if let stream { driver.setPriority(priority, of: stream) }
     }
     perform(actions)
     applyTurns()

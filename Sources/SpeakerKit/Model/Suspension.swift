@@ -13,7 +13,7 @@ extension Session {
   func suspend() {
     suspensions += 1
     guard suspensions == 1 else { return }
-    if state == .playing { driver.pause(id) }
+    if state == .playing, let stream { driver.pause(stream) }
     runningChanged()
     house?.reportPlaying()
   }
@@ -23,7 +23,7 @@ extension Session {
   func unsuspend() -> Bool {
     suspensions -= 1
     guard suspensions == 0 else { return false }
-    if state == .playing { driver.resume(id) }
+    if state == .playing, let stream { driver.resume(stream) }
     runningChanged()
     house?.reportPlaying()
     return true

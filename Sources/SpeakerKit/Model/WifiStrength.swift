@@ -77,7 +77,7 @@ extension House {
     guard isOpen, let timer, timer === watchTimer else { return }
     if let failure, !hadFailed {
       let error = (failure as? any CodedError) ?? SpeakerError(.lost, "refresh failed: \(failure)")
-      failed(error, device: nil, session: nil)
+      failed(error, device: nil, stream: nil)
     }
     scheduleRefresh(afterFailure: failure != nil)
   }

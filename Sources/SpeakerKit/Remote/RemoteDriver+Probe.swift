@@ -41,8 +41,8 @@ private final class NoReports: DriverReports {
   func deviceAdded(_ info: DeviceInfo) {}
   func deviceRemoved(_ device: String) {}
   func byController(_ body: () -> Void) {}
-  func sessionChanged(_ session: SessionID?, ofDevice device: String) -> SessionID? { nil }
+  func sessionChanged(_ stream: DriverStream?, ofDevice device: String) -> DriverStream? { nil }
   func deviceChanged(_ change: DeviceChange, of device: String) {}
-  func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {}
-  func failed(_ error: any CodedError, device: String?, session: SessionID?) {}
+  func ended(cue: Int, in stream: DriverStream, failure: (any CodedError)?) {}
+  func failed(_ error: any CodedError, device: String?, stream: DriverStream?) {}
 }

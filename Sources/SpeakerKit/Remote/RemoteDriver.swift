@@ -94,7 +94,7 @@ extension RemoteDriver {
       // The loss of the server is reported for all, and the level is requested when it is back.
       guard isConnected else { return _ = speakers[device]?.level.lost() }
       perform(speakers[device]?.level.refused(shown: shown) ?? [], of: device)
-      reports?.failed(error, device: device, session: nil)
+      reports?.failed(error, device: device, stream: nil)
     }
   }
 

@@ -39,7 +39,7 @@ final class ArithmeticRenderer: Renderer {
 
   private let lengths: FileLengths
   private var cues: [Int: LoadedCue] = [:]
-  private var playbacks: [SessionID: Playback] = [:]
+  private var playbacks: [DriverStream: Playback] = [:]
   private var cueCount = 0
 
   init(loop: EventLoop, format: AudioFormat) {
@@ -51,12 +51,12 @@ final class ArithmeticRenderer: Renderer {
   func addDevice(_ name: String) {}
   func setCeiling(_ gain: Float?, ofDevice device: Int) {}
   func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int) {}
-  func setSession(_ session: SessionID?, ofDevice device: Int) {}
-  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int) {}
+  func setSession(_ session: DriverStream?, ofDevice device: Int) {}
+  func setOverlay(_ session: DriverStream?, _ mix: ChannelMix, ofDevice device: Int) {}
   func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: Int) {}
 
-  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
-  func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
+  func setGain(_ decibels: Double, over duration: Duration, of session: DriverStream) {}
+  func setEqualizer(_ gains: EqualizerGains, of session: DriverStream) {}
 
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
@@ -83,7 +83,7 @@ final class ArithmeticRenderer: Renderer {
 
   func discard(_ cue: Cue) { cues[cue.id] = nil }
 
-  func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
     guard let loaded = cues.removeValue(forKey: cue.id) else { return }
     playbacks[session]?.timer?.cancel()
     playbacks[session] = Playback(
@@ -96,20 +96,20 @@ final class ArithmeticRenderer: Renderer {
     if !paused { resume(session) }
   }
 
-  func pause(_ session: SessionID) {
+  func pause(_ session: DriverStream) {
     haltClock(session)
     playbacks[session]?.isPaused = true
     playbacks[session]?.sound?.pause(true)
   }
 
-  func resume(_ session: SessionID) {
+  func resume(_ session: DriverStream) {
     playbacks[session]?.isPaused = false
     playbacks[session]?.sound?.pause(false)
     runClock(session)
   }
 
   /// Applies a change of flow that a source with its own clock reported.
-  private func follow(_ flow: SoundFlow, _ cue: Int, of session: SessionID) {
+  private func follow(_ flow: SoundFlow, _ cue: Int, of session: DriverStream) {
     guard playbacks[session]?.cue == cue else { return }
     haltClock(session)
     playbacks[session]?.flow = flow
@@ -122,14 +122,14 @@ final class ArithmeticRenderer: Renderer {
     }
   }
 
-  private func haltClock(_ session: SessionID) {
+  private func haltClock(_ session: DriverStream) {
     let position = position(of: session)
     playbacks[session]?.timer?.cancel()
     playbacks[session]?.frame = position
     playbacks[session]?.since = nil
   }
 
-  private func runClock(_ session: SessionID) {
+  private func runClock(_ session: DriverStream) {
     guard let playback = playbacks[session], playback.since == nil, case .flows = playback.flow,
       !playback.isPaused
     else { return }
@@ -143,17 +143,17 @@ final class ArithmeticRenderer: Renderer {
     }
   }
 
-  private func end(_ cue: Int, of session: SessionID) {
+  private func end(_ cue: Int, of session: DriverStream) {
     guard let playback = playbacks[session], playback.cue == cue else { return }
     playbacks[session]?.since = nil
     observer?.receive(.ended(cue: cue, session: session, failure: playback.failure))
   }
 
-  func stop(_ session: SessionID) {
+  func stop(_ session: DriverStream) {
     playbacks.removeValue(forKey: session)?.timer?.cancel()
   }
 
-  func position(of session: SessionID) -> Int {
+  func position(of session: DriverStream) -> Int {
     guard let playback = playbacks[session] else { return 0 }
     guard let since = playback.since else { return playback.frame }
     let heard = FrameTime.frames(in: since.duration(to: loop.now).nanoseconds, at: Int64(rate))

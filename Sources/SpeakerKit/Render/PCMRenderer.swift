@@ -48,13 +48,13 @@ final class PCMRenderer: Renderer, StageObserver {
   private let memory: RenderMemory
   private let stage: any RenderStage
   private var decoders: [Int: (ahead: DecodeAhead, source: RenderSource)] = [:]
-  private var current: [SessionID: Current] = [:]
+  private var current: [DriverStream: Current] = [:]
   private var cueCount = 0
   private var isClosed = false
   /// The devices with ceilings, for which alone the largest boost of an equalizer matters.
   private var limited: Set<Int> = []
   /// The gains of equalizers that are not flat.
-  private var equalizers: [SessionID: EqualizerGains] = [:]
+  private var equalizers: [DriverStream: EqualizerGains] = [:]
 
   init(loop: EventLoop, format: AudioFormat, memory: RenderMemory, stage: any RenderStage) {
     self.loop = loop
@@ -79,11 +79,11 @@ final class PCMRenderer: Renderer, StageObserver {
     stage.send(.ceiling(device: device, gain ?? -1))
   }
 
-  func setSession(_ session: SessionID?, ofDevice device: Int) {
+  func setSession(_ session: DriverStream?, ofDevice device: Int) {
     stage.send(.session(device: device, session ?? -1))
   }
 
-  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int) {
+  func setOverlay(_ session: DriverStream?, _ mix: ChannelMix, ofDevice device: Int) {
     stage.send(.overlay(device: device, session: session ?? -1, mix))
   }
 
@@ -91,7 +91,7 @@ final class PCMRenderer: Renderer, StageObserver {
     stage.send(.duck(device: device, change(to: decibels, over: duration)))
   }
 
-  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+  func setGain(_ decibels: Double, over duration: Duration, of session: DriverStream) {
     stage.send(.gain(session: session, change(to: decibels, over: duration)))
   }
 
@@ -101,7 +101,7 @@ final class PCMRenderer: Renderer, StageObserver {
     return GainChange(decibels: decibels, gain: Decibels.gain(decibels), blocks: blocks)
   }
 
-  func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
+  func setEqualizer(_ gains: EqualizerGains, of session: DriverStream) {
     equalizers[session] = gains == .flat ? nil : gains
     let setting = Equalizer.Setting(
       gains, sampleRate: format.sampleRate, findsPeak: !limited.isEmpty)
@@ -125,7 +125,7 @@ final class PCMRenderer: Renderer, StageObserver {
     if decoders.removeValue(forKey: cue.id) != nil { stage.close(cue: cue.id) }
   }
 
-  func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
     guard let source = decoders[cue.id]?.source else { return }
     do { try stage.prepare() } catch let error as any CodedError {
       observer?.receive(.trouble(error, device: nil))
@@ -135,12 +135,12 @@ final class PCMRenderer: Renderer, StageObserver {
     stage.send(.start(session: session, source, paused: paused))
   }
 
-  func pause(_ session: SessionID) {
+  func pause(_ session: DriverStream) {
     current[session]?.hold = nil
     stage.send(.pause(session: session))
   }
 
-  func resume(_ session: SessionID) {
+  func resume(_ session: DriverStream) {
     current[session]?.hold = holdLoop()
     let last = memory.core.positions[session].read()
     if last.cue == current[session]?.cue {
@@ -150,12 +150,12 @@ final class PCMRenderer: Renderer, StageObserver {
     stage.send(.resume(session: session))
   }
 
-  func stop(_ session: SessionID) {
+  func stop(_ session: DriverStream) {
     current[session] = nil
     stage.send(.stop(session: session))
   }
 
-  func position(of session: SessionID) -> Int {
+  func position(of session: DriverStream) -> Int {
     guard let current = current[session] else { return 0 }
     let block = memory.core.positions[session].read()
     guard block.cue == current.cue else { return current.firstFrame }

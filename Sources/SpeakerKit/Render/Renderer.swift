@@ -4,7 +4,7 @@ internal import EventLoop
 /// An event of a renderer or its stage.
 enum RenderEvent {
   /// A cue has been heard to its end; `failure` is the reason, when that is not the end of its source.
-  case ended(cue: Int, session: SessionID, failure: (any CodedError)?)
+  case ended(cue: Int, session: DriverStream, failure: (any CodedError)?)
   /// An output fails; playback continues. `device` is nil for an output of all devices.
   case trouble(any CodedError, device: Int?)
   /// A sound card is lost, after its `trouble`, with the reason; or back, with nil.
@@ -36,28 +36,28 @@ protocol Renderer: AnyObject {
   /// one block; nil for none.
   func setCeiling(_ gain: Float?, ofDevice device: Int)
   /// Sets the session that a device renders; nil for none.
-  func setSession(_ session: SessionID?, ofDevice device: Int)
+  func setSession(_ session: DriverStream?, ofDevice device: Int)
 
   /// Sets the session that a device renders over its own, and its mix; nil for none. Fades over one block each way.
-  func setOverlay(_ session: SessionID?, _ mix: ChannelMix, ofDevice device: Int)
+  func setOverlay(_ session: DriverStream?, _ mix: ChannelMix, ofDevice device: Int)
   /// Moves the gain of a device's own session to `decibels`, in a straight line of decibels over `duration`; at once
   /// when nothing sounds on it.
   func setDuck(_ decibels: Double, over duration: Duration, ofDevice device: Int)
 
   /// Moves a session's gain to `decibels`, in a straight line of decibels over `duration` of playback; at
   /// once when nothing plays.
-  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
+  func setGain(_ decibels: Double, over duration: Duration, of session: DriverStream)
 
   /// Moves a session's equalizer to `gains` within one block; at once when nothing plays.
-  func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
+  func setEqualizer(_ gains: EqualizerGains, of session: DriverStream)
 
   func load(_ request: SourceRequest) async throws -> Cue
   func discard(_ cue: Cue)
-  func start(_ cue: Cue, in session: SessionID, paused: Bool)
-  func pause(_ session: SessionID)
-  func resume(_ session: SessionID)
-  func stop(_ session: SessionID)
-  func position(of session: SessionID) -> Int
+  func start(_ cue: Cue, in session: DriverStream, paused: Bool)
+  func pause(_ session: DriverStream)
+  func resume(_ session: DriverStream)
+  func stop(_ session: DriverStream)
+  func position(of session: DriverStream) -> Int
 
   /// Stops all sessions, finishes outputs, joins threads.
   func close() async

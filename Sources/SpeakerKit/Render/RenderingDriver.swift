@@ -16,23 +16,23 @@ extension RenderingDriver {
   /// Releases a cue.
   public func discard(_ cue: Cue) { renderer?.discard(cue) }
   /// Starts a cue with the next block.
-  public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+  public func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
     renderer?.start(cue, in: session, paused: paused)
   }
   /// Pauses a session, with a fade out over one block.
-  public func pause(_ session: SessionID) { renderer?.pause(session) }
+  public func pause(_ session: DriverStream) { renderer?.pause(session) }
   /// Resumes a session, with a fade in over one block.
-  public func resume(_ session: SessionID) { renderer?.resume(session) }
+  public func resume(_ session: DriverStream) { renderer?.resume(session) }
   /// Stops a session, with a fade out over one block.
-  public func stop(_ session: SessionID) { renderer?.stop(session) }
+  public func stop(_ session: DriverStream) { renderer?.stop(session) }
   /// Moves a session's gain in the mix, exact to the block.
-  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+  public func setGain(_ decibels: Double, over duration: Duration, of session: DriverStream) {
     renderer?.setGain(decibels, over: duration, of: session)
   }
   /// Moves a session's equalizer in the mix, within one block.
-  public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
+  public func setEqualizer(_ gains: EqualizerGains, of session: DriverStream) {
     renderer?.setEqualizer(gains, of: session)
   }
   /// Returns the number of frames heard.
-  public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
+  public func position(of session: DriverStream) -> Int { renderer?.position(of: session) ?? 0 }
 }

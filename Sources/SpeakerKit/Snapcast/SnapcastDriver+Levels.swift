@@ -49,7 +49,7 @@ extension SnapcastDriver {
     var zone: String?
     var zoneRank: Int?
     /// The session; nil for none.
-    var session: SessionID?
+    var session: DriverStream?
 
     /// Keeps level and name of a client whose server is lost, for its return.
     mutating func keep(_ client: SnapcastClient) {

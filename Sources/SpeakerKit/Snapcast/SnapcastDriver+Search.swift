@@ -64,7 +64,7 @@ extension SnapcastDriver {
     guard outage == nil else { return }
     outage = Outage(since: loop.now, message: error.message)
     context.log(error.message)
-    reports?.failed(error, device: nil, session: nil)
+    reports?.failed(error, device: nil, stream: nil)
     for index in devices.indices { setAvailable(false, index) }
   }
 
@@ -112,6 +112,6 @@ extension SnapcastDriver {
     guard outage?.isRefused != true else { return }
     outage = Outage(since: outage?.since ?? loop.now, message: error.message, isRefused: true)
     context.log(error.message)
-    reports?.failed(error, device: nil, session: nil)
+    reports?.failed(error, device: nil, stream: nil)
   }
 }

@@ -170,7 +170,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
     let server = try ManagedSnapserver(loop: loop, settings: settings, stateFolder: context.state?.path) {
       [unowned self] error in
       guard !isClosed, link != nil else { return }
-      reports?.failed(error, device: nil, session: nil)
+      reports?.failed(error, device: nil, stream: nil)
       // Again a moment later: one that can't run would otherwise be started for ever without a pause.
       loop.after(.milliseconds(500), keepsAlive: false) { [weak self] in
         do throws(SpeakerError) { try self?.managed?.start() } catch { self?.context.log(error.message) }
@@ -246,10 +246,10 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   }
 
   /// Reports the loss of a stream, unless the server is lost, which is reported for all.
-  private func streamLost(_ error: any CodedError, session: SessionID?) {
+  private func streamLost(_ error: any CodedError, session: DriverStream?) {
     loop.after(.milliseconds(300)) { [weak self] in
       guard let self, isConnected else { return }
-      reports?.failed(error, device: nil, session: session)
+      reports?.failed(error, device: nil, stream: session)
     }
   }
 
@@ -323,7 +323,7 @@ public final class SnapcastDriver: RenderingDriver, RemoteDriver {
   }
 
   /// Puts a speaker on the stream of a session, or on the idle one.
-  public func setSession(_ session: SessionID?, ofDevice device: String) {
+  public func setSession(_ session: DriverStream?, ofDevice device: String) {
     speakers[device, default: Speaker()].session = session
     arrange()
   }

@@ -29,7 +29,8 @@ struct SnapcastPlan {
   ///   - memberships: the sessions of the clients, by id. A client in none plays another stream than that of a
   ///     session.
   init(
-    _ server: SnapcastServer, _ pool: SnapcastPool, zones: [String: String], memberships: [String: SessionID]
+    _ server: SnapcastServer, _ pool: SnapcastPool, zones: [String: String],
+    memberships: [String: DriverStream]
   ) {
     var places: [String: Int] = [:]
     for group in server.groups {

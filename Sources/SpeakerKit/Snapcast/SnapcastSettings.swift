@@ -160,7 +160,7 @@ struct SnapcastPool: Equatable {
   }
 
   /// Returns the session of a stream; nil for a stream of none.
-  func session(of stream: String) -> SessionID? { sessions.firstIndex { $0.id == stream } }
+  func session(of stream: String) -> DriverStream? { sessions.firstIndex { $0.id == stream } }
 
   static let hint = "`roomtone snapserver-config` prints the lines for more streams in snapserver.conf"
 }

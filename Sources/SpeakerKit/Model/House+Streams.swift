@@ -1,0 +1,76 @@
+internal import EventLoop
+
+/// The streams of the driver, on each of which one session at a time sounds.
+///
+/// A session has a stream from its first need on, and keeps it in silence, so that its next sound begins at once. When
+/// no stream is left, that of a silent session goes to the one that is about to sound.
+extension House {
+  /// Gives a session a stream, with its members, priority, gain and equalizer. Does nothing when it has one.
+  /// - Throws: `speaker.no_stream` when a session that sounds or is paused has each stream.
+  func takeStream(for session: Session) throws(SpeakerError) {
+    guard session.stream == nil else { return }
+    if let stream = freeStream { return give(stream, to: session) }
+    let silent = silentSessions
+    guard let donor = silent.first(where: \.devices.isEmpty) ?? silent.first, let stream = donor.stream else {
+      throw noStream
+    }
+    withdrawStream(of: donor)
+    give(stream, to: session)
+  }
+
+  /// Gives a session a stream if one is left.
+  func takeFreeStream(for session: Session) {
+    if let stream = freeStream { give(stream, to: session) }
+  }
+
+  /// Checks that one more session could sound.
+  /// - Throws: `speaker.no_stream`.
+  func requireStream() throws(SpeakerError) {
+    guard freeStream == nil, silentSessions.isEmpty else { return }
+    throw noStream
+  }
+
+  /// The lowest stream that no session has; nil for none.
+  private var freeStream: DriverStream? {
+    let taken = Set(sessions.compactMap(\.stream))
+    return (0..<max(driver.sessionLimit, 1)).first { !taken.contains($0) }
+  }
+
+  /// The sessions that have a stream and do not need it.
+  private var silentSessions: [Session] {
+    sessions.filter { $0.stream != nil && $0.source == nil && !isInterruption($0) }
+  }
+
+  private func give(_ stream: DriverStream, to session: Session) {
+    session.stream = stream
+    driver.setPriority(session.priority, of: stream)
+    if capabilities.contains("gain") {
+      driver.setGain(session.gainState.heard, over: .zero, of: stream)
+    }
+    if capabilities.contains("equalizer") { driver.setEqualizer(session.equalizer, of: stream) }
+    for device in devices {
+      if device.session === session { driver.setSession(stream, ofDevice: device.id) }
+      if device.overlay?.session === session { renderOverlay(of: device) }
+    }
+  }
+
+  private func withdrawStream(of session: Session) {
+    session.stream = nil
+    for device in devices where device.session === session { driver.setSession(nil, ofDevice: device.id) }
+  }
+
+  private var noStream: SpeakerError {
+    let sounding = sessions.filter { $0.stream != nil }
+    let names = sounding.map { session in
+      let rooms = rooms(of: session.devices)
+      return "\"\(session.name)\"" + (rooms.isEmpty ? "" : " in \(rooms.joined(separator: ", "))")
+    }
+    return SpeakerError(
+      .noStream,
+      "\(sounding.count) \(sounding.count == 1 ? "session plays" : "sessions play"), and the driver has no stream for one more",
+      hint: [
+        "stop \(names.count == 1 ? "" : "one of: ")\(names.joined(separator: ", "))", driver.moreSessionsHint,
+      ].compactMap { $0 }.joined(separator: "; "),
+      facts: [.init("limit", .int(driver.sessionLimit))])
+  }
+}
