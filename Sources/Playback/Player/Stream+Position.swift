@@ -123,8 +123,10 @@ extension Stream {
       throw StreamError(.noSeek, "nothing plays that could be moved")
     }
     guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
-    let lead = buffer.live - position
-    if lead > .zero || buffer.awaited != nil { _ = try move(by: lead.seconds) }
+    let before = position
+    guard buffer.live > before || buffer.awaited != nil else { return }
+    // Never before the buffered sound: earlier sound would have to come first.
+    emit(.position(by: (move(to: max(buffer.live, buffer.range.start)) - before).seconds))
   }
 
   /// Returns `true` if `move` reaches that far: backwards if `seconds` is negative.

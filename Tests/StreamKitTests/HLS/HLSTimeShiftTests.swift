@@ -160,6 +160,24 @@ import Testing
     }
   }
 
+  @Test("a player that goes live waits for no earlier sound where little is buffered")
+  func revokedEarly() throws {
+    let station = try HLSStation(.transport, window: .init(count: 12))
+    let segments = station.programme.segments
+    station.answer(5, with: .file(segments[5].bytes, type: "video/mp2t").stalling(at: 0))
+    station.answer(11, with: .file(segments[11].bytes, type: "video/mp2t").stalling(at: 0))
+    try run(station) { harness in
+      let stream = harness.stream
+      try await stream.start()
+      try await harness.wait { station.visits(to: 11).count == 1 }
+      _ = try stream.move(by: -60)
+      #expect(stream.buffer?.awaited != nil)
+      try stream.goLive()
+      #expect(stream.buffer?.awaited == nil)
+      #expect(stream.position >= stream.buffer?.range.start ?? .zero)
+    }
+  }
+
   @Test("a list that is complete plays from any time", arguments: HLSProgramme.Kind.allCases)
   func seek(kind: HLSProgramme.Kind) throws {
     let station = try HLSStation(kind, window: .init(count: 100, isEnded: true))
