@@ -398,5 +398,34 @@ extension RealTimeTests {
           #expect(reported == ["unavailable", "available"])
         }, last: { await house.close() })
     }
+
+    @Test("a speaker whose session has no stream leaves it when another controller puts it on another sound")
+    func leavesWithoutStream() throws {
+      let state = Self.oneClient(name: "", percent: 50)
+      let server = try HostileSnapserver(
+        .script([
+          ("Server.GetStatus", [.line(#"{"jsonrpc":"2.0","id":%,"result":{"server":\#(state)}}"#)]),
+          (
+            "Server.GetStatus",
+            [
+              .line(
+                #"{"jsonrpc":"2.0","method":"Group.OnStreamChanged","params":{"id":"g","stream_id":"radio"}}"#
+              )
+            ]
+          ),
+        ]))
+      let loop = EventLoop()
+      let driver = driver(loop, port: server.port, streams: "p-")
+      let house = House(loop: loop, driver: driver)
+      try loop.finish(
+        {
+          try await house.open(addAll: false)
+          // The only stream is the other session's.
+          let session = try house.makeSession(devices: house.devices)
+          #expect(session.stream == nil && house.devices[0].session === session)
+          try? await driver.refresh(nil)
+          #expect(house.devices[0].session == nil)
+        }, last: { await house.close() })
+    }
   }
 }

@@ -118,8 +118,9 @@ extension SnapcastDriver {
     for group in new.groups {
       let chosen = pool.session(of: group.stream)
       for client in group.clients {
+        // A member of a session without a stream is on the idle one.
         guard let before = old.group(of: client.id)?.stream, before != group.stream,
-          chosen != speakers[client.id]?.session
+          chosen != speakers[client.id]?.session || chosen == nil && group.stream != pool.idle
         else { continue }
         let session = reports.sessionChanged(chosen, ofDevice: client.id)
         speakers[client.id, default: Speaker()].session = session

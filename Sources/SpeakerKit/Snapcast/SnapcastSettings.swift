@@ -140,7 +140,7 @@ extension SnapcastSettings {
 struct SnapcastPool: Equatable {
   /// The stream that speakers without a session are put on, where nothing sounds.
   let idle: String
-  /// The streams of the sessions, in the order of their ids.
+  /// The streams that sessions sound on, in the order of their numbers.
   let sessions: [SnapcastStream]
 
   /// Finds the streams whose names begin with `prefix`, in the order of the server; the idle one is that with
@@ -159,7 +159,7 @@ struct SnapcastPool: Equatable {
     sessions = Array(own.prefix(SnapcastSettings.mostSessions))
   }
 
-  /// Returns the session of a stream; nil for a stream of none.
+  /// Returns the number of a stream; nil for one that no session sounds on.
   func session(of stream: String) -> DriverStream? { sessions.firstIndex { $0.id == stream } }
 
   static let hint = "`roomtone snapserver-config` prints the lines for more streams in snapserver.conf"
