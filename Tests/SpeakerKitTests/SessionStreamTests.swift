@@ -1,9 +1,10 @@
 import AudioCore
 import EventLoop
-import SpeakerKit
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import SpeakerKit
 
 @Suite("Sessions and the streams of the driver", .tags(.speaker, .sessions))
 struct SessionStreamTests {
@@ -52,6 +53,25 @@ struct SessionStreamTests {
           "state stopped", "ended a.wav stopped", "state playing", "device S32 playing", "state stopped",
           "ended a.wav stopped", "device S0 playing", "device S0 left", "state playing", "device S3 playing",
         ])
+    }
+  }
+
+  @Test("the stream of the session that was stopped first is given away; without one, nothing is connected")
+  func firstStopped() throws {
+    try HouseHarness.run(speakers: Self.speakers, output: .null) { harness in
+      let house = harness.house
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+      let sessions = try house.devices.enumerated().map { index, device in
+        try house.makeSession(name: "s\(index)", devices: [device])
+      }
+      for session in sessions[..<32] { try await session.play(path) }
+      #expect(await harness.failure { try sessions[32].requireMembers() }?.code == "speaker.no_stream")
+      sessions[5].stop()
+      try await harness.wait(0.1)
+      sessions[2].stop()
+      try sessions[32].requireMembers()
+      try await sessions[32].play(path)
+      #expect(sessions[5].stream == nil && sessions[2].stream != nil)
     }
   }
 

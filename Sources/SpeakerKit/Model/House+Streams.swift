@@ -3,7 +3,8 @@ internal import EventLoop
 /// The streams of the driver, on each of which one session at a time sounds.
 ///
 /// A session has a stream from its first need on, and keeps it in silence, so that its next sound begins at once. When
-/// no stream is left, that of a silent session goes to the one that is about to sound.
+/// no stream is left, that of a silent session goes to the one that is about to sound: of one without speakers first,
+/// then of the one that was stopped first, whose last sound is over.
 extension House {
   /// Gives a session a stream, with its members, priority, gain and equalizer. Does nothing when it has one.
   /// - Throws: `speaker.no_stream` when a session that sounds or is paused has each stream.
@@ -11,9 +12,8 @@ extension House {
     guard session.stream == nil else { return }
     if let stream = freeStream { return give(stream, to: session) }
     let silent = silentSessions
-    guard let donor = silent.first(where: \.devices.isEmpty) ?? silent.first, let stream = donor.stream else {
-      throw noStream
-    }
+    let donor = silent.first(where: \.devices.isEmpty) ?? silent.min { $0.lastStop < $1.lastStop }
+    guard let donor, let stream = donor.stream else { throw noStream }
     withdrawStream(of: donor)
     give(stream, to: session)
   }

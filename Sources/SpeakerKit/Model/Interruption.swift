@@ -19,8 +19,8 @@ extension House {
   ///   - name: display name of the interruption's session.
   ///   - play: called with a session of the speakers; closing that session ends the interruption early.
   /// - Throws: `speaker.outranked`, `speaker.no_active_device` without an available speaker,
-  ///   `speaker.no_stream`, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`,
-  ///   errors of `play`.
+  ///   `speaker.no_stream`, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `script.flooded` with a thousand
+  ///   sessions, `CancellationError`, errors of `play`.
   public func interrupt(
     devices: [Device], priority: Int = 100, volume: Int? = nil, fade: Duration = .zero, restore: Bool = true,
     name: String = "interruption", play: (Session) async throws -> Void

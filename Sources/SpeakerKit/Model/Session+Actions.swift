@@ -33,6 +33,7 @@ extension Session {
         if !isSuspended, let stream { driver.resume(stream) }
       case .stop:
         seeking.end()
+        lastStop = loop.now
         if let stream { driver.stop(stream) }
       case .reportState(let state):
         house?.events.emit(.state(state, self, source: source))

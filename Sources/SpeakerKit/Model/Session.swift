@@ -20,6 +20,8 @@ public final class Session {
   public let id: SessionID
   /// The stream of the driver; nil for a silent session of which the driver knows nothing. A session with a source has one.
   var stream: DriverStream?
+  /// The moment of its last `stop`.
+  var lastStop = Instant.start
   /// The display name.
   public let name: String
   /// The rank among sessions: a higher one receives the speakers of a lower one (default: 100).
@@ -170,10 +172,11 @@ public final class Session {
   }
 
   /// Checks that the session can play, as `play` does before it opens a source.
-  /// - Throws: `speaker.no_active_device`, `speaker.closed`.
+  /// - Throws: `speaker.no_active_device`, `speaker.no_stream`, `speaker.closed`.
   public func requireMembers() throws(SpeakerError) {
-    _ = try openHouse()
+    let house = try openHouse()
     guard hasAvailableMember || isSuspended else { throw SessionMachine.noActiveDevice }
+    if stream == nil { try house.requireStream() }
   }
 
   /// Continues `sound` at another position that it has chosen itself: audio decoded ahead is replaced by that
