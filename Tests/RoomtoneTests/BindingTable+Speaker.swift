@@ -95,15 +95,15 @@ extension BindingTable {
     --> nil, nil, "playing", 3.0
       then speaker.stop(), speaker.play("long.wav", { resume = true }), speaker.duration() --> nil, nil, 10.0
       then failure(speaker.play, "text.wav").byte, failure(speaker.play, "text.wav").found ~= nil --> 0, true
-      speaker.no_stream speaker.stop() \#
-    for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath, priority = 200 }) end \#
-    task.sleep(1) speaker.play "tone.wav"
       audio.not_found speaker.play "nowhere.wav"
       audio.unreadable speaker.play "text.wav"
       audio.unsupported speaker.play "stations.m3u"
       stream.url speaker.play "http://[bad/"
       stream.unsupported speaker.play "rtsp://radio/"
       speaker.range speaker.play("tone.wav", { start = 60 })
+      speaker.no_stream speaker.stop() \#
+    for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath, priority = 200 }) end \#
+    task.sleep(1) speaker.play "tone.wav"
       speaker.no_active_device leave() speaker.play "tone.wav"
     speaker.next
       set speaker.play { "tone.wav", "long.wav" }
