@@ -11,6 +11,16 @@ struct SessionStreamTests {
   /// A speaker more than the driver has streams.
   private static let speakers = (0..<33).map { SpeakerSpec(name: "S\($0)", volume: 50) }
 
+  /// Makes a session of each speaker, and plays on all but the last: no stream is left.
+  private func fillStreams(of harness: HouseHarness) async throws -> (sessions: [Session], path: String) {
+    let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+    let sessions = try harness.house.devices.enumerated().map { index, device in
+      try harness.house.makeSession(name: "s\(index)", devices: [device])
+    }
+    for session in sessions[..<32] { try await session.play(path) }
+    return (sessions, path)
+  }
+
   @Test("a hundred silent sessions cost no stream: each of them can play")
   func silent() throws {
     try HouseHarness.run(output: .null) { harness in
@@ -27,12 +37,7 @@ struct SessionStreamTests {
   @Test("thirty-two sessions sound at a time; one more is refused with their names, and plays after an end")
   func limit() throws {
     try HouseHarness.run(speakers: Self.speakers, output: .null) { harness in
-      let house = harness.house
-      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
-      let sessions = try house.devices.enumerated().map { index, device in
-        try house.makeSession(name: "s\(index)", devices: [device])
-      }
-      for session in sessions[..<32] { try await session.play(path) }
+      let (sessions, path) = try await fillStreams(of: harness)
       sessions[3].pause()
       harness.record()
       let error = await harness.failure { try await sessions[32].play(path) }
@@ -59,12 +64,7 @@ struct SessionStreamTests {
   @Test("the stream of the session that was stopped first is given away; without one, nothing is connected")
   func firstStopped() throws {
     try HouseHarness.run(speakers: Self.speakers, output: .null) { harness in
-      let house = harness.house
-      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
-      let sessions = try house.devices.enumerated().map { index, device in
-        try house.makeSession(name: "s\(index)", devices: [device])
-      }
-      for session in sessions[..<32] { try await session.play(path) }
+      let (sessions, path) = try await fillStreams(of: harness)
       #expect(await harness.failure { try sessions[32].requireMembers() }?.code == "speaker.no_stream")
       sessions[5].stop()
       try await harness.wait(0.1)

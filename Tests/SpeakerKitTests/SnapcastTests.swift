@@ -78,6 +78,16 @@ final class SnapcastHarness {
     return sound[min(frame, sound.frameCount)..<sound.frameCount]
   }
 
+  /// Waits until a client has played something loud; each frame is read once.
+  func wait(untilHeard client: String) async throws {
+    var start = 0
+    try await wait {
+      let sound = try rig.played(by: client, frames: start..<start + 480_000)
+      start += sound.frameCount
+      return sound.peak > 0.4
+    }
+  }
+
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
 
   /// Waits until `condition`, and until the events of that turn of the loop have been delivered.
@@ -308,12 +318,12 @@ extension RealTimeTests {
                 + "\"script 9\" in den; ") == true)
         }
         for room in rooms.prefix(4) {
-          try await harness.wait { try harness.rig.played(by: room).peak > 0.4 }
+          try await harness.wait(untilHeard: room)
         }
         #expect(try harness.rig.played(by: "entry").peak == 0)
         sessions[3].stop()
         try await sessions[12].play(path)
-        try await harness.wait { try harness.rig.played(by: "entry").peak > 0.4 }
+        try await harness.wait(untilHeard: "entry")
       }
     }
 

@@ -120,6 +120,7 @@ extension House {
     driver.settle()
     return missing
   }
+
   /// Takes up the volumes that were asked for in another process, in a house whose limits are not enforced here: louder
   /// and softer count from them. Changes no speaker.
   /// - Parameters:
