@@ -115,6 +115,9 @@ static const unsigned char meta_store[] = {
 static const unsigned char meta_stream[] = {
 #embed "../../stdlib/meta/stream.lua"
 };
+static const unsigned char meta_stream_feeds[] = {
+#embed "../../stdlib/meta/stream_feeds.lua"
+};
 static const unsigned char meta_stream_taps[] = {
 #embed "../../stdlib/meta/stream_taps.lua"
 };
@@ -202,6 +205,7 @@ static const standard_library_file files[] = {
     {"meta/speaker_sessions.lua", meta_speaker_sessions, sizeof meta_speaker_sessions},
     {"meta/store.lua", meta_store, sizeof meta_store},
     {"meta/stream.lua", meta_stream, sizeof meta_stream},
+    {"meta/stream_feeds.lua", meta_stream_feeds, sizeof meta_stream_feeds},
     {"meta/stream_recordings.lua", meta_stream_recordings, sizeof meta_stream_recordings},
     {"meta/stream_taps.lua", meta_stream_taps, sizeof meta_stream_taps},
     {"meta/task.lua", meta_task, sizeof meta_task},
