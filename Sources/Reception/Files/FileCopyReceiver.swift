@@ -18,10 +18,10 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   }
 
   let driver: ConnectionDriver
+  let outlet: SoundOutlet
   private let address: StreamAddress
   private var options: ReceiverOptions
   private let network: NetworkThread
-  private let tee: FrameTee
   private var identity: FileIdentity
   private let head: HTTPResponse
   private var phase = Phase.starting([])
@@ -33,16 +33,14 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   /// - Parameters:
   ///   - head: the head of the answer with the file.
-  ///   - report: called on the network thread.
   init(
     at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions,
-    network: NetworkThread, tee: FrameTee,
-    report: @escaping @Sendable (ReceiverEvent) -> Void
+    network: NetworkThread, outlet: SoundOutlet
   ) {
     (self.address, self.head, self.options) = (address, head, options)
-    (self.network, self.tee) = (network, tee)
+    (self.network, self.outlet) = (network, outlet)
     identity = FileIdentity(head)
-    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: report)
+    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: outlet.report)
     driver.owner = self
   }
 
@@ -61,11 +59,6 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   func end() { driver.end() }
 
-  /// Does nothing: a recording has no position to move.
-  func seek(to time: StreamTime, generation: Int) {}
-
-  func rest() {}
-
   func diskHasRoom() {
     guard waitsForDisk, !isStopped else { return }
     waitsForDisk = false
@@ -73,6 +66,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   }
 
   private var isStopped: Bool { driver.isStopped }
+  private var tee: FrameTee { outlet.tee }
   private var shownURL: String { driver.shownURL }
 
   // MARK: Connections

@@ -2,21 +2,11 @@ internal import EventLoop
 internal import HTTP
 internal import StreamCore
 
-/// A receiver of one file that replaces a `StationReceiver`, once that has found that the stream is a file.
-/// On the network thread.
-protocol AdoptingReceiver: HTTPReceiver {
+/// A reader of one file, with a connection of its own, which adopts the transfer that has turned out to bring
+/// the file. On the network thread.
+protocol AdoptingReceiver: BodyReader, HTTPReceiver {
   /// Adopts a transfer, whose bytes go to this receiver from now on.
   func adopt(_ transfer: HTTPTransfer?)
-  /// Applies new options.
-  func change(_ options: ReceiverOptions)
-  /// Ends the receiver for good.
-  func end()
-  /// Moves to a time of the file.
-  func seek(to time: StreamTime, generation: Int)
-  /// Resumes reading: the recorded sound is on the disks.
-  func diskHasRoom()
-  /// Closes a connection that is not needed, as the player rests for long.
-  func rest()
 }
 
 /// Receives one file for a player: adopts the connection that found it, holds back sound that is too far
@@ -25,6 +15,7 @@ protocol AdoptingReceiver: HTTPReceiver {
 /// Unchecked: confined to the loop of its network thread; `init` passes in all its parts.
 final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
   let driver: ConnectionDriver
+  let outlet: SoundOutlet
   private let address: StreamAddress
   private var options: ReceiverOptions
   private let network: NetworkThread
@@ -74,17 +65,16 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
 
   /// - Parameters:
   ///   - head: the head of the answer with the file.
-  ///   - report: called on the network thread.
   init(
     at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread,
-    buffer: StreamBuffer,
-    report: @escaping @Sendable (ReceiverEvent) -> Void
+    buffer: StreamBuffer, outlet: SoundOutlet
   ) {
     (self.address, self.options, self.network, self.buffer) = (address, options, network, buffer)
+    self.outlet = outlet
     identity = FileIdentity(head)
     contentType = head.headers["Content-Type"]
     station = StationInfo(head)
-    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: report)
+    driver = ConnectionDriver(fileAt: address, options, loop: network.loop, report: outlet.report)
     driver.owner = self
   }
 
@@ -95,7 +85,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     report(.file(facts))
     buffer.holdBack(above: options.fileLead, wanted: options.fileWait) { [weak self] in
       guard let self else { return }
-      driver.loop.post { self.resume() }
+      driver.loop.post { self.roomCame() }
     }
     driver.arm()
   }
@@ -120,8 +110,6 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     if identity.size.map({ byte >= $0 }) ?? false { return finish() }
     request(from: byte)
   }
-
-  func diskHasRoom() {}
 
   func rest() {
     guard case .heldBack(.open) = reading, driver.transfer != nil else { return }
@@ -329,7 +317,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   }
 
   /// Resumes reading: the buffer has room.
-  private func resume() {
+  private func roomCame() {
     guard case .heldBack(let held) = reading, !isStopped else { return }
     reading = .flowing
     guard case .more = drain(), !isStopped else {

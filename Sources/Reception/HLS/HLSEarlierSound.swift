@@ -4,17 +4,18 @@ internal import StreamCore
 
 /// Receives the sound that the list of a live stream has before the start of the buffer: performs the actions
 /// of an `HLSWindow`, beside the segments that the connection receives, and inserts the sound at the start of
-/// the buffer. Recordings receive none of it. Confined to the receiver's loop.
+/// the buffer. Recordings receive none of it. Confined to the loop of the reception.
 ///
 /// Memory: the received sound, which is at most that of a whole buffer.
 final class HLSEarlierSound {
-  private unowned let receiver: StationReceiver
+  private let connection: any BodyConnection
+  private let outlet: SoundOutlet
   private var window = HLSWindow()
   /// The buffer that is played, whose frames are marked.
   private weak var buffer: StreamBuffer?
   /// The last known number of renumberings of the segments.
   private var renumberings = 0
-  private lazy var fetch = HLSFetch(on: receiver.loop) { [unowned self] in
+  private lazy var fetch = HLSFetch(on: connection.loop) { [unowned self] in
     start($0, at: $1)
   } handle: { [unowned self] in
     handle($0)
@@ -37,7 +38,9 @@ final class HLSEarlierSound {
   private var limits = (progress: Instant.start, end: Instant.start)
   private var timer: LoopTimer?
 
-  init(of receiver: StationReceiver) { self.receiver = receiver }
+  init(over connection: any BodyConnection, into outlet: SoundOutlet) {
+    (self.connection, self.outlet) = (connection, outlet)
+  }
 
   // MARK: The buffer and its list
 
@@ -78,15 +81,15 @@ final class HLSEarlierSound {
     window.cancel()
     guard let old = request else { return }
     request = nil
-    receiver.report(.earlier(from: old.time, [], nil))
+    outlet.report(.earlier(from: old.time, [], nil))
   }
 
   // MARK: Requests
 
   /// Receives the sound from a time before the start of the buffer, for which the player waits.
   func receive(from time: StreamTime) {
-    guard let buffer = receiver.tee.buffer, buffer === self.buffer else {
-      return receiver.report(.earlier(from: time, [], nil))
+    guard let buffer = outlet.tee.buffer, buffer === self.buffer else {
+      return outlet.report(.earlier(from: time, [], nil))
     }
     let start = buffer.range.start
     if request?.end == start {
@@ -106,9 +109,8 @@ final class HLSEarlierSound {
       case .fetch(let piece):
         request?.piece = piece
         request?.hasStarted = false
-        limits = (
-          receiver.loop.now, receiver.loop.now.advanced(by: receiver.options.dataTimeout * Self.patience)
-        )
+        let now = connection.loop.now
+        limits = (now, now.advanced(by: connection.options.dataTimeout * Self.patience))
         watch()
         fetch.request(piece)
       case .discard:
@@ -125,11 +127,11 @@ final class HLSEarlierSound {
   /// Ends the request of a segment that does not come, or comes too slowly.
   private func watch() {
     timer?.cancel()
-    let silence = limits.progress.advanced(by: receiver.options.dataTimeout)
-    timer = receiver.loop.at(min(silence, limits.end)) { [weak self] in
+    let silence = limits.progress.advanced(by: connection.options.dataTimeout)
+    timer = connection.loop.at(min(silence, limits.end)) { [weak self] in
       guard let self, let piece = request?.piece, fetch.isOpen else { return }
-      let silence = limits.progress.advanced(by: receiver.options.dataTimeout)
-      guard receiver.loop.now >= min(silence, limits.end) else { return watch() }
+      let silence = limits.progress.advanced(by: connection.options.dataTimeout)
+      guard connection.loop.now >= min(silence, limits.end) else { return watch() }
       fetch.cancel()
       let error = StreamError(
         .timeout, "\(piece.address) does not come", facts: [.init("url", .string(piece.address))])
@@ -139,13 +141,11 @@ final class HLSEarlierSound {
 
   private func start(_ transfer: HLSTransfer, at address: StreamAddress) -> Bool {
     do throws(HTTPError) {
-      var request = try receiver.request(address)
-      (request.wantsICY, request.wakeTime) = (false, nil)
-      transfer.start(request, on: receiver.network)
+      try transfer.start(over: connection)
       return true
     } catch {
       let piece = request?.piece
-      receiver.loop.after(.zero) { [weak self] in
+      connection.loop.after(.zero) { [weak self] in
         guard let self, request?.piece == piece else { return }
         perform(window.segmentFailed(StreamError(error, at: address), .content))
       }
@@ -159,7 +159,7 @@ final class HLSEarlierSound {
     do throws(HLSSound.Obstacle) {
       switch event {
       case .bytes(let bytes, let initialization):
-        limits.progress = receiver.loop.now
+        limits.progress = connection.loop.now
         try receive(bytes, initialization, of: piece)
         return .more
       case .complete:
@@ -217,7 +217,7 @@ final class HLSEarlierSound {
     try? feed { (sound, body) throws(HLSSound.Obstacle) in sound.finish(body) }
     guard let old = request else { return }
     request = nil
-    guard let buffer else { return receiver.report(.earlier(from: old.time, [], error)) }
+    guard let buffer else { return outlet.report(.earlier(from: old.time, [], error)) }
     var frames = old.frames[...]
     if !isAligned {
       let oldest = buffer.oldest(frames: Self.joinLength)
@@ -235,7 +235,7 @@ final class HLSEarlierSound {
       }
     }
     publish(to: buffer)
-    receiver.report(.earlier(from: old.time, titles, error))
+    outlet.report(.earlier(from: old.time, titles, error))
   }
 
   /// The number of frames by which the oldest one is found: beyond a second of silence more would prove no

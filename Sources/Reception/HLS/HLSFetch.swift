@@ -3,7 +3,7 @@ internal import HTTP
 internal import StreamCore
 
 /// Requests a segment and the sections it needs, one after the other, and decrypts its bytes. Confined to the
-/// receiver's loop.
+/// loop of the reception.
 final class HLSFetch {
   /// An event of the requested segment.
   enum Event {

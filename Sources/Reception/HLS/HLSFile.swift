@@ -157,32 +157,30 @@ extension HLSReception {
   /// Plays a complete list as a file; if it is recorded too, it is received like a station.
   func beginFile(_ media: HLSMedia) {
     // Files that a playlist lists are played or recorded in turn.
-    let rest = receiver.driver.machine.candidates
-    guard let buffer = receiver.tee.buffer, !receiver.tee.isRecorded else {
-      receiver.report(.file(FileFacts(duration: media.duration)))
-      if !rest.isEmpty { receiver.report(.programme(rest)) }
+    let rest = connection.candidates
+    guard let buffer = outlet.tee.buffer, !outlet.tee.isRecorded else {
+      outlet.report(.file(FileFacts(duration: media.duration)))
+      if !rest.isEmpty { outlet.report(.programme(rest)) }
       return
     }
     supply = .file(HLSFile(media))
     let lead = StreamTime(seconds: min(30, 2 * media.targetDuration))
-    buffer.holdBack(above: max(receiver.options.fileLead, lead), wanted: receiver.options.fileWait) {
-      [weak receiver] in
-      guard let receiver else { return }
-      receiver.loop.post { receiver.hls?.roomCame() }
+    let (options, loop, reception) = (connection.options, connection.loop, LoopReference(self))
+    buffer.holdBack(above: max(options.fileLead, lead), wanted: options.fileWait) {
+      loop.post { reception.object?.roomCame() }
     }
     buffer.begin(at: .zero, preroll: HLSFile.preroll, generation: 0)
-    receiver.report(.file(FileFacts(canSeek: true, duration: media.duration)))
+    outlet.report(.file(FileFacts(canSeek: true, duration: media.duration)))
     guard !rest.isEmpty else { return }
     buffer.isFollowed = true
-    receiver.report(.programme(rest))
+    outlet.report(.programme(rest))
   }
 
-  /// Moves to a time of a file.
   func seek(to time: StreamTime, generation: Int) {
     guard case .file(var file) = supply else { return }
     let number = file.seek(to: time, generation: generation)
     supply = .file(file)
-    receiver.discontinuity = nil
+    outlet.discontinuity = nil
     move(to: number)
   }
 
@@ -190,13 +188,9 @@ extension HLSReception {
     fetch.cancel()
     sound.restart()
     segment = nil
-    refresh()
-    perform(follower.seek(to: number, at: receiver.now))
-  }
-
-  /// Tells the machine that the connection was silent only because nothing was requested.
-  private func refresh() {
-    receiver.driver.perform(receiver.driver.machine.received(.zero, at: receiver.now))
+    // It was silent only because nothing was requested.
+    connection.keepAlive()
+    perform(follower.seek(to: number, at: connection.now))
   }
 
   /// Appends a frame of a file to the buffer, or keeps it until there is room.
@@ -213,7 +207,7 @@ extension HLSReception {
       case .begins(let time): buffer.begin(at: time, preroll: HLSFile.preroll, generation: file.generation)
       case .other(let number):
         // Outside of the lock.
-        receiver.loop.after(.zero) { [weak self, generation = file.generation] in
+        connection.loop.after(.zero) { [weak self, generation = file.generation] in
           guard let self, case .file(let now) = supply, now.generation == generation,
             now.target?.number == number
           else { return }
@@ -228,7 +222,7 @@ extension HLSReception {
       file.phase = .heldBack(waiting + [new], then: rest)
       return true
     }
-    let arrival = receiver.append(new, bytes, generation: file.generation, into: &outlets)
+    let arrival = outlet.append(new, bytes, generation: file.generation, into: &outlets)
     if !arrival.isAccepted {
       file.phase = .heldBack([new], then: .more)
     } else if arrival.isHeldBack {
@@ -240,14 +234,14 @@ extension HLSReception {
   /// Receives the event that the buffer has room for frames that are held back.
   func roomCame() {
     guard case .file(var file) = supply, case .heldBack(let frames, let rest) = file.phase,
-      !receiver.isStopped
+      !connection.isStopped
     else { return }
     var accepted = 0
     var isHeldBack = false
-    receiver.tee.receive { outlets in
+    outlet.tee.receive { outlets in
       for frame in frames where !isHeldBack {
         let arrival = frame.bytes.withUnsafeBytes {
-          receiver.append(frame, $0, generation: file.generation, into: &outlets)
+          outlet.append(frame, $0, generation: file.generation, into: &outlets)
         }
         if arrival.isAccepted { accepted += 1 }
         isHeldBack = arrival.isHeldBack || !arrival.isAccepted
@@ -256,10 +250,11 @@ extension HLSReception {
     file.phase = isHeldBack ? .heldBack(Array(frames.dropFirst(accepted)), then: rest) : .flowing
     supply = .file(file)
     guard !isHeldBack else { return }
-    refresh()
+    // It was silent only because nothing was requested.
+    connection.keepAlive()
     switch rest {
     case .none: completeFile(file)
-    case .lost: perform(follower.segmentInterrupted(received: receivedSeconds, at: receiver.now))
+    case .lost: perform(follower.segmentInterrupted(received: receivedSeconds, at: connection.now))
     case .more: resume()
     }
   }
@@ -279,8 +274,8 @@ extension HLSReception {
     var file = file
     file.phase = .complete
     supply = .file(file)
-    if receiver.tee.buffer?.complete(generation: file.generation) == true { receiver.report(.buffered) }
-    receiver.report(.heldBack)
-    receiver.driver.arm()
+    if outlet.tee.buffer?.complete(generation: file.generation) == true { outlet.report(.buffered) }
+    outlet.report(.heldBack)
+    connection.arm()
   }
 }

@@ -3,7 +3,7 @@ internal import HTTP
 internal import StreamCore
 
 /// Requests the lists of an HLS stream one at a time, each with the headers by which the server recognises
-/// the last one it sent. Confined to the receiver's loop.
+/// the last one it sent. Confined to the loop of the reception.
 final class HLSLists {
   /// The answer to a request.
   enum Answer {

@@ -24,8 +24,8 @@ enum HLSJoin: Sendable, Equatable {
 enum HLSConnection: Sendable {
   /// Closed; the next connection has this join.
   case closed(HLSJoin)
-  /// A list has come, but no sound yet.
-  case open(HLSJoin)
+  /// A list has come, with the facts of the station, but no sound yet.
+  case open(HLSJoin, StationInfo?)
   /// Sound has come.
   case sounding(HLSJoin)
 
@@ -34,13 +34,13 @@ enum HLSConnection: Sendable {
   var join: HLSJoin {
     get {
       switch self {
-      case .closed(let join), .open(let join), .sounding(let join): join
+      case .closed(let join), .open(let join, _), .sounding(let join): join
       }
     }
     set {
       switch self {
       case .closed: self = .closed(newValue)
-      case .open: self = .open(newValue)
+      case .open(_, let info): self = .open(newValue, info)
       case .sounding: self = .sounding(newValue)
       }
     }

@@ -2,24 +2,26 @@ internal import EventLoop
 internal import HTTP
 internal import StreamCore
 
-/// The segments of an HLS stream: performs the actions of an `HLSFollower` for a `StationReceiver`, which
-/// connects, reports and delivers. Confined to the receiver's loop.
+/// The segments of an HLS stream: performs the actions of an `HLSFollower`. The connection is that of the
+/// list: it is lost when lists or segments can't be fetched, and brings sound while segments come. Confined to
+/// the loop of the reception.
 ///
 /// A segment that fails is received again from its start, and the delivered frames are left out.
-final class HLSReception {
+final class HLSReception: BodyReader {
   /// The address of the connection.
   let address: StreamAddress
-  unowned let receiver: StationReceiver
+  let outlet: SoundOutlet
+  let connection: any BodyConnection
   var follower: HLSFollower
   var sound = HLSSound()
   var segment: HLSProgress?
   private let lists: HLSLists
-  lazy var fetch = HLSFetch(on: receiver.loop) { [unowned self] transfer, address in
+  lazy var fetch = HLSFetch(on: connection.loop) { [unowned self] transfer, address in
     start(transfer, at: address)
   } handle: { [unowned self] event in
     handle(event)
   }
-  private var connection: HLSConnection
+  private var state: HLSConnection
   /// The delivered sound, which a list may bring again.
   private var repetition = HLSRepetition()
   /// The destination of the sound.
@@ -30,43 +32,42 @@ final class HLSReception {
   private(set) var hasSound = false
 
   /// - Parameter gap: the seconds missing before, if sound came from another kind of stream.
-  init(at address: StreamAddress, gap: Double?, of receiver: StationReceiver) {
-    (self.address, self.receiver) = (address, receiver)
-    follower = HLSFollower(rateLimit: receiver.options.maxBitRate * 1000)
-    lists = HLSLists(on: receiver.loop)
-    earlier = HLSEarlierSound(of: receiver)
-    connection = .closed(gap.map { .rejoined(missing: $0) } ?? .continuous)
+  init(at address: StreamAddress, gap: Double?, over connection: any BodyConnection, into outlet: SoundOutlet)
+  {
+    (self.address, self.connection, self.outlet) = (address, connection, outlet)
+    follower = HLSFollower(rateLimit: connection.options.maxBitRate * 1000)
+    lists = HLSLists(on: connection.loop)
+    earlier = HLSEarlierSound(over: connection, into: outlet)
+    state = .closed(gap.map { .rejoined(missing: $0) } ?? .continuous)
   }
 
-  private var isOpen: Bool { connection.isOpen }
-  /// The moment of the next look; nil if no look is due.
+  private var isOpen: Bool { state.isOpen }
   var deadline: Instant? { isOpen && !isAtRest ? follower.deadline : nil }
-  /// `true` while no requests are needed.
   var isAtRest: Bool { if case .file(let file) = supply { file.isHeldBack } else { false } }
-  /// The longest time without bytes, beside that of the options: a list changes once in a target duration.
+  // A list changes once in a target duration.
   var silenceLimit: Duration { HLSMedia.silenceLimit(follower.targetDuration) }
   /// The length of the sound that a live list has at once.
-  var lead: StreamTime { StreamTime(seconds: min(60, follower.targetDuration * 4)) }
+  private var lead: StreamTime { StreamTime(seconds: min(60, follower.targetDuration * 4)) }
 
   // MARK: Connections
 
   /// Receives the list of a new connection.
   /// - Parameter head: the head of its answer.
   func open(_ text: [UInt8], at url: StreamAddress, _ head: HTTPResponse?) {
-    connection = .open(connection.join)
+    state = .open(state.join, head.map { StationInfo($0) })
     lists.received(head, of: url)
-    follower.rateLimit = receiver.options.maxBitRate * 1000
+    follower.rateLimit = connection.options.maxBitRate * 1000
     do throws(StreamError) {
-      perform(follower.open(try HLSPlaylist(text, url: url.description), at: url, at: receiver.now))
+      perform(follower.open(try HLSPlaylist(text, url: url.description), at: url, at: connection.now))
     } catch { fail(error) }
   }
 
   /// Ends the transfers. The next connection continues with the current segment.
   func close() {
     guard isOpen else { return }
-    var join = connection.join
+    var join = state.join
     if hasSound { join.lose(0) }
-    connection = .closed(join)
+    state = .closed(join)
     lists.cancel()
     fetch.cancel()
     follower.close(received: receivedSeconds)
@@ -75,63 +76,59 @@ final class HLSReception {
   /// The delivered seconds of the current segment.
   var receivedSeconds: Double { segment?.delivered.seconds ?? 0 }
 
-  /// Ends the reception for good.
   func end() {
     close()
     earlier.cancel()
   }
 
-  /// Receives the sound before the start of the buffer, for which the player waits.
   func receiveEarlier(from time: StreamTime) { earlier.receive(from: time) }
 
-  /// Handles a connection that was silent for too long.
-  func silent() { follower.silent(received: receivedSeconds, at: receiver.now) }
+  func silent() { follower.silent(received: receivedSeconds, at: connection.now) }
 
-  /// Resumes reading after a pause.
   func resume() {
-    follower.resumed(at: receiver.now)
+    follower.resumed(at: connection.now)
     fetch.resume()
   }
 
-  func timePassed() {
-    guard isOpen, let deadline = follower.deadline, receiver.now >= deadline else { return }
-    perform(follower.deadlinePassed(received: receivedSeconds, at: receiver.now))
+  func deadlinePassed() {
+    guard isOpen, let deadline = follower.deadline, connection.now >= deadline else { return }
+    perform(follower.deadlinePassed(received: receivedSeconds, at: connection.now))
   }
 
   func perform(_ actions: [HLSFollower.Action]) {
     for action in actions {
-      guard isOpen, !receiver.isStopped else { return }
+      guard isOpen, !connection.isStopped else { return }
       switch action {
       case .load(let address): load(address)
       case .fetch(let piece): begin(piece)
       case .cancelFetch: fetch.cancel()
       case .lost(let seconds):
         // Nothing is missing before the first sound.
-        if receiver.driver.machine.hasSounded { connection.join.lose(seconds) }
+        if connection.hasSounded { state.join.lose(seconds) }
       case .file(let media): beginFile(media)
       case .grown:
-        receiver.setSilenceLimit()
-        receiver.driver.perform(receiver.driver.machine.received(.zero, at: receiver.now))
-      case .report(let error): receiver.report(.failed(error))
+        connection.setSilenceLimit(silenceLimit)
+        connection.keepAlive()
+      case .report(let error): outlet.report(.failed(error))
       case .fail(let error, let wait): fail(error, retryAfter: wait)
       case .complete: complete()
       }
     }
     guard isOpen else { return }
     if case .live = supply { earlier.follow(follower.list, renumberings: follower.renumberings) }
-    receiver.driver.arm()
+    connection.arm()
   }
 
   private func fail(_ error: StreamError, retryAfter: Duration = .zero) {
     close()
-    receiver.driver.perform(receiver.driver.machine.ended(error, retryAfter: retryAfter, at: receiver.now))
+    connection.lost(error, retryAfter: retryAfter)
   }
 
   private func complete() {
-    guard !receiver.isStopped else { return }
+    guard !connection.isStopped else { return }
     deliver { (sound, body) throws(HLSSound.Obstacle) in sound.finish(body) }
-    guard isOpen, !receiver.isStopped else { return }
-    if case .file(let file) = supply { complete(file) } else { receiver.finish() }
+    guard isOpen, !connection.isStopped else { return }
+    if case .file(let file) = supply { complete(file) } else { connection.finish() }
   }
 
   // MARK: Lists
@@ -140,7 +137,7 @@ final class HLSReception {
     lists.load(address, isKnown: follower.isReloading) { transfer, headers in
       start(transfer, at: address, headers)
     } onAnswer: { [unowned self] answer in
-      let now = receiver.now
+      let now = connection.now
       switch answer {
       case .list(let list, let url): perform(follower.loaded(list, at: url, at: now))
       case .unchanged: perform(follower.unchanged(at: now))
@@ -155,10 +152,7 @@ final class HLSReception {
     _ transfer: HLSTransfer, at address: StreamAddress, _ headers: [(name: String, value: String)] = []
   ) -> Bool {
     do throws(HTTPError) {
-      var request = try receiver.request(address)
-      (request.wantsICY, request.wakeTime) = (false, nil)
-      request.headers += headers
-      transfer.start(request, on: receiver.network)
+      try transfer.start(headers, over: connection)
       return true
     } catch {
       fail(StreamError(error, at: address))
@@ -196,13 +190,13 @@ final class HLSReception {
     perform(
       follower.segmentFailed(
         error, failure, received: receivedSeconds, hasSound: hasSound, ahead: secondsAhead,
-        at: receiver.now))
+        at: connection.now))
   }
 
   /// The seconds of sound that a player has; nil if it may wait, as skipped sound would be missing in a
   /// recording.
   private var secondsAhead: Double? {
-    receiver.tee.isRecorded ? nil : receiver.tee.buffer.flatMap(\.secondsAhead)
+    outlet.tee.isRecorded ? nil : outlet.tee.buffer.flatMap(\.secondsAhead)
   }
 
   private func receive(_ bytes: UnsafeRawBufferPointer, _ initialization: [UInt8]?) -> HTTPFlow {
@@ -211,23 +205,23 @@ final class HLSReception {
       self.segment?.begin()
       let (title, isContinuous) = (segment.piece.segment.title, segment.piece.isContinuous)
       // `begin` may emit the last frame of the segment before, which comes before any missing sound.
-      let join = connection.join
-      connection.join = .continuous
+      let join = state.join
+      state.join = .continuous
       let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in
         try sound.begin(
           title: title, initialization: initialization, isContinuous: isContinuous && self.hasSound, body)
       }
-      connection.join = join
+      state.join = join
       if let obstacle { return stop(obstacle) }
       guard isOpen else { return .stop }
     }
-    guard !receiver.isStopped else { return .stop }
+    guard !connection.isStopped else { return .stop }
     let obstacle = deliver { (sound, body) throws(HLSSound.Obstacle) in try sound.consume(bytes, body) }
     if let obstacle { return stop(obstacle) }
-    guard isOpen, !receiver.isStopped else { return .stop }
-    guard case .file(let file) = supply else { return receiver.holdBack() }
+    guard isOpen, !connection.isStopped else { return .stop }
+    guard case .file(let file) = supply else { return connection.flow(lead: lead) }
     guard file.isHeldBack else { return .more }
-    receiver.driver.arm()
+    connection.arm()
     return .pause
   }
 
@@ -245,7 +239,7 @@ final class HLSReception {
       return
     }
     releaseHeld()
-    guard isOpen, !receiver.isStopped else { return }
+    guard isOpen, !connection.isStopped else { return }
     if let segment, segment.isSilent {
       // Some servers send this instead of a segment that they do not have yet, or no longer have.
       if segment.found == 0 { sound = segment.start }
@@ -253,7 +247,7 @@ final class HLSReception {
       return segmentFailed(error, .answer(retryAfter: .zero))
     }
     self.segment = nil
-    perform(follower.segmentReceived(at: receiver.now))
+    perform(follower.segmentReceived(at: connection.now))
   }
 
   /// Delivers the held frames: the end of their segment decides that they are new.
@@ -261,8 +255,8 @@ final class HLSReception {
     let held = repetition.drainHeld()
     guard !held.isEmpty else { return }
     var received = StreamTime.zero
-    receiver.tee.receive { _ = pass(held, &received, into: &$0) }
-    if isOpen, !receiver.isStopped { receiver.account(for: received) }
+    if !outlet.tee.receive({ pass(held, &received, into: &$0) }) { connection.bufferIsFull() }
+    if isOpen, !connection.isStopped { connection.received(received, isJoining: false) }
   }
 
   // MARK: Sound
@@ -274,16 +268,17 @@ final class HLSReception {
   ) -> HLSSound.Obstacle? {
     var (received, missing) = (StreamTime.zero, 0.0)
     var obstacle: HLSSound.Obstacle?
-    receiver.tee.receive { outlets in
+    var isAccepted = true
+    outlet.tee.receive { outlets in
       do throws(HLSSound.Obstacle) {
         try feed(&sound) { item in
           switch item {
           case .format(let format):
-            if case .open(let join) = connection {
-              receiver.reportAnswer()
-              connection = .sounding(join)
+            if case .open(let join, let info) = state {
+              if let info { outlet.report(.answered(info)) }
+              state = .sounding(join)
             }
-            receiver.begin(format)
+            outlet.begin(format)
             return true
           case .clock(let ticks):
             segment?.ticks = ticks
@@ -293,19 +288,21 @@ final class HLSReception {
             return true
           case .frame(let frame, let bytes, let title):
             // A gap before frames that were delivered earlier has been reported already.
-            if missing > 0, segment?.isNext ?? true { connection.join.lose(missing) }
+            if missing > 0, segment?.isNext ?? true { state.join.lose(missing) }
             missing = 0
-            return deliver(frame, bytes, title, &received, into: &outlets)
+            isAccepted = deliver(frame, bytes, title, &received, into: &outlets)
+            return isAccepted
           }
         }
       } catch { obstacle = error }
     }
+    if !isAccepted { connection.bufferIsFull() }
     // Bytes without frames do not reset the data timeout.
-    if isOpen, !receiver.isStopped, received > .zero { receiver.account(for: received) }
+    if isOpen, !connection.isStopped, received > .zero { connection.received(received, isJoining: false) }
     return obstacle
   }
 
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,
@@ -317,7 +314,7 @@ final class HLSReception {
     switch result {
     case .held: return true
     case .old, .last:
-      if case .last = result { connection.join.stitch() }
+      if case .last = result { state.join.stitch() }
       received = received + frame.duration
       segment?.deliver(frame)
       return true
@@ -327,7 +324,7 @@ final class HLSReception {
     }
   }
 
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func pass(
     _ frames: [TitledFrame], _ received: inout StreamTime, into outlets: inout FrameTee.Outlets
   ) -> Bool {
@@ -336,28 +333,27 @@ final class HLSReception {
     }
   }
 
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func pass(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ title: ICYMetadata?,
     _ received: inout StreamTime,
     into outlets: inout FrameTee.Outlets
   ) -> Bool {
-    if case .rejoined(let missing) = connection.join {
-      if missing > 0 { receiver.discontinuity = .gap(seconds: missing) }
-      receiver.report(.reconnected(gap: missing, stitched: missing == 0, overlap: 0))
-      connection.join = .continuous
+    if case .rejoined(let missing) = state.join {
+      if missing > 0 { outlet.discontinuity = .gap(seconds: missing) }
+      outlet.report(.reconnected(gap: missing, stitched: missing == 0, overlap: 0))
+      state.join = .continuous
     }
     if case .file(let file) = supply {
       let new = TitledFrame(frame: frame, bytes: Array(bytes), title: title)
       guard append(new, bytes, to: file, into: &outlets) else { return true }
     } else {
       earlier.note(segment, in: outlets.player)
-      guard !receiver.isStopped, receiver.deliver(frame, bytes, title: title, into: &outlets) else {
+      guard outlet.deliver(frame, bytes, title: title, at: connection.seconds, into: &outlets) else {
         return false
       }
       repetition.add(frame)
     }
-    if !hasSound { receiver.segmentsSounded() }
     hasSound = true
     received = received + frame.duration
     segment?.deliver(frame)

@@ -51,11 +51,14 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
     (self.onBytes, self.onEnd) = (onBytes, onEnd)
   }
 
-  /// Sends the request.
-  func start(_ request: HTTPRequest, on network: NetworkThread) {
-    var request = request
-    if let range { request.headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
-    transfer = network.start(request, on: self)
+  /// Sends the request, with further headers.
+  /// - Throws: the reason why the request can't be made.
+  func start(
+    _ headers: [(name: String, value: String)] = [], over connection: any BodyConnection
+  ) throws(HTTPError) {
+    var headers = headers
+    if let range { headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
+    transfer = try connection.open(address, headers: headers, on: self)
   }
 
   func cancel() {

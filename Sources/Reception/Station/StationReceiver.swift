@@ -18,18 +18,10 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
     case done
   }
 
-  /// The stream's own address; only its server receives the credentials.
-  private let origin: StreamAddress
-  let network: NetworkThread
-  let loop: EventLoop
-  var options: ReceiverOptions
-  let tee: FrameTee
-  let report: @Sendable (ReceiverEvent) -> Void
-  let driver: ConnectionDriver
+  let outlet: SoundOutlet
+  let connection: StationConnection
   /// The connection beside a stalled transfer.
   var standby: StandbyConnection?
-  /// The detour of the player; nil while it receives the same frames as the recordings.
-  var detour: PlayerDetour?
   var head: HTTPResponse?
   var body = Body.done
   var sound = ReceivedSound()
@@ -39,12 +31,7 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   /// `true` while the first entry of a list is requested, which is part of the attempt that led to the list.
   private var isFollowingList = false
   var soundClock = SoundClock()
-  var format: StreamFormat?
-  var discontinuity: PacketBuffer.Discontinuity?
-  var pause = TransferPause()
   var repetition = RepeatedBody()
-  /// `true` if frames have gone into the buffer since the last report to the machine.
-  var hasDelivered = false
   /// The receiver that replaces this one, once the stream has turned out to be a file.
   var file: (any AdoptingReceiver)?
   /// The segments, once the stream has turned out to be HLS.
@@ -57,17 +44,16 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
     at address: StreamAddress, depth: Int = 0, options: ReceiverOptions, network: NetworkThread,
     tee: FrameTee, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    origin = address
-    self.network = network
-    loop = network.loop
-    self.options = options
-    self.tee = tee
-    self.report = report
-    driver = ConnectionDriver(
-      ConnectionMachine(address, depth: depth, dataTimeout: options.dataTimeout), loop: loop,
-      clock: options.clock, mayWakeEarly: true, report: report)
+    outlet = SoundOutlet(into: tee, report: report)
+    connection = StationConnection(to: address, depth: depth, options, on: network, outlet)
     driver.owner = self
   }
+
+  var driver: ConnectionDriver { connection.driver }
+  private var loop: EventLoop { connection.loop }
+  private var network: NetworkThread { connection.network }
+  var options: ReceiverOptions { connection.options }
+  var tee: FrameTee { outlet.tee }
 
   package func start() {
     tee.onDiskRoom { [weak self] in
@@ -83,10 +69,10 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
 
   package func change(_ options: ReceiverOptions) {
     loop.post {
-      self.options = options
-      self.file?.change(self.options(for: self.driver.address))
-      self.setSilenceLimit()
-      self.keepPace()
+      self.connection.options = options
+      self.file?.change(self.connection.options(for: self.driver.address))
+      self.connection.setSilenceLimit(self.hls?.silenceLimit ?? .zero)
+      self.connection.keepPace(isJoining: self.stitcher.isJoining)
     }
   }
 
@@ -111,7 +97,9 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
 
   package func receiveEarlier(from time: StreamTime) {
     loop.post {
-      guard !self.isStopped, let hls = self.hls else { return self.report(.earlier(from: time, [], nil)) }
+      guard !self.isStopped, let hls = self.hls else {
+        return self.outlet.report(.earlier(from: time, [], nil))
+      }
       hls.receiveEarlier(from: time)
     }
   }
@@ -124,7 +112,6 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   var isStopped: Bool { driver.isStopped }
   /// The URL of the transfer without user and password.
   var shownURL: String { driver.shownURL }
-  var clock: ReceiverClock { options.clock }
   var now: Instant { driver.now }
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
 
@@ -139,41 +126,21 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   }
 
   func connect(to address: StreamAddress) {
-    if !isFollowingList { report(.connecting) }
+    if !isFollowingList { outlet.report(.connecting) }
     expectAnswer()
-    driver.open(address) { () throws(HTTPError) in network.start(try request(address), on: self) }
+    driver.open(address) { () throws(HTTPError) in network.start(try connection.request(address), on: self) }
   }
 
   /// Resets the state of one connection, as a new one begins.
   func expectAnswer() {
-    (head, driver.pace, hasDelivered) = (nil, nil, false)
+    (head, driver.pace) = (nil, nil)
+    _ = outlet.drainDelivered()
     body = .unknown([])
-  }
-
-  func request(_ address: StreamAddress) throws(HTTPError) -> HTTPRequest {
-    var request = try HTTPRequest(address)
-    request.userAgent = options.userAgent
-    if let file = options.certificateFile { request.certificateFile = file }
-    if let credentials = options(for: address).credentials { request.credentials = credentials }
-    request.wakeTime = options.wakeTime
-    request.wantsICY = options.isFile != true
-    request.decodesUnasked = true
-    // Packets to an absent host are lost, and sent again ever more rarely: a new attempt is sooner.
-    if driver.machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
-    return request
-  }
-
-  private static let reconnectTimeout = Duration.seconds(6)
-
-  private func options(for address: StreamAddress) -> ReceiverOptions {
-    var options = options
-    options.credentials = options.credentials(for: address, from: origin)
-    return options
   }
 
   /// Ends the search for a join; frames that are not joined yet are not part of the stream.
   func disconnected() {
-    pause.release()
+    outlet.pause.release()
     hls?.close()
     guard case .audio = body else { return body = .done }
     body = .done
@@ -197,13 +164,13 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
     file?.end()
     hls?.end()
     disconnectStandby()
-    detour = nil
+    outlet.detour = nil
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
     if hls?.isAtRest == true { return nil }
     // No sound is missing while reading is paused.
-    guard var due = pause.isHolding ? pause.end : deadline else { return hls?.deadline }
+    guard var due = outlet.pause.isHolding ? outlet.pause.end : deadline else { return hls?.deadline }
     if let moment = hls?.deadline { due = min(due, moment) }
     if let end = stitcher.searchEnd {
       let soon = now.advanced(by: .milliseconds(500))
@@ -218,9 +185,9 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   private static let timerGrain = Duration.milliseconds(100)
 
   func timePassed() {
-    hls?.timePassed()
+    hls?.deadlinePassed()
     guard !isStopped else { return }
-    if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : driver.arm() }
+    if outlet.pause.isHolding { return outlet.pause.timePassed(at: now) ? readAgain() : driver.arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
     if driver.machine.phase != .waiting, let deadline = driver.machine.deadline, now >= deadline {
       hls?.silent()
@@ -269,7 +236,7 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
       body = .playlist(format, list)
     case .audio:
       if case .stop = receive(bytes) { return .stop }
-      return holdBack()
+      return stitcher.isJoining ? .more : connection.flow(lead: .zero)
     case .done: return .stop
     }
     // The connection is not silent.
@@ -300,7 +267,7 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
         isFollowingList = false
       } catch { driver.perform(driver.machine.ended(error, at: now)) }
       return
-    case .audio where format == nil:
+    case .audio where outlet.format == nil:
       // Too few bytes came to recognise it; text may be recognised now.
       if let found = sound.end() {
         _ = drop(.noAudio(found, from: shownURL))
@@ -352,7 +319,7 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
     sound.connect(head)
     titles.connect()
     soundClock = SoundClock()
-    pause = TransferPause()
+    outlet.pause = TransferPause()
     repetition.connect(mayBeFile: options.isFile != false && !FileAnswer.isStation(head), at: now)
     let codec = ContentSniffer.container(start.prefix(ContentSniffer.magicLength))
     if isFile(head) || (codec == .flac || codec == .wav) && isOpenFile(head) { handOver(head) }
@@ -381,21 +348,21 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   private func handOver(_ head: HTTPResponse) {
     driver.disarm()
     let address = driver.address
-    let (rest, options) = (driver.machine.candidates, options(for: address))
+    let (rest, options) = (driver.machine.candidates, connection.options(for: address))
     driver.machine.stop()
     let file: any AdoptingReceiver
     if tee.isRecorded {
       guard tee.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
       guard tee.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
       file = FileCopyReceiver(
-        at: address, head: head, options: options, network: network, tee: tee, report: report)
-      if !rest.isEmpty { report(.programme(rest)) }
+        at: address, head: head, options: options, network: network, outlet: outlet)
+      if !rest.isEmpty { outlet.report(.programme(rest)) }
     } else if let buffer = tee.buffer {
       file = FileReceiver(
-        at: address, head: head, options: options, network: network, buffer: buffer, report: report)
+        at: address, head: head, options: options, network: network, buffer: buffer, outlet: outlet)
       if !rest.isEmpty {
         buffer.isFollowed = true
-        report(.programme(rest))
+        outlet.report(.programme(rest))
       }
     } else {
       return driver.giveUp(.notRecorded(shownURL))

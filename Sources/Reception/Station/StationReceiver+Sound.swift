@@ -19,7 +19,7 @@ extension StationReceiver {
         case .comments(let title, let position): titles.add(title, position: position)
         case .format(let new):
           reportAnswer()
-          begin(new)
+          outlet.begin(new)
           isNew = true
         case .frame(let frame, let bytes, let pending):
           received = received + frame.duration
@@ -29,59 +29,49 @@ extension StationReceiver {
         return isAccepted && otherwise == nil
       }
     }
-    if !isAccepted { disconnected() }
-    if isStopped { return .stop }
+    if !isAccepted {
+      connection.bufferIsFull()
+      return .stop
+    }
     if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
-    if isNew, let codec = format?.codec, !codec.hasFrames, tee.buffer != nil, !tee.isRecorded {
+    if isNew, let codec = outlet.format?.codec, !codec.hasFrames, tee.buffer != nil, !tee.isRecorded {
       return drop(.notPlayed(codec, shownURL))
     }
     if repetition.isFile {
       finish()
       return .stop
     }
-    account(for: received)
+    connection.received(received, isJoining: stitcher.isJoining)
     return isStopped ? .stop : .more
-  }
-
-  /// Reports received sound to the machine and the player.
-  func account(for received: StreamTime) {
-    pause.add(received, at: now)
-    let audio = Duration(inSeconds: received.seconds)
-    driver.perform(driver.machine.received(audio, isNew: hasDelivered, at: now, look: driver.pace ?? .zero))
-    hasDelivered = false
-    keepPace()
   }
 
   /// Receives the end of a body that may have been a file: its last frame is whole.
   func receiveLast() {
     guard case .audio = body else { return }
     let time = seconds
+    var isAccepted = true
     tee.receive { outlets in
       sound.finish { item in
         guard case .frame(let frame, let bytes, let pending) = item else { return true }
-        return receive(frame, bytes, at: time, pending: pending, into: &outlets)
+        isAccepted = receive(frame, bytes, at: time, pending: pending, into: &outlets)
+        return isAccepted
       }
     }
+    if !isAccepted { connection.bufferIsFull() }
   }
 
   /// Completes the reception of a file without a length.
   func finish() {
-    report(.complete)
+    outlet.report(.complete)
     end()
   }
 
   /// Reports the facts that the station publishes about itself.
   func reportAnswer() {
-    if let head { report(.answered(StationInfo(head))) }
+    if let head { outlet.report(.answered(StationInfo(head))) }
   }
 
-  func begin(_ new: StreamFormat) {
-    if format != nil, format != new { discontinuity = discontinuity ?? .format }
-    format = new
-    report(.format(new))
-  }
-
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
     into outlets: inout FrameTee.Outlets
@@ -94,19 +84,19 @@ extension StationReceiver {
   }
 
   func resolve(_ action: Stitcher.Action) {
-    if !tee.receive({ release(action, into: &$0) }) { disconnected() }
+    if !tee.receive({ release(action, into: &$0) }), !isStopped { connection.bufferIsFull() }
   }
 
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func release(_ action: Stitcher.Action, into outlets: inout FrameTee.Outlets) -> Bool {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
-      if detour == nil { report(.reconnected(gap: 0, stitched: true, overlap: overlap)) }
+      if outlet.detour == nil { outlet.report(.reconnected(gap: 0, stitched: true, overlap: overlap)) }
     case .gap(let seconds):
-      discontinuity = .gap(seconds: seconds)
+      outlet.discontinuity = .gap(seconds: seconds)
       // On a detour, the sound that the player skips has been reported already.
-      if detour == nil { report(.reconnected(gap: seconds, stitched: false, overlap: 0)) }
+      if outlet.detour == nil { outlet.report(.reconnected(gap: seconds, stitched: false, overlap: 0)) }
     }
     var isAccepted = true
     stitcher.release { frame, bytes in
@@ -116,37 +106,14 @@ extension StationReceiver {
     return isAccepted
   }
 
-  /// - Returns: `false` if the buffer is full, which ends the connection.
+  /// - Returns: `false` if the buffer is full.
   private func deliver(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into outlets: inout FrameTee.Outlets
   ) -> Bool {
     let title = titles.next(before: frame.offset + frame.length)
-    let isAccepted = deliver(frame, bytes, title: title, into: &outlets)
+    let isAccepted = outlet.deliver(frame, bytes, title: title, at: seconds, into: &outlets)
     // The following sound is lost: the next connection reports a gap, and the title.
     if !isAccepted, title != nil { titles.revokeLast() }
     return isAccepted
   }
-
-  /// - Returns: `false` if the buffer is full, which ends the connection.
-  func deliver(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata?,
-    into outlets: inout FrameTee.Outlets
-  ) -> Bool {
-    let (part, isOnDetour) = (part(of: outlets.player, in: frame), detour != nil)
-    let arrival = outlets.append(
-      frame, bytes, discontinuity, title: title.map { StreamTitle($0) }, player: part)
-    hasDelivered = true
-    discontinuity = nil
-    guard arrival.isAccepted else {
-      report(.full)
-      end()
-      return false
-    }
-    if arrival.isEnough { reportEnough() }
-    if let title, !isOnDetour { report(.metadata(title, at: arrival.start)) }
-    return true
-  }
-
-  /// Reports that a waiting player may resume.
-  func reportEnough() { report(.buffered) }
 }

@@ -7,7 +7,9 @@ extension StationReceiver {
   func connectStandby(_ address: StreamAddress) {
     do throws(HTTPError) {
       let trial = OverlapTrial(sound, stitcher, lossTime: lastDue)
-      standby = StandbyConnection(try request(address), on: network, trial, clock: clock) {
+      standby = StandbyConnection(
+        try connection.request(address), on: connection.network, trial, clock: options.clock
+      ) {
         [unowned self] event in
         switch event {
         case .sound:
@@ -16,7 +18,7 @@ extension StationReceiver {
         case .joins: driver.perform(driver.machine.standbyJoins(at: now))
         case .failed(let error, let retryAfter):
           standby = nil
-          detour?.isFed = false
+          outlet.detour?.isFed = false
           driver.machine.standbyEnded(error, retryAfter: retryAfter, at: now)
           driver.arm()
         }
@@ -27,7 +29,7 @@ extension StationReceiver {
   func disconnectStandby() {
     standby?.cancel()
     standby = nil
-    detour?.isFed = false
+    outlet.detour?.isFed = false
   }
 
   /// Ends the stalled transfer; the bytes of the second one are received with their arrival times.
@@ -35,8 +37,8 @@ extension StationReceiver {
     driver.disconnect()
     guard let standby else { return }
     self.standby = nil
-    detour?.isFed = false
-    if !standby.hasSound { report(.connecting) }
+    outlet.detour?.isFed = false
+    if !standby.hasSound { outlet.report(.connecting) }
     expectAnswer()
     driver.adopt(standby.transfer, for: self)
     standby.handOver(to: self) { driver.moment = $0 }
