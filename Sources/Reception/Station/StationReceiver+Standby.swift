@@ -4,17 +4,35 @@ internal import StreamCore
 
 /// The second connection of a receiver, beside a stalled one.
 extension StationReceiver {
+  /// The connection beside a stalled one; nil without one.
+  var standby: StandbyConnection? {
+    get {
+      switch answer {
+      case .closed(let standby), .sound(let standby): standby
+      case .awaited, .unknown, .list: nil
+      }
+    }
+    set {
+      switch answer {
+      case .closed: answer = .closed(beside: newValue)
+      case .sound: answer = .sound(beside: newValue)
+      case .awaited, .unknown, .list: break
+      }
+    }
+  }
+
   func connectStandby(_ address: StreamAddress) {
+    // Only sound that has come can stall.
+    guard case .sound = answer else { return }
     do throws(HTTPError) {
-      let trial = OverlapTrial(sound, stitcher, lossTime: lastDue)
+      let request = try connection.request(address)
       standby = StandbyConnection(
-        try connection.request(address), on: connection.network, trial, clock: options.clock
-      ) {
-        [unowned self] event in
+        request, on: connection.network, sound.overlapTrial(), clock: connection.options.clock
+      ) { [unowned self] event in
         switch event {
         case .sound:
-          driver.perform(driver.machine.standbyReceived(isUrgent: isUrgent, at: now))
-          beginDetour()
+          driver.perform(driver.machine.standbyReceived(isUrgent: sound.isUrgent, at: now))
+          if let standby { sound.beginDetour(on: standby) }
         case .joins: driver.perform(driver.machine.standbyJoins(at: now))
         case .failed(let error, let retryAfter):
           standby = nil
@@ -36,13 +54,12 @@ extension StationReceiver {
   func adoptStandby() {
     driver.disconnect()
     guard let standby else { return }
-    self.standby = nil
     outlet.detour?.isFed = false
     if !standby.hasSound { outlet.report(.connecting) }
     expectAnswer()
     driver.adopt(standby.transfer, for: self)
     standby.handOver(to: self) { driver.moment = $0 }
     driver.moment = nil
-    if !isStopped, let action = stitcher.decide(at: seconds) { resolve(action) }
+    if !isStopped { sound.deadlinePassed() }
   }
 }

@@ -3,11 +3,12 @@ internal import HTTP
 internal import StreamCore
 
 /// Detours of the player.
-extension StationReceiver {
+extension StationBody {
   /// Lets a player without sound play the second connection, if recordings keep that connection waiting.
-  func beginDetour() {
+  func beginDetour(on standby: StandbyConnection) {
+    let (options, tee) = (connection.options, outlet.tee)
     guard options.catchUp == .skip, tee.isDry, tee.isRecorded, outlet.detour?.isFed != true,
-      let buffer = tee.buffer, let standby,
+      let buffer = tee.buffer,
       let (head, bytes) = standby.listen({ [unowned self] in receiveDetour($0, nil) })
     else { return }
     outlet.detour = PlayerDetour(of: buffer, sound, head, lossTime: lastDue)
@@ -18,7 +19,7 @@ extension StationReceiver {
         trial.receive(bytes, options.encoding) { frame, _, _ in length = length + frame.duration }
       }
     }
-    let gap = max(0, seconds - lastDue - length.seconds)
+    let gap = max(0, connection.seconds - lastDue - length.seconds)
     outlet.report(.reconnected(gap: gap, stitched: false, overlap: 0))
     bytes.withUnsafeBytes { receiveDetour($0, .gap(seconds: gap)) }
   }
@@ -26,9 +27,10 @@ extension StationReceiver {
   /// Receives bytes of the second connection for the player alone.
   /// - Parameter discontinuity: the discontinuity before their first frame.
   private func receiveDetour(_ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?) {
+    let encoding = connection.options.encoding
     var (discontinuity, isEnough) = (discontinuity, false)
-    tee.receive { outlets in
-      let _: Void? = outlet.detour?.receive(bytes, options.encoding) { frame, bytes, title in
+    outlet.tee.receive { outlets in
+      let _: Void? = outlet.detour?.receive(bytes, encoding) { frame, bytes, title in
         let arrival = outlets.play(frame, bytes, discontinuity)
         discontinuity = nil
         isEnough = isEnough || arrival.isEnough
