@@ -32,3 +32,11 @@ extension StationInfo {
     url = head.url
   }
 }
+
+/// The facts about a file.
+public struct FileFacts: Sendable, Equatable {
+  /// `true` if the file can be played from any position.
+  public var canSeek = false
+  /// The length in seconds; nil while unknown.
+  public var duration: Double?
+}

@@ -33,11 +33,3 @@ struct UnusableFile: Error {
 
   static let convert = "convert it to MP3, AAC or WAV"
 }
-
-/// The facts about a file.
-public struct FileFacts: Sendable, Equatable {
-  /// `true` if the file can be played from any position.
-  public var canSeek = false
-  /// The length in seconds; nil while unknown.
-  public var duration: Double?
-}

@@ -13,15 +13,6 @@ enum HLSPlaylist: Sendable, Equatable {
   /// The greatest number of a segment: above it numbers could not be counted exactly.
   static let sequenceLimit = 1 << 53
 
-  /// Returns `true` if an M3U list is one of segments or of versions.
-  static func isHLS(_ bytes: [UInt8]) -> Bool {
-    bytes.split(separator: UInt8(ascii: "\n")).contains { line in
-      ["#EXT-X-TARGETDURATION", "#EXT-X-MEDIA-SEQUENCE", "#EXT-X-STREAM-INF"].contains {
-        line.starts(with: $0.utf8)
-      }
-    }
-  }
-
   /// Returns `true` if a body with these first bytes is not a list.
   static func isForeign(_ start: [UInt8]) -> Bool {
     var text = start.prefix(64)

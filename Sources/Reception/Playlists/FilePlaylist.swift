@@ -35,7 +35,7 @@ public struct FilePlaylist: Sendable, Equatable {
     guard bytes.count <= Playlist.sizeLimit else {
       throw AudioError(.unsupported, "the playlist \(path) has more than 1 MiB", facts: [fact])
     }
-    if format == .m3u, HLSPlaylist.isHLS(bytes) { throw .playlist(path, isOfSegments: true) }
+    if format == .m3u, Playlist.isHLS(bytes) { throw .playlist(path, isOfSegments: true) }
     let references: [Playlist.Reference]
     do { references = try Playlist.references(in: bytes, format: format, name: path) } catch {
       throw AudioError(.unsupported, error.message, facts: [fact])

@@ -64,6 +64,15 @@ public struct Playlist: Sendable, Equatable {
     return named(contentType) ?? named(extensionOf: path)
   }
 
+  /// Returns `true` if an M3U list is one of HLS: of segments, or of versions.
+  static func isHLS(_ bytes: [UInt8]) -> Bool {
+    bytes.split(separator: UInt8(ascii: "\n")).contains { line in
+      ["#EXT-X-TARGETDURATION", "#EXT-X-MEDIA-SEQUENCE", "#EXT-X-STREAM-INF"].contains {
+        line.starts(with: $0.utf8)
+      }
+    }
+  }
+
   private static func isText(_ bytes: some Collection<UInt8>) -> Bool {
     bytes.allSatisfy { $0 >= 32 && $0 != 127 || (9...13).contains($0) }
   }

@@ -29,7 +29,7 @@ extension StationSound {
       times.append((times.last ?? .zero) + frame.duration)
       places.append(bytes.count)
     }
-    if file.starts(with: "#EXTM3U".utf8), HLSPlaylist.isHLS(file) {
+    if file.starts(with: "#EXTM3U".utf8), Playlist.isHLS(file) {
       let segments = try SegmentFiles(list: file, path: name, read: Self.read)
       for item in try segments.frames() { add(item.frame, item.bytes, item.title) }
       window = segments.window
@@ -49,7 +49,7 @@ extension StationSound {
   /// Returns `true` if the file at `path` is an HLS list; `false` also if it can't be read.
   public static func isList(file path: String) -> Bool {
     guard let file = try? read(path) else { return false }
-    return file.starts(with: "#EXTM3U".utf8) && HLSPlaylist.isHLS(file)
+    return file.starts(with: "#EXTM3U".utf8) && Playlist.isHLS(file)
   }
 
   private static let hint = "give it an MP3 file, AAC in ADTS, Ogg, or a list of HLS"

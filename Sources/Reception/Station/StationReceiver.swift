@@ -300,7 +300,7 @@ package final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwn
   /// Continues with the addresses, or the segments, of a list.
   private func follow(_ text: [UInt8], _ format: Playlist.Format, _ head: HTTPResponse) {
     answer = .closed(beside: nil)
-    if format == .m3u, HLSPlaylist.isHLS(text) { return open(segments: text, head) }
+    if format == .m3u, Playlist.isHLS(text) { return open(segments: text, head) }
     do throws(StreamError) {
       let list = try Playlist(text, format: format, base: driver.address)
       isFollowingList = true
