@@ -137,7 +137,7 @@ final class Receiver: Sendable {
     }
   }
 
-  private static func words(for event: ReceiverEvent) -> String {
+  static func words(for event: ReceiverEvent) -> String {
     switch event {
     case .connecting: "connecting"
     case .answered(let station): "answered \(station.name ?? "-") \(station.bitRate ?? 0)"

@@ -33,7 +33,7 @@ final class HLSTransfer: HTTPReceiver, @unchecked Sendable {
   private let onBytes: (HLSTransfer, UnsafeRawBufferPointer) -> HTTPFlow
   private let onEnd: (HLSTransfer, End) -> Void
   private let loop: EventLoop
-  private var transfer: HTTPTransfer?
+  private var transfer: (any BodyTransfer)?
   /// The position of the next byte of the resource.
   private var position = 0
   private var isOver = false

@@ -67,7 +67,7 @@ protocol BodyConnection: AnyObject {
   /// - Throws: the reason why the request can't be made.
   func open(
     _ address: StreamAddress, headers: [(name: String, value: String)], on receiver: any HTTPReceiver
-  ) throws(HTTPError) -> HTTPTransfer
+  ) throws(HTTPError) -> any BodyTransfer
   /// Notes sound that has come.
   /// - Parameter isJoining: `true` while frames are held, so that bytes must be read as they come.
   func received(_ sound: StreamTime, isJoining: Bool)
@@ -92,3 +92,13 @@ extension BodyConnection {
   /// The time in seconds.
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
 }
+
+/// The transfer of a resource that a reader has requested.
+protocol BodyTransfer: AnyObject {
+  /// Ends the transfer; its receiver is not called any more.
+  func cancel()
+  /// Resumes after its receiver has returned `.pause`.
+  func resume()
+}
+
+extension HTTPTransfer: BodyTransfer {}

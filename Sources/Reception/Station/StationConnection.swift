@@ -59,7 +59,7 @@ final class StationConnection: BodyConnection {
 
   func open(
     _ address: StreamAddress, headers: [(name: String, value: String)], on receiver: any HTTPReceiver
-  ) throws(HTTPError) -> HTTPTransfer {
+  ) throws(HTTPError) -> any BodyTransfer {
     var request = try request(address)
     (request.wantsICY, request.wakeTime) = (false, nil)
     request.headers += headers
