@@ -19,7 +19,7 @@ local LENGTH, FADE = 30 * 60, 5 * 60 -- seconds until the music stops, with the 
 local STATION = "http://127.0.0.1:8000/night.mp3"
 
 local function play()
-  follow.to { ROOM } -- joins before the other rooms leave
+  follow.to { ROOM, session = speaker.own } -- joins before the other rooms leave
   if not speaker.is_playing() then
     speaker.play_stream(STATION)
   end
@@ -31,7 +31,7 @@ local function wait_for_end()
   local fade = math.min(FADE, left)
   local timer = sleep_timer.start { after = left - fade, fade = fade, rooms = ROOM }
   -- If somebody stops the music before the end, the evening is over.
-  local stopped = speaker.default_session():on("ended", function(event)
+  local stopped = speaker.own:on("ended", function(event)
     if event.reason == "stopped" and timer.remaining > 1 then
       store.delete "ends"
       timer:cancel()

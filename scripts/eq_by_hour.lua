@@ -24,7 +24,9 @@ local DAY = {
 local current = DAY[#DAY].preset -- since yesterday
 local function apply()
   if TARGET == "house" then
-    eq.apply(speaker.default_session(), current)
+    for _, session in ipairs(speaker.sessions()) do
+      eq.apply(session, current)
+    end
   end
   for _, h in ipairs(headset.list()) do
     if h.connected then

@@ -21,7 +21,7 @@ local DAY = {
 local STATION = "http://127.0.0.1:8000/live.mp3"
 
 local function move(room)
-  follow.to { room } -- joins before the other rooms leave
+  follow.to { room, session = speaker.own } -- joins before the other rooms leave
   if not speaker.is_playing() then
     speaker.play_stream(STATION)
   end

@@ -31,7 +31,7 @@ schedule.at("10:00", { days = "sun", name = "the show on Sunday" }, function()
   if not last then
     return log.warn "there is no recording of last night"
   end
-  follow.to { ROOM }
+  follow.to { ROOM, session = speaker.own }
   speaker.play(last.path, { title = show.name, start = "2m" }) -- past the padding
   speaker.finish()
 end)

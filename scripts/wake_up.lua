@@ -27,7 +27,6 @@ if TIME ~= "now" then
   return
 end
 
-speaker.open { add_all = false } -- by default, every speaker of the house joins the default session
 local bedroom, kitchen = speaker.group "Bedroom", speaker.group "Kitchen"
 
 -- Callbacks run beside the routine. A failure of a callback is logged and affects nothing else.

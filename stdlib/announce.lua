@@ -66,7 +66,6 @@ end
 -- Interrupts the rooms; `play` is a file or a function, and `text` names the announcement on the time line.
 local function interrupt(wanted, text, play)
   local where = checks.where()
-  -- The speakers of the default session, also those that an earlier announcement has borrowed.
   local devices = wanted.rooms or checks.attribute(where, speaker.devices)
   in_turn(devices, function()
     host.mark { kind = "announcement", message = text, room = rooms.names(devices) }

@@ -9,7 +9,7 @@ local task = require "task"
 
 local follow = checks.module "follow"
 
-local OPTIONS = { rooms.target, session = rooms.session, overlap = "duration" }
+local OPTIONS = { rooms.target, from = rooms.target, session = rooms.session, overlap = "duration" }
 local DEFAULTS = { overlap = 1 }
 options.describe(OPTIONS, { "the room" })
 
@@ -29,6 +29,42 @@ local function check_heard(devices, are_joined)
   checks.raise(("no speaker of the room %s, the music stays where it is")
     :format(is_reachable and "is in the session any more" or "can be reached"), "speaker.unavailable",
     not is_reachable and "the device event reports its return" or nil)
+end
+
+-- Returns the session that has a speaker, or has it again when interruptions return it; nil for none.
+local function session_of(device)
+  for _, session in ipairs(speaker.sessions()) do
+    if rooms.contains(session.lent, device) then
+      return session
+    end
+  end
+  return device.session
+end
+
+-- Returns the session that sounds on speakers; of several that on the first speaker.
+local function session_at(devices)
+  for _, device in ipairs(devices) do
+    local session = session_of(device)
+    if session and session:state() ~= "stopped" then
+      return session
+    end
+  end
+  checks.raise(("nothing plays in \"%s\""):format(rooms.names(devices)), "speaker.no_active_device",
+    "name a session with 'session', such as speaker.own")
+end
+
+-- Returns the session that moves, and the speakers that it leaves.
+local function origin(wanted)
+  local from, session = wanted.from, wanted.session
+  if from and session then
+    checks.raise "one of the options 'from' and 'session' of 'to' expected, got both"
+  elseif not from and not session then
+    checks.raise("an option of 'to' is missing: 'from' or 'session'", nil,
+      "from = \"Kitchen\" moves what plays there, session = speaker.own the script's own session")
+  end
+  session = session or session_at(from)
+  local members = rooms.of(session)
+  return session, from and rooms.without(members, rooms.without(members, from)) or members
 end
 
 -- Waits while interruptions have all of these speakers: without a member the session would stop.
@@ -51,9 +87,9 @@ end
 
 function follow.to(given)
   local wanted = options.check("to", given, OPTIONS, { 1 }, DEFAULTS)
-  local devices, session = wanted[1], wanted.session or rooms.session(speaker)
+  local devices, session, old = wanted[1], origin(wanted)
   check_heard(devices)
-  local move, old, is_heard = {}, rooms.of(session), false
+  local move, is_heard = {}, false
   local lent = session.lent -- these return to the session by themselves
   local _, undo = rooms.join(rooms.without(devices, lent), session)
   for _, device in ipairs(devices) do

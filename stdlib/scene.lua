@@ -40,19 +40,13 @@ local scenes = kept.kind {
   is_valid = is_scene,
 }
 
--- Returns the session in which a speaker plays: "default", "other" or "none".
-local function session_of(device)
-  local is_member = rooms.contains(speaker.default_session().devices, device)
-  return is_member and "default" or device.active and "other" or "none"
-end
-
 function scene.save(name)
   kept.check_name(name, "save")
   local value = { speakers = {}, equalizer = {} }
   for _, level in ipairs(rooms.levels(at(checks.where(), speaker.devices))) do
     local device = level.device
     value.speakers[device.id] = {
-      volume = level.volume, muted = level.muted, group = device.group_name, session = session_of(device),
+      volume = level.volume, muted = level.muted, group = device.group_name,
     }
   end
   for band, gain in pairs(speaker.eq()) do
@@ -70,16 +64,10 @@ function scene.delete(name)
   return (scenes.delete(name))
 end
 
--- Puts a speaker into the group and the session of the scene. A change of group stops what the speaker plays.
+-- Puts a speaker into the group of the scene. A change of group stops what the speaker plays.
 local function place(device, state)
   if device.group_name ~= state.group then
     device:set_group(state.group)
-  end
-  local now = session_of(device)
-  if state.session == "default" and now ~= "default" then
-    device:join()
-  elseif state.session == "none" and now ~= "none" then
-    device:leave()
   end
 end
 
@@ -97,7 +85,7 @@ function scene.apply(name, given)
   kept.check_name(name, "apply")
   local over = options.check("apply", given or {}, OPTIONS, {}, { fade = 0 }).fade
   local value, fades = scenes.get(name), {}
-  at(checks.where(), speaker.default_session) -- raises if the house is closed
+  at(checks.where(), speaker.devices) -- raises if the house is closed
   local _ <close> = object.closing(function() -- if the routine is cancelled; else they have ended
     for _, each in ipairs(fades) do
       each:cancel()

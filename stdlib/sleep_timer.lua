@@ -106,23 +106,41 @@ local function restore(own)
   end
 end
 
--- Stops the music on speakers.
-local function stop(devices)
-  local session = speaker.default_session()
-  local members, is_alone = session.devices, true
-  for _, device in ipairs(members) do
-    is_alone = is_alone and (rooms.contains(devices, device) or not device.available)
-  end
-  if is_alone then
-    session:stop()
-  end
-  for _, device in ipairs(devices) do
-    local is_stopped = is_alone and rooms.contains(members, device)
-    -- An unavailable speaker leaves too, or it would play when it is back; `leave` fails for a removed one.
-    if not is_stopped and device.active and (device.is_playing or not device.available) then
-      task.try(device.leave, device)
+-- Stops a session that plays on no other speakers that can be reached; returns true if it does so.
+local function stop_alone(session, devices)
+  for _, device in ipairs(session.devices) do
+    if device.available and not rooms.contains(devices, device) then
+      return false
     end
   end
+  session:stop()
+  return true
+end
+
+-- Stops the music on speakers: they leave sessions that play elsewhere too.
+local function stop(devices)
+  for _, session in ipairs(speaker.sessions()) do
+    local members = session.devices
+    if session:state() ~= "stopped" and #members > 0 and not stop_alone(session, devices) then
+      for _, device in ipairs(members) do
+        if rooms.contains(devices, device) then
+          task.try(device.leave, device) -- fails for one that was removed
+        end
+      end
+    end
+  end
+end
+
+-- Returns the speakers on which something plays.
+local function playing()
+  local found = {}
+  for _, device in ipairs(speaker.devices()) do
+    local session = device.session
+    if session and session:state() ~= "stopped" then
+      table.insert(found, device)
+    end
+  end
+  return found
 end
 
 -- Ends the object of a timer.
@@ -136,7 +154,7 @@ local function run(own)
   if not speaker.is_open() then
     return close(own)
   end
-  local devices = own.rooms or speaker.default_session().devices
+  local devices = own.rooms or playing()
   begin(own, devices)
   -- The fades end early if somebody else sets all volumes; the music stops on time in any case.
   task.sleep(own.fade)
@@ -180,7 +198,7 @@ end
 
 function sleep_timer.start(given)
   local own = options.check("start", given, OPTIONS, { "after" }, DEFAULTS)
-  checks.attribute(checks.where(), speaker.default_session) -- opens the house; raises if it is closed
+  checks.attribute(checks.where(), speaker.devices) -- opens the house; raises if it is closed
   own.begins = task.now() + own.after
   own.ending = host.at_end(function()
     own.object:cancel()

@@ -25,6 +25,8 @@ public final class HouseDoor {
   public let driverName: String
   /// `true` if several scripts use the house, so that a single script does not close it for the others.
   public var isShared = false
+  /// The own sessions of scripts.
+  public let own = OwnSessions()
   /// `true` if the house was open and has been closed.
   public private(set) var wasClosed = false
 
@@ -57,24 +59,22 @@ public final class HouseDoor {
   }
 
   /// Opens the house; returns at once when it is open. Further calls during an opening wait for its end.
-  /// - Parameters:
-  ///   - addAll: `true` if every speaker joins the default session.
-  ///   - wait: time to wait for another process that has the house; nil for `defaultWait`.
+  /// - Parameter wait: time to wait for another process that has the house; nil for `defaultWait`.
   /// - Throws: the error of building or opening the house; `speaker.closed` when it was closed meanwhile.
-  public func open(addAll: Bool, wait: Duration? = nil) async throws {
+  public func open(wait: Duration? = nil) async throws {
     await abandonedOpeningEnds()
     if open != nil { return }
     try await withCheckedThrowingContinuation { waiter in
       if case .opening(let house, let waiters) = phase {
         phase = .opening(house, waiters + [waiter])
       } else {
-        begin(addAll: addAll, wait: wait, for: waiter)
+        begin(wait: wait, for: waiter)
       }
     }
   }
 
   /// Opens in a separate task: the first caller may be cancelled, which must not affect the other ones.
-  private func begin(addAll: Bool, wait: Duration?, for waiter: Waiter) {
+  private func begin(wait: Duration?, for waiter: Waiter) {
     let house: House
     do { house = try make(wait ?? Self.defaultWait, wait != nil) } catch {
       return waiter.resume(throwing: error)
@@ -82,7 +82,7 @@ public final class HouseDoor {
     phase = .opening(house, [waiter])
     loop.start { [self] in
       do {
-        try await house.open(addAll: addAll)
+        try await house.open()
         ended(house, .success(()))
       } catch {
         ended(house, .failure(error))

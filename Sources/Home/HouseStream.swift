@@ -66,12 +66,13 @@ public final class HouseStream {
   /// Plays the stream on a session, and starts it when it is stopped. Returns when it is heard.
   /// - Parameters:
   ///   - title: the source's title; nil for the name of the station, or its URL.
+  ///   - rooms: the speakers that the session wants once the stream is heard; nil for those that it wants.
   ///   - priority: the session's from now on.
   ///   - endsWithSession: `true` if the stream stops when the session plays it no longer.
   /// - Throws: `stream.in_use` while another session plays it; `StreamError`, `SpeakerError`, `CancellationError`.
   public func play(
-    on session: Session, of house: House, title: String? = nil, priority: Int? = nil,
-    endsWithSession: Bool = false
+    on session: Session, of house: House, title: String? = nil, rooms: [Device]? = nil,
+    priority: Int? = nil, endsWithSession: Bool = false
   ) async throws {
     if let playback, playback.isOver { playback.handOver() }
     if let playback {
@@ -87,7 +88,7 @@ public final class HouseStream {
       of: self, on: session, house.events, title: title, endsWithSession: endsWithSession)
     playback = new
     do {
-      try await session.play(new.sound, as: new.source, priority: priority)
+      try await session.play(new.sound, as: new.source, rooms: rooms, priority: priority)
     } catch {
       new.end()
       if startsHere, error is CancellationError { stream.stop() }

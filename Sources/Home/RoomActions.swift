@@ -142,7 +142,7 @@ public struct RoomActions {
         session: session.name, state: session.state, title: session.source?.title ?? "",
         source: StreamAddress.shown(session.source?.path ?? ""), rooms: house.rooms(of: session.devices),
         position: Double(session.position) / rate, duration: session.duration.map { Double($0) / rate },
-        volume: session.volume)
+        volume: session.heardVolume)
     }
   }
 

@@ -137,7 +137,7 @@ public final class StreamService {
       case .stream, .suspension: break
       }
     }
-    try session.requireMembers()
+    try session.requireRooms()
     try await stream.play(on: session, of: house, endsWithSession: true)
     hasBegun = true
     for error in early { onEvent(.failed(error)) }

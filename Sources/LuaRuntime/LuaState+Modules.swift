@@ -7,11 +7,14 @@ internal import Glibc
 /// `pairs` lists the names.
 extension LuaState {
   /// Registers a table of `functions` and `values` as the result of `require "name"`.
+  /// - Parameter fields: functions without arguments that yield the values of fields, each time one is read; they may
+  ///   suspend.
   public func register(
-    _ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false
+    _ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [],
+    fields: [LuaFunction] = [], global: Bool = false
   ) {
     let stack = main
-    pushModule(name, functions, values)
+    pushModule(name, functions, values, fields)
     luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
     stack.push(name)
     lua_pushvalue(stack.L, -3)
@@ -23,12 +26,14 @@ extension LuaState {
   /// Returns a table of functions by their names, for a part of a module.
   /// - Parameter name: the full name, with the module's: `stream.effect`.
   public func table(_ name: String, _ functions: [LuaFunction]) -> LuaValue {
-    pushModule(name, functions, [])
+    pushModule(name, functions, [], [])
     defer { main.pop() }
     return .reference(main.reference(-1, in: self))
   }
 
-  private func pushModule(_ name: String, _ functions: [LuaFunction], _ values: [(String, LuaValue)]) {
+  private func pushModule(
+    _ name: String, _ functions: [LuaFunction], _ values: [(String, LuaValue)], _ fields: [LuaFunction]
+  ) {
     let stack = main
     lua_createtable(stack.L, 0, Int32(functions.count + values.count))
     for function in functions {
@@ -39,15 +44,27 @@ extension LuaState {
       lua_rawset(stack.L, -3)
     }
     for (name, value) in values { stack.setField(name, value, in: self) }
-    makeStrict(name, on: stack)
+    for field in fields {
+      field.module = name
+      field.definition = "\(name).\(field.name)"
+    }
+    makeStrict(name, fields: fields, on: stack)
     let setsByName = functions.contains { $0.name == "set" }
     seal(name, setsByName: setsByName, on: stack)
   }
 
   /// Makes the table on the top raise when an unknown name is read.
-  func makeStrict(_ name: String, on stack: Stack) {
-    lua_createtable(stack.L, 0, 1)
-    setField("__index", unknownName(in: name), on: stack)
+  /// - Parameter fields: functions that yield the values of fields.
+  func makeStrict(_ name: String, fields: [LuaFunction] = [], on stack: Stack) {
+    lua_createtable(stack.L, 0, 2)
+    setField("__index", unknownName(in: name, fields), on: stack)
+    if !fields.isEmpty {
+      // For completion, as objects of the library list their members.
+      stack.push("__fields")
+      lua_createtable(stack.L, 0, Int32(fields.count))
+      for field in fields { stack.setField(field.name, .bool(true), in: self) }
+      lua_rawset(stack.L, -3)
+    }
     lua_setmetatable(stack.L, -2)
   }
 
@@ -77,13 +94,15 @@ extension LuaState {
     lua_rawset(stack.L, -3)
   }
 
-  private func unknownName(in module: String) -> LuaFunction {
+  private func unknownName(in module: String, _ fields: [LuaFunction]) -> LuaFunction {
     LuaFunction(module) { call in
       // Only a string can be a misspelled name: `ipairs` reads 1.
       guard let key = call.stack.string(2) else { return call.return(.nil) }
+      if let field = fields.first(where: { $0.name == key }) { return try field.body(call) }
       throw LuaError(
         code: "argument",
-        message: unknown("field or function of \(module)", key, among: try Self.names(1, call)))
+        message: unknown(
+          "field or function of \(module)", key, among: try Self.names(1, call) + fields.map(\.name)))
     }
   }
 

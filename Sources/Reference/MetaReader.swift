@@ -41,6 +41,7 @@ struct MetaReader {
   private var returns: [ReferenceReturn] = []
   private var overloads: [ReferenceSignature] = []
   private var (suspends, deprecated): (Bool, String?) = (false, nil)
+  private var valueType: ReferenceType?
   private var last = Tag.none
 
   /// The tag to which further lines of a comment belong.
@@ -143,7 +144,10 @@ struct MetaReader {
     case "@deprecated":
       deprecated = String(rest)
       last = .other
-    case "@type", "@generic", "@operator": last = .other
+    case "@type":
+      valueType = ReferenceType.read(rest).type
+      last = .other
+    case "@generic", "@operator": last = .other
     default: problem("unknown tag \(tag)")
     }
   }
@@ -208,7 +212,8 @@ struct MetaReader {
       values.append(
         ReferenceValue(
           name: String(name), owner: Self.owner(name), text: Self.blocks(text, indent: 4),
-          value: String(line[line.utf8.index(after: equals)...].trimmed), location: location))
+          value: String(line[line.utf8.index(after: equals)...].trimmed), type: valueType,
+          location: location))
     }
   }
 
@@ -249,6 +254,7 @@ struct MetaReader {
 
   private mutating func clear() {
     (text, parameters, returns, overloads, suspends, deprecated) = ([], [], [], [], false, nil)
+    valueType = nil
     last = .none
   }
 

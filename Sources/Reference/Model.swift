@@ -186,8 +186,17 @@ public struct ReferenceValue: Sendable {
   public let owner: String
   /// The description.
   public let text: [ReferenceBlock]
-  /// The value as written: `50`.
+  /// The value as written: `50`; `nil` for a field whose value changes.
   public let value: String
+  /// The type; nil for a constant.
+  public let type: ReferenceType?
+
+  /// The value in one line: `speaker.MAX_VOLUME = 50`, `speaker.own: speaker.Session`.
+  var line: String {
+    guard value == "nil", let type else { return "\(name) = \(value)" }
+    return "\(name): \(type.text)"
+  }
+
   /// Position of the definition: `speaker.lua:120`.
   public let location: String
 }

@@ -44,7 +44,7 @@ extension Reference {
     page.blocks(module.text)
     for value in values(of: module.name) {
       page.term(
-        Roff.bold("\(value.name) = \(value.value)"),
+        Roff.bold(value.line),
         value.text.compactMap(\.paragraph).joined(separator: " "))
     }
     for function in functions where !function.isMethod && (function.owner + ".").hasPrefix(module.name + ".")

@@ -67,7 +67,7 @@ extension Reference {
     case .function(let function): add(function, to: &page)
     case .type(let type): add(type, to: &page)
     case .value(let value):
-      page.add("\(value.name) = \(value.value)")
+      page.add(value.line)
       page.add(value.text)
     case .alias(let alias):
       page.add(alias.name)
@@ -102,7 +102,7 @@ extension Reference {
     page.add(
       "Values",
       table: values(of: module.name).map {
-        ("\($0.name) = \($0.value)", $0.text.lazy.compactMap(\.paragraph).first ?? "")
+        ($0.line, $0.text.lazy.compactMap(\.paragraph).first ?? "")
       })
     add(events(of: module.name), "Events", to: &page)
     let objects = classes.filter { $0.isObject && $0.name.hasPrefix(module.name + ".") }

@@ -22,7 +22,8 @@ extension Configuration {
 
   static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
     let kinds = DriverKinds.all
-    let options = try call.options(1, ["driver"] + kinds.flatMap { $0.options.map(\.name) })
+    let options = try call.options(1, ["driver", "default_rooms"] + kinds.flatMap { $0.options.map(\.name) })
+    if let rooms = try options.names("default_rooms", limit: 256) { configuration.defaultRooms = rooms }
     let name = try options.string("driver") ?? HouseSettings.name
     guard let kind = DriverKinds.named(name) else {
       throw options.problem("driver", unknown("driver", name, among: driverNames))
@@ -71,6 +72,17 @@ extension LuaOptions {
         try nested("\(name)[\(index + 1)]", entry, inner.map(\.name)).declared(inner)
       }
     }
+  }
+
+  /// Returns a list of names that is not empty; nil when it is absent.
+  fileprivate func names(_ name: String, limit: Int) throws -> [String]? {
+    let expected = "a list of at most \(limit) names expected, as in { \"Kitchen\" }"
+    let names = try list(name, limit: limit, expected: expected)?.map { element in
+      guard case .string(let text) = element, !text.isEmpty else { throw problem(name, expected) }
+      return try checked(text, .name, name)
+    }
+    if names?.isEmpty == true { throw problem(name, expected, hint: "leave it out for all rooms") }
+    return names
   }
 
   private func list(_ name: String, limit: Int, expected: String) throws -> [LuaValue]? {

@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
   public var house = HouseSettings()
   /// The settings of another driver; nil for the embedded house.
   private var remote: (any DriverKind)?
+  /// The rooms and speakers in which a person's playback sounds who names none; nil for all of the house.
+  public var defaultRooms: [String]?
   /// The limits of scripts.
   public var limits = LuaLimits()
   /// The least level that is shown.

@@ -58,7 +58,7 @@ extension Engine {
   }
 
   private func work(_ wait: Duration?, _ body: (House) async throws -> Void) async throws {
-    try await house.open(addAll: false, wait: wait)
+    try await house.open(wait: wait)
     guard let open = house.open else { throw CancellationError() }
     try await body(open)
   }

@@ -50,8 +50,9 @@ enum HouseBench {
       let ended: Result<Double, any Error>
       do {
         try await house.open()
-        try house.session.setEqualizer(try EqualizerGains([6, 4, 2, -1, -2, -3, 1, 3, 5, 2]))
-        try await house.session.play(path, loops: true)
+        let session = try house.makeSession(devices: house.devices)
+        try session.setEqualizer(try EqualizerGains([6, 4, 2, -1, -2, -3, 1, 3, 5, 2]))
+        try await session.play(path, loops: true)
         let (start, before) = (Bench.threadTime(), sinks.first?.frames ?? 0)
         try await loop.sleep(for: .seconds(seconds))
         let took = Bench.threadTime() - start

@@ -151,6 +151,7 @@ extension ScriptCheck {
       if !reference.functions(of: "\(module).\(name)").isEmpty { return .module("\(module).\(name)") }
       let found = reference.values(of: module).first { $0.name == "\(module).\(name)" }
       guard let found else { return .unknown }
+      if found.value == "nil", let type = found.type { return reference.value(of: type) }
       if let number = Double(found.value) {
         return .number(number, isInteger: found.value.allSatisfy(\.isWholeNumber))
       }

@@ -229,8 +229,18 @@ extension ScriptCheck {
 
   private func checkModule(_ name: String, of module: String, at offset: Int) {
     let known = members(ofModule: module)
-    if !known.contains(name) { unknownMember(name, "the module '\(module)'", known, at: offset) }
+    if known.contains(name) { return }
+    guard let new = Self.formerMembers["\(module).\(name)"] else {
+      return unknownMember(name, "the module '\(module)'", known, at: offset)
+    }
+    complain(.name, at: offset, "the module '\(module)' has no '\(name)' any more; \(new)")
   }
+
+  /// Members that modules had, with what to write in their place.
+  private static let formerMembers = [
+    "speaker.default_session":
+      "write 'speaker.own', the script's own session, or 'speaker.sessions()' for those of all scripts"
+  ]
 
   /// The expectations of specs: methods of `expect(value)`.
   private static let expectations = [

@@ -46,7 +46,7 @@ end
 -- Puts the house into the state in which each routine begins: all play, at a volume of 20.
 local function begin()
   for _, session in ipairs(speaker.sessions()) do
-    if session ~= speaker.default_session() then
+    if session ~= speaker.own then
       session:close()
     end
   end
@@ -100,17 +100,17 @@ check("announce", function()
   eventually("the volume of the announcement", function()
     return kitchen.volume == 40
   end)
-  equal("the session", kitchen.session == speaker.default_session(), false)
+  equal("the session", kitchen.session == speaker.own, false)
   saying:await()
   eventually("the volume of before", function()
     return kitchen.volume == 20
   end)
-  equal("the session", kitchen.session == speaker.default_session(), true)
+  equal("the session", kitchen.session == speaker.own, true)
   equal("the state", speaker.state(), "playing")
   equal("progress", speaker.position() > position, true)
   saying = task.spawn(announce.play, { GONG, volume = 40, fade = 0 })
   eventually("the suspension", function()
-    return speaker.default_session().suspended
+    return speaker.own.suspended
   end)
   -- What was sent before is heard for the time of the server's buffer.
   task.sleep "600ms"
@@ -165,7 +165,7 @@ end)
 check("scene", function()
   bedroom:leave()
   kitchen:set_volume(33)
-  eq.apply(speaker.default_session(), "rock")
+  eq.apply(speaker.own, "rock")
   scene.save "dinner"
   kitchen:set_volume(11)
   bedroom:join()
@@ -173,7 +173,7 @@ check("scene", function()
   speaker.set_eq "flat"
   scene.apply("dinner", { fade = "500ms" })
   equal("the volume", kitchen.volume, 33)
-  equal("the speakers", names(speaker.default_session().devices):find "bedroom", nil)
+  equal("the speakers", names(speaker.own.devices):find "bedroom", nil)
   equal("the kitchen", kitchen.active, true)
   equal("the equalizer", speaker.eq()[31], 5.0)
 end)
@@ -195,7 +195,7 @@ check("zone", function()
   ground:play(TUNE)
   eventually("the music of the zone", function()
     local session = kitchen.session
-    return session ~= speaker.default_session() and session == study.session and kitchen.is_playing
+    return session ~= speaker.own and session == study.session and kitchen.is_playing
   end)
 end)
 
@@ -209,10 +209,10 @@ check("follow", function()
   local listening = speaker.on("ended", function()
     stops = stops + 1
   end)
-  follow.to { "bedroom", overlap = "300ms" }
-  equal("the room", names(speaker.default_session().devices), "bedroom")
-  follow.to { "study", overlap = 0 }
-  equal("the room", names(speaker.default_session().devices), "study")
+  follow.to { "bedroom", session = speaker.own, overlap = "300ms" }
+  equal("the room", names(speaker.own.devices), "bedroom")
+  follow.to { "study", from = "bedroom", overlap = 0 }
+  equal("the room", names(speaker.own.devices), "study")
   equal("the state", speaker.is_playing(), true)
   equal("ends", stops, 0)
   listening:cancel()
@@ -238,11 +238,11 @@ check("alarm", function()
   eventually("the volume of the alarm", function()
     return bedroom.volume == 30
   end)
-  equal("the music elsewhere", kitchen.session == speaker.default_session() and kitchen.is_playing, true)
-  equal("the session", bedroom.session == speaker.default_session(), false)
+  equal("the music elsewhere", kitchen.session == speaker.own and kitchen.is_playing, true)
+  equal("the session", bedroom.session == speaker.own, false)
   wake:dismiss()
   eventually("the music of before", function()
-    return bedroom.volume == 20 and bedroom.session == speaker.default_session() and bedroom.is_playing
+    return bedroom.volume == 20 and bedroom.session == speaker.own and bedroom.is_playing
   end)
 end)
 
@@ -257,7 +257,7 @@ check("interruption and snapshot", function()
       session:finish()
     end,
   }
-  equal("the session", study.session == speaker.default_session(), true)
+  equal("the session", study.session == speaker.own, true)
   kitchen:set_volume(3)
   study:leave()
   before:restore()

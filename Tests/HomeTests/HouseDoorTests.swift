@@ -59,7 +59,7 @@ private final class SlowDriver: Driver {
     func open(_ name: String) {
       loop.start { [self] in
         do {
-          try await door.open(addAll: false)
+          try await door.open()
           ends.append("\(name) open")
         } catch { ends.append("\(name) \((error as? any CodedError)?.code ?? "\(error)")") }
       }
@@ -87,7 +87,7 @@ private final class SlowDriver: Driver {
       harness.open("second")
       try await harness.loop.sleep(for: .seconds(2))
       #expect(harness.ends == ["first speaker.lost", "second speaker.lost"])
-      try await harness.door.open(addAll: false)
+      try await harness.door.open()
       #expect(harness.count == 2 && !harness.door.wasClosed)
     }
   }

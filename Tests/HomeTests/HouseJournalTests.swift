@@ -60,7 +60,7 @@ struct HouseJournalTests {
     let house = House(loop: loop, driver: RemoteDriver())
     try loop.finish(
       {
-        try await house.open(addAll: false)
+        try await house.open()
         log.follow(house)
         try await body(house, loop)
         try await loop.sleep(for: .seconds(1))
@@ -102,7 +102,7 @@ struct HouseJournalTests {
     let lines = try history { house, loop in
       let kitchen = try house.device("kitchen")
       try await Cause.$current.withValue(Cause(.person, "ctl", at: loop.wallNow)) {
-        try await kitchen.join()
+        try await kitchen.join(house.session)
       }
       try await loop.sleep(for: .seconds(1))
       house.byController { _ = house.sessionChanged(nil, ofDevice: "kitchen") }
@@ -110,7 +110,7 @@ struct HouseJournalTests {
     }
     #expect(
       lines == [
-        #"Kitchen  joins session "default"  person at ctl"#,
+        #"Kitchen  joins session "test"  person at ctl"#,
         "Kitchen  leaves its session  another client (snapcast)",
         "Bath  is gone from the house  another client (snapcast)",
       ])

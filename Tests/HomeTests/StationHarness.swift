@@ -34,6 +34,7 @@ final class StationHarness {
     let harness = try StationHarness(station)
     try harness.loop.finish {
       try await harness.house.open()
+      try harness.house.session.want(harness.house.devices)
       try await body(harness)
     } last: {
       await harness.house.close()
@@ -56,4 +57,12 @@ final class StationHarness {
   }
 
   func sleep(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
+}
+
+extension House {
+  /// The session "test", made at its first use.
+  var session: Session {
+    if let known = sessions.first(where: { $0.name == "test" }) { return known }
+    do { return try makeSession(name: "test") } catch { fatalError("no session: \(error)") }
+  }
 }

@@ -16,7 +16,7 @@ import Testing
       print(arg[0] == arg[0]:match "^/.*/routine.lua$", arg[1], #speaker.devices())
       log.warn("careful", { a = 1 })
       speaker.on("ended", function(event) print("ended", event.reason) end)
-      speaker.play "tune.wav"
+      speaker.play("tune.wav", { rooms = speaker.devices() })
       """)
     let outcome = try home.run("run", "routine.lua", "x y")
     #expect(outcome.lines == ["true\tx y\t6", "ended\tfinished"] && outcome.status == 0, "\(outcome)")

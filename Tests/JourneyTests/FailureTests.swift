@@ -47,7 +47,7 @@ struct FailingScript: CustomTestStringConvertible {
     try home.music()
     return try home.script(
       """
-      local speaker, task = require "speaker", require "task"
+      local speaker, task = require "speaker", require "task" speaker.open { add_all = true }
       speaker.play("music.mp3", { start = 21 })
       while speaker.is_playing() and speaker.position() < 21.1 do task.sleep(0.02) end
       \(line)
@@ -219,7 +219,7 @@ struct FailingScript: CustomTestStringConvertible {
       local speaker, task = require "speaker", require "task"
       local good, err = pcall(speaker.device, "Kichen")
       print(good, err.code, err.message, err.hint)
-      local nothing, other = task.try(speaker.play, "nope.mp3")
+      local nothing, other = task.try(speaker.play, "nope.mp3", { rooms = "Kitchen" })
       print(nothing, other.code, other.path)
       """)
     #expect(

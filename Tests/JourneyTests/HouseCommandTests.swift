@@ -206,7 +206,7 @@ import Testing
     try home.script(
       """
       local speaker = require "speaker"
-      speaker.play({ "long.mp3", "long.mp3" }, { loop = true })
+      speaker.play({ "long.mp3", "long.mp3" }, { loop = true, rooms = speaker.devices() })
       print "plays"
       require "task".sleep "1h"
       """)

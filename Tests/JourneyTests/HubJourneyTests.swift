@@ -50,14 +50,13 @@ import Testing
       try("group", function() kitchen:set_group("Up") end)
       try("role", function() kitchen:set_role("left") end)
       try("balance", function() kitchen:set_balance(3) end)
-      try("sessions", function() speaker.session {} end)
       try("interrupt", function() require("announce").play { "tune.wav" } end)
       try("controls", function() speaker.house() end)
       print("ready")
       task.sleep("1m")
       """)
     let run = try home.start(["run", "--config", "config.lua", "routine.lua"])
-    for name in ["rename", "group", "role", "balance", "sessions", "interrupt", "controls"] {
+    for name in ["rename", "group", "role", "balance", "interrupt", "controls"] {
       try run.expect("\(name)\tspeaker.unsupported\tnil")
     }
     try run.expect("ready")
@@ -77,7 +76,7 @@ import Testing
     try home.script(
       """
       local speaker, task = require "speaker", require "task"
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.on("error", function(e) print("error", e.code, e.message) end)
       speaker.play_stream "\(station.url("/live"))"
       print("plays")

@@ -35,6 +35,7 @@ struct HungMountTests {
       local alarm, speaker = require "alarm", require "speaker"
       local stream, task = require "stream", require "task"
       local ticks, left, texts = 0, 4, {}
+      speaker.open { add_all = true }
       local function run(number, fn)
         task.spawn(function()
           local _, err = task.try(fn)

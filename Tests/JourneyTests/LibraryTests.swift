@@ -84,7 +84,7 @@ import Testing
     #expect(play.status != 0 && play.errorLines.count == 1, "\(play)")
     #expect(play.errors.contains("cannot decode tune.wav: libsndfile.so.1 can't be loaded: "), "\(play)")
     #expect(play.errors.contains("apt install libsndfile1"), "\(play)")
-    try home.script("require('speaker').play('tune.wav')", as: "play.lua")
+    try home.script("require('speaker').play('tune.wav', { rooms = 'Kitchen' })", as: "play.lua")
     let write = try home.runInShell("\(Self.roomtone) run --output wav:out play.lua")
     #expect(write.status != 0 && write.errors.contains("libsndfile.so.1 can't be loaded: "), "\(write)")
   }

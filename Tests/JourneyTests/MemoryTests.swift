@@ -49,7 +49,7 @@ import Testing
   func openings(call: String, refusal: String) throws {
     let words = try words(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local room = speaker.devices()[1]
       for _ = 1, 1000 do
         task.spawn(function() \(call) end)

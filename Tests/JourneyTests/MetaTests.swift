@@ -89,7 +89,7 @@ private let hasLanguageServer =
       local announce, follow, speaker = require "announce", require "follow", require "speaker"
       announce.play { "gong.wav" }
       announce.say { "The door is open" }
-      follow.to { speaker.group "Kitchen" }
+      follow.to { speaker.group "Kitchen", session = speaker.own }
       """
     #expect(try diagnose(home, scripts + [short]) == [])
   }

@@ -170,7 +170,8 @@ import Testing
     try home.tune(frames: 9_600)
     let outcome = try home.run(
       "run", "--output", "alsa:no_such_card", "-e",
-      "local speaker = require 'speaker' speaker.play 'tune.wav' print(speaker.finish())")
+      "local speaker = require 'speaker' speaker.play('tune.wav', { rooms = 'Kitchen' }) print(speaker.finish())"
+    )
     #expect(outcome.status == 0)
     #expect(outcome.output == "finished\n")
     #expect(outcome.errorLines.count { $0.hasPrefix("warn: no sound: ") } == 1)

@@ -44,7 +44,7 @@ struct SecretTests {
       local speaker, task, log = require "speaker", require "task", require "log"
       local kitchen = speaker.device "Kitchen"
       kitchen:set_name "Kü\\u{202E}che"
-      speaker.play "tu\\u{202E}ne\\27[2J\\n.wav"
+      speaker.play("tu\\u{202E}ne\\27[2J\\n.wav", { rooms = kitchen })
       log.warn "away\\27[2J\\nwith it"
       task.spawn(function() error "no\\27[31m\\nbread\\u{202E}" end)
       task.sleep "3s"

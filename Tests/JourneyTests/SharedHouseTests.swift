@@ -8,6 +8,7 @@ struct SharedHouseTests {
   /// Script that drives the house until it is ended.
   private static let alarm = """
     local speaker, task = require "speaker", require "task"
+    speaker.open { add_all = true }
     speaker.set_volume(31)
     task.sleep(1.5)
     print "ready"

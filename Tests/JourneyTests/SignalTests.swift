@@ -14,7 +14,7 @@ import Testing
       end })
       task.sleep("1h")
     end)
-    speaker.play "music.mp3"
+    speaker.play("music.mp3", { rooms = speaker.devices() })
     while speaker.is_playing() and speaker.position() < 0.2 do task.sleep(0.02) end
     print "ready"
     speaker.finish()
@@ -141,7 +141,7 @@ import Testing
     let script = try home.script(
       """
       local speaker, task = require "speaker", require "task"
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.on("volume", function(event) for n = 1, 2 do speaker.set_volume((event.volume + n) % 50) end end)
       print "ready"
       speaker.set_volume(10)

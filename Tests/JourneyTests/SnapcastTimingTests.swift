@@ -8,7 +8,7 @@ import Testing
 struct SnapcastTimingTests {
   private static let script = """
     local speaker, task = require "speaker", require "task"
-    speaker.open()
+    speaker.open { add_all = true }
     speaker.on("volume", function(e) if e.cause == "controller" then print("changed", e.volume) end end)
     local kitchen = speaker.device "kitchen"
     kitchen:set_volume(50)
@@ -72,7 +72,7 @@ struct SnapcastTimingTests {
     local all = speaker.devices()
     table.sort(all, function(a, b) return a.id < b.id end)
     for number = 1, 8 do
-      local session = number == 1 and speaker.default_session() or speaker.session { name = "s" .. number }
+      local session = number == 1 and speaker.own or speaker.session { name = "s" .. number }
       for place = number, #all, 8 do all[place]:join(session) end
       session:play("tune.wav", { loop = true })
     end

@@ -18,6 +18,7 @@ import Testing
       local speaker, task = require "speaker", require "task"
       describe("the house", function()
         it("is quiet", function()
+          speaker.open { add_all = true }
           speaker.set_volume(7)
           task.sleep "23h"
           expect(speaker.volume()):to_equal(7)

@@ -352,7 +352,7 @@ private struct WakeUp {
       """
       local schedule, speaker = require "schedule", require "speaker"
       schedule.at("06:45", { days = "mon-fri" }, function()
-        speaker.play "tune.wav"
+        speaker.play("tune.wav", { rooms = "Kitchen" })
         print(speaker.finish())
       end)
       """)
@@ -369,7 +369,8 @@ private struct WakeUp {
     let home = try Home()
     let source = try home.tune(frames: 3 * sampleRate + 123, sampleRate: sampleRate)
     let script = try home.script(
-      "local speaker = require 'speaker' speaker.play 'tune.wav' print(speaker.finish())")
+      "local speaker = require 'speaker' speaker.open { add_all = true } speaker.play 'tune.wav' print(speaker.finish())"
+    )
     let outcome = try home.run("run", "--output", "wav:real", script)
     #expect(outcome == Outcome(status: 0, output: "finished\n", errors: ""))
     #expect(try home.run("simulate", "--render", "simulated", script).status == 0)

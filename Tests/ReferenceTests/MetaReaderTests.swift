@@ -22,6 +22,10 @@ import Testing
     ---The loudest volume.
     radio.MAX = 11
 
+    ---The set that plays.
+    ---@type radio.Set
+    radio.now = nil
+
     ---A name of a band, on
     ---two lines.
     ---@alias radio.Band
@@ -83,7 +87,8 @@ import Testing
     #expect(module.example == ["local radio = require \"radio\"", "radio.play(\"a\")"])
     #expect(module.raises == [ReferenceRaise(code: "radio.off", reason: "no current")])
     #expect(reference.problems.isEmpty)
-    #expect(reference.values(of: "radio").map(\.value) == ["11"])
+    #expect(reference.values(of: "radio").map(\.value) == ["11", "nil"])
+    #expect(reference.values(of: "radio").map { $0.type?.text } == [nil, "radio.Set"])
   }
 
   @Test("reads a function with parameters, results, another form, errors and an example") func function()

@@ -87,7 +87,7 @@ import Testing
     #expect(reference.function("speaker.play")?.suspends == true)
     #expect(reference.method(class: "speaker.Session", name: "pause")?.suspends == false)
     let options = reference.options(of: "speaker.play").map(\.name)
-    #expect(options == ["title", "start", "loop", "shuffle", "priority", "resume"])
+    #expect(options == ["title", "start", "loop", "shuffle", "priority", "rooms", "resume"])
     #expect(reference.options(of: "stream.Stream:set_url").map(\.name).contains("buffer_wait"))
     #expect(reference.options(of: "speaker.snapshot").map(\.name) == ["devices"])
     #expect(reference.options(of: "alarm.set").first { $0.name == "volume" }?.defaultText == "20")

@@ -54,35 +54,40 @@ extension BindingTable {
       set other = speaker.session { name = "other" }
       call speaker.sessions() -->
       then speaker.sessions()[1] == session, speaker.sessions()[2] == other --> true, true
-    speaker.default_session
-      call speaker.default_session() --> session "default" (stopped, 6 speakers)
     speaker.set_volume
       call speaker.set_volume(10) -->
       then speaker.volume(), kitchen.volume --> 10, 10
+      speaker.no_active_device leave() speaker.set_volume(10)
     speaker.volume
       set kitchen:mute()
       call speaker.volume() --> 18
     speaker.mute
       call speaker.mute() -->
       then kitchen.muted, kitchen.volume, speaker.is_muted() --> true, 22, true
+      speaker.no_active_device leave() speaker.mute()
     speaker.unmute
       set speaker.mute()
       call speaker.unmute() -->
       then kitchen.muted, speaker.is_muted() --> false, false
+      speaker.no_active_device leave() speaker.unmute()
     speaker.is_muted
       set speaker.mute()
       call speaker.is_muted() --> true
     speaker.play_stream
       call speaker.play_stream "http://fm/" -->
-      then session --> session "default" (playing "FM", 6 speakers)
+      then session --> session "test" (playing "FM", 6 speakers)
       stream.in_use speaker.play_stream(radio) speaker.session { devices = bath }:play_stream(radio)
-      speaker.no_stream speaker.stop() \#
+      speaker.unknown speaker.play_stream(radio, { rooms = "Attic" })
+      speaker.outranked other = speaker.session { devices = speaker.devices(), priority = 500 } \#
+    other:play "long.wav" speaker.play_stream(radio)
+      speaker.no_stream other:close() speaker.stop() \#
     for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath }) end \#
     task.sleep(1) speaker.play_stream(radio)
-      speaker.no_active_device leave() speaker.play_stream(radio)
+      speaker.no_active_device leave() for _, d in ipairs(session.rooms) do d:leave(session) end \#
+    speaker.play_stream(radio)
     speaker.play
       call speaker.play "tone.wav" -->
-      then session --> session "default" (playing "tone.wav", 6 speakers)
+      then session --> session "test" (playing "tone.wav", 6 speakers)
       then failure(speaker.play, "nowhere.wav").path, failure(speaker.play, "tone.wav", { start = 4 }).start \#
     --> "nowhere.wav", 4.0
       then code(speaker.play, "tone.wav", { start = -1 }), code(speaker.play, "a", { priority = "x" }) \#
@@ -101,10 +106,14 @@ extension BindingTable {
       stream.url speaker.play "http://[bad/"
       stream.unsupported speaker.play "rtsp://radio/"
       speaker.range speaker.play("tone.wav", { start = 60 })
-      speaker.no_stream speaker.stop() \#
+      speaker.unknown speaker.play("tone.wav", { rooms = "Attic" })
+      speaker.outranked other = speaker.session { devices = speaker.devices(), priority = 500 } \#
+    other:play "long.wav" speaker.play "tone.wav"
+      speaker.no_stream other:close() speaker.stop() \#
     for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath, priority = 200 }) end \#
     task.sleep(1) speaker.play "tone.wav"
-      speaker.no_active_device leave() speaker.play "tone.wav"
+      speaker.no_active_device leave() for _, d in ipairs(session.rooms) do d:leave(session) end \#
+    speaker.play "tone.wav"
     speaker.next
       set speaker.play { "tone.wav", "long.wav" }
       call speaker.next() -->
@@ -182,7 +191,6 @@ extension BindingTable {
       call speaker.session { name = "bath", devices = "Bathroom" } --> session "bath" (stopped, 1 speaker)
       then bath.session.name, #session.devices --> "bath", 5
       speaker.unknown speaker.session { devices = "Attic" }
-      speaker.outranked speaker.session { devices = bath, priority = 500 } speaker.session { devices = bath }
       script.flooded for _ = 1, 1001 do kept = { speaker.session(), kept } end
     speaker.interrupt
       set speaker.play "long.wav"
@@ -200,7 +208,8 @@ extension BindingTable {
       speaker.unknown speaker.interrupt { play = "tone.wav", devices = "Attic" }
       speaker.outranked speaker.session { devices = bath, priority = 500 } \#
     speaker.interrupt { play = "tone.wav", devices = bath }
-      speaker.no_active_device leave() speaker.interrupt { play = "tone.wav" }
+      speaker.no_active_device for _, device in ipairs(speaker.devices()) do house:unplug(device) end \#
+    speaker.interrupt { play = "tone.wav" }
       speaker.no_stream for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath }) end \#
     task.sleep(1) speaker.interrupt { play = "tone.wav", devices = bath }
     speaker.snapshot
@@ -214,18 +223,26 @@ extension BindingTable {
       then select("#", speaker.finish()) --> 0
       then speaker.play("tone.wav"), speaker.finish(1) --> nil, nil, "timeout"
     speaker.on
-      set heard = {}
+      set heard, states, other = {}, {}, speaker.session { name = "other", devices = bath } \#
+    speaker.on("state", function(e) table.insert(states, e.session.name) end) \#
+    speaker.on("state", { all = true }, function(e) table.insert(states, "all " .. e.session.name) end)
       call speaker.on("volume", function(e) table.insert(heard, e.device.name) end) -->
       then speaker.device "Bathroom":set_volume(1), task.sleep(1), heard --> nil, nil, {"Bathroom"}
+      then other:play "tone.wav", task.sleep(1), states --> nil, nil, {"all other"}
     speaker.once
-      set heard = 0
+      set heard, begun, other = 0, {}, speaker.session { name = "other", devices = bath } \#
+    speaker.once("state", { all = true }, function(e) table.insert(begun, e.session.name) end)
       call speaker.once("volume", function() heard = heard + 1 end) --> subscription to "volume" (active)
       then speaker.set_volume(1), task.sleep(1), heard --> nil, nil, 1
+      then other:play "tone.wav", task.sleep(4), begun --> nil, nil, {"other"}
     speaker.wait
       set speaker.play "tone.wav"
       call speaker.wait "time" \#
-    --> {elapsed = 1, session = session "default" (playing "tone.wav", 6 speakers)}
+    --> {elapsed = 1, session = session "test" (playing "tone.wav", 6 speakers)}
       then speaker.wait("volume", 1) --> nil, "timeout"
+      then speaker.stop(), speaker.session { name = "other", devices = bath }:play "long.wav", \#
+    speaker.wait("time", { all = true }, 5).session.name --> nil, nil, "other"
+      then speaker.wait("time", { all = false }, 2) --> nil, "timeout"
       then during(speaker.close, speaker.wait, "volume") --> nil, "closed"
     speaker.history
       set kitchen:set_volume(7) task.sleep(1)

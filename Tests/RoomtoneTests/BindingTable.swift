@@ -90,7 +90,7 @@ enum BindingTable {
 
   /// Statements before all rows, after those for the modules: some objects and functions that the rows use.
   static let prelude = #"""
-    session, house, group = speaker.default_session(), speaker.house(), speaker.group "Bedroom"
+    session, house, group = speaker.own, speaker.house(), speaker.group "Bedroom"
     kitchen, bath, radio = speaker.device "Kitchen", speaker.device "Bathroom", stream.new "http://fm/"
     -- Return a group whose speakers were removed, or are unplugged.
     function empty(name)

@@ -43,6 +43,14 @@ struct ConfigurationTests {
     #expect(try read("").house.speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
   }
 
+  @Test("sets the rooms of playback that names none, with any driver")
+  func defaultRooms() throws {
+    #expect(try read("").defaultRooms == nil)
+    #expect(try read("house { default_rooms = { 'Kitchen', 'Hall' } }").defaultRooms == ["Kitchen", "Hall"])
+    let server = try read("house { driver = 'snapcast', default_rooms = { 'Kitchen' } }")
+    #expect(server.defaultRooms == ["Kitchen"] && server.driverName == "snapcast")
+  }
+
   @Test("a driver selected in its place keeps the settings that the file has for it")
   func selectedDriver() throws {
     var configuration = try read("house { output = 'null', speakers = { { name = 'Kitchen' } } }")
@@ -201,6 +209,9 @@ struct ConfigurationTests {
       ("house { output = 'speakers' }", ["\"speakers\"", "null, wav:DIR, alsa"]),
       ("house { driver = 'sonos' }", ["'driver'", "'sonos'", "snapcast"]),
       ("house { speakers = 'all' }", ["'speakers'"]),
+      ("house { default_rooms = 'Kitchen' }", ["'default_rooms'", "as in { \"Kitchen\" }"]),
+      ("house { default_rooms = { 'Kitchen', 3 } }", ["'default_rooms'", "as in { \"Kitchen\" }"]),
+      ("house { default_rooms = {} }", ["'default_rooms'", "leave it out for all rooms"]),
       ("house { speakers = { 'Kitchen' } }", ["speakers[1]", "table expected, got string"]),
       (
         "house { speakers = { { name = 'A' }, { nam = 'B' } } }",

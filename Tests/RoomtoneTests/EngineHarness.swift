@@ -54,6 +54,8 @@ struct EngineHarness {
   var start = Self.monday
   /// Turns without time passing, after which a script counts as stuck.
   var longestStandstill: Int?
+  /// `true` if the script's own session wants all rooms from the beginning.
+  var addsAll = true
   /// Ends the script, so that a test ends that would not.
   var limit: Duration? = .seconds(7 * 86_400)
   let folder: TemporaryFolder
@@ -109,7 +111,11 @@ struct EngineHarness {
     prepare(engine)
     let script = try engine.makeScript(folder.file("test.lua"), isFile: true)
     ReferenceCheck.watch(script)
-    let main = try script.state.load(Array((Self.prelude + code).utf8), chunkName: "@test.lua")
+    // Code that opens the house itself, or has no need of it, runs as it is.
+    let opens = addsAll && code.contains("speaker") && !code.contains("speaker.open")
+    let opening = opens ? "speaker.open { add_all = true } " : ""
+    let main = try script.state.load(
+      Array((Self.prelude + opening + code).utf8), chunkName: "@test.lua")
     record.outcome.status = engine.run(script, main, limit: limit).status
     record.outcome.seconds = Double(start.duration(to: engine.loop.now).nanoseconds) / 1e9
     return record.outcome

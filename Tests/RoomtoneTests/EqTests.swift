@@ -45,7 +45,7 @@ struct EqTests {
   func builtIn() throws {
     let lines = try printed(
       """
-      local session, other = speaker.default_session(), speaker.session {}
+      local session, other = speaker.own, speaker.session {}
       local count = 0
       for _, name in ipairs(eq.presets()) do
         if task.try(other.set_eq, other, name) == nil and select(2, other:eq()) == name then

@@ -9,12 +9,12 @@ struct EventTests {
 
   @Test("state, time and ended come in order, with their payloads; so do a session's and a device's")
   func order() throws {
-    for object in ["speaker", "speaker.default_session()", "speaker.device 'Kitchen'"] {
+    for object in ["speaker", "speaker.own", "speaker.device 'Kitchen'"] {
       let on = object == "speaker" ? "on(" : "on(object, "
       let lines = try EngineHarness.printed(
         """
         speaker.open()
-        local object, default = \(object), speaker.default_session()
+        local object, default = \(object), speaker.own
         local on = object.on
         \(on)"state", function(e) print("state", e.state, e.session == default) end)
         \(on)"time", function(e) print("time", e.elapsed, math.type(e.elapsed), e.session == default) end)
@@ -71,7 +71,7 @@ struct EventTests {
   func lastSecond() throws {
     let lines = try EngineHarness.printed(
       """
-      local session = speaker.default_session()
+      local session = speaker.own
       for _, object in ipairs { speaker, session, speaker.device "Kitchen", speaker.group "Kitchen" } do
         local function show(e)
           print(e.elapsed, e.session:duration(), e.session:position(), e.session:state())
@@ -179,7 +179,7 @@ struct EventTests {
       ("speaker.on('stat', print)", "device, volume, state, time, ended, track, error, " + suspensions),
       ("speaker.wait('stat')", "device, volume, state, time, ended, track, error, " + suspensions),
       (
-        "speaker.default_session():once('device', print)",
+        "speaker.own:once('device', print)",
         "state, time, ended, track, error, " + suspensions + ", closed"
       ),
       ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended, track, " + suspensions),

@@ -10,7 +10,7 @@ struct InterruptionTests {
   func events() throws {
     let lines = try EngineHarness.printed(
       """
-      local default, bedroom = speaker.default_session(), speaker.group "Bedroom"
+      local default, bedroom = speaker.own, speaker.group "Bedroom"
       local mine = speaker.session { name = "mine", devices = { "Kitchen" } }
       local objects = {
         { "house", speaker.on }, { "session", default.on, default }, { "speaker", bedroom.devices[1].on, bedroom.devices[1] },
@@ -28,7 +28,7 @@ struct InterruptionTests {
       task.sleep(1)
       """)
     let expected = ["suspending", "suspended", "resumed"].flatMap { phase in
-      ["house", "session", "speaker", "group"].map { "\(phase)\t\($0)\tdefault\tinterruption" }
+      ["house", "session", "speaker", "group"].map { "\(phase)\t\($0)\ttest\tinterruption" }
     }
     #expect(lines == expected)
   }
@@ -43,7 +43,7 @@ struct InterruptionTests {
       local waits = {}
       for i, phase in ipairs { "suspending", "suspended", "resumed" } do
         waits[i] = task.spawn(function()
-          local event = speaker.default_session():wait(phase)
+          local event = speaker.own:wait(phase)
           return string.format("%s %.1f %s", phase, task.now() - begin, event.by.name)
         end)
       end

@@ -100,7 +100,7 @@ struct KeptHouseTests {
     let lines = try EngineHarness.printed(
       """
       local objects = {
-        speaker.device "Kitchen", speaker.group "Kitchen", speaker.default_session(),
+        speaker.device "Kitchen", speaker.group "Kitchen", speaker.own,
         speaker.session { name = "mine", devices = { "Bathroom" } }, speaker.snapshot(), speaker.house(),
       }
       local kitchen, group, default, mine, shot, house = table.unpack(objects)
@@ -133,7 +133,7 @@ struct KeptHouseTests {
     }
     let expected =
       reported("speaker \"Kitchen\"", 5) + reported("group \"Kitchen\"", 1)
-      + reported("session \"default\"", 10)
+      + reported("session \"test\"", 10)
       + reported("session \"mine\"", 3) + reported("snapshot", 1) + reported("speaker \"Kitchen\"", 1)
       + reported("controls", 1)
     #expect(lines.dropLast() == expected[...])

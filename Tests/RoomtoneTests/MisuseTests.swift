@@ -61,7 +61,7 @@ struct MisuseTests {
       refused(function() alarm.volume = 20 end)
       refused(function() alarm.loudness = 20 end)
       refused(function() party.volume = 20 end)
-      local session, kitchen = speaker.default_session(), speaker.device "Kitchen"
+      local session, kitchen = speaker.own, speaker.device "Kitchen"
       local function given(f) local err = failure(f) print(err.message, err.hint) end
       given(function() session.volume = 3 end)
       given(function() session.position = 3 end)

@@ -86,7 +86,7 @@ struct QueueTests {
       try printed(
         """
         speaker.play({ "tone.wav", "music/1 one.wav" }, { start = 2, priority = 7 })
-        print(speaker.position(), speaker.default_session().priority)
+        print(speaker.position(), speaker.own.priority)
         speaker.pause() task.sleep("5s")
         speaker.play("music", { resume = true })
         speaker.finish()

@@ -52,7 +52,8 @@ import Testing
     for (name, arity) in try registered().sorted(by: { $0.key < $1.key }) {
       guard let function = reference.function(name) else { continue }
       let isOpen = function.parameters.last?.name == "..."
-      #expect(arity == (isOpen ? nil : function.parameters.count), "\(name)")
+      let forms = [function.parameters] + function.overloads.map(\.parameters)
+      #expect(arity == (isOpen ? nil : forms.map(\.count).max()), "\(name)")
     }
   }
 

@@ -84,7 +84,7 @@ struct SessionTests {
       speaker.play_stream(other)
       one:stop()
       task.sleep(1)
-      print(speaker.state(), speaker.default_session().source.title, one.status, other.status)
+      print(speaker.state(), speaker.own.source.title, one.status, other.status)
       other:stop()
       task.sleep(1)
       print(speaker.state())

@@ -15,7 +15,7 @@ struct VolumeTests {
   func misuse(_ argument: String, _ problem: String) throws {
     let lines = try EngineHarness.printed(
       """
-      local kitchen, session = speaker.device "Kitchen", speaker.default_session()
+      local kitchen, session = speaker.device "Kitchen", speaker.own
       print(failure(function() kitchen:set_volume(\(argument)) end))
       print(failure(function() session:set_volume(\(argument)) end))
       print(failure(function() speaker.set_volume(\(argument)) end))

@@ -93,8 +93,8 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "tone.wav""#,
         #"  00:00:00  ▶ tone.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "a speaker that leaves",
@@ -118,8 +118,8 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen is paused in "tone.wav""#,
         #"  00:00:00  ⏸ paused: test.lua:4  pause(), by test.lua, started 00:00:00"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "a resumption",
@@ -128,8 +128,8 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "tone.wav""#,
         #"  00:00:01  ▶ tone.wav at volume 22: test.lua:4  resume(), by test.lua, started 00:00:00"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "a stop",
@@ -137,8 +137,8 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
         #"  00:00:01  ■ tone.wav is stopped: test.lua:4  stop(), by test.lua, started 00:00:00"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "the end of a source",
@@ -146,8 +146,8 @@ extension WhyTests {
       answer: [
         "Kitchen is at 22", "  no change of it is known", "Nothing plays in Kitchen",
         #"  00:00:03  ■ tone.wav has ended: it had been heard to its end"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
       ]),
     Case(
       title: "a name", code: "kitchen:set_name 'Galley' task.sleep(1) why 'Galley'",
@@ -182,12 +182,12 @@ extension WhyTests {
     Case(
       title: "equalizer, gain, position",
       code:
-        "kitchen:join() speaker.play 'long.wav' speaker.set_eq { [31] = 6 } speaker.default_session():set_gain(-6) speaker.seek(4) task.sleep(1) why 'Kitchen'",
+        "kitchen:join() speaker.play 'long.wav' speaker.set_eq { [31] = 6 } speaker.own:set_gain(-6) speaker.seek(4) task.sleep(1) why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "long.wav""#,
         #"  00:00:00  ▶ long.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00"#,
-        #"Kitchen is in session "default""#,
-        #"  00:00:00  joins session "default": test.lua:4  join(), by test.lua, started 00:00:00"#,
+        #"Kitchen is in session "test""#,
+        #"  00:00:00  joins session "test": test.lua:4  join(), by test.lua, started 00:00:00"#,
         "Kitchen has equalizer 31 Hz +6 dB",
         "  00:00:00  test.lua:4  set_eq(), by test.lua, started 00:00:00", "Kitchen has gain -6 dB",
         "  00:00:00  test.lua:4  set_gain(), by test.lua, started 00:00:00",

@@ -5,8 +5,8 @@ extension WhyTests {
       title: "nothing has changed", code: "why 'Kitchen'",
       answer: ["Kitchen is at 22", "  no change of it is known"]),
     Case(
-      title: "a session that does nothing", code: "why(speaker.default_session())",
-      answer: [#"session "default""#, "  no change of it is known"]),
+      title: "a session that does nothing", code: "why(speaker.own)",
+      answer: [#"session "test""#, "  no change of it is known"]),
     Case(
       title: "a run that was skipped",
       code:

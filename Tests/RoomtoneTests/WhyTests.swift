@@ -129,7 +129,7 @@ struct WhyTests {
       ])
     let reset = try EngineHarness().run(
       Self.head + """
-        kitchen:join() speaker.set_eq { [31] = 6 } speaker.set_eq "flat" speaker.default_session():set_gain(-6)
+        kitchen:join() speaker.set_eq { [31] = 6 } speaker.set_eq "flat" speaker.own:set_gain(-6)
         task.sleep(1) why 'Kitchen'
         """)
     check(
@@ -144,7 +144,7 @@ struct WhyTests {
     _ = try harness.run(
       Self.head + """
         kitchen:set_volume(7) kitchen:set_name 'Galley' kitchen:join() kitchen:set_balance(2)
-        speaker.set_eq { [31] = 6 } speaker.default_session():set_gain(-6)
+        speaker.set_eq { [31] = 6 } speaker.own:set_gain(-6)
         speaker.play 'long.wav' task.sleep(1) speaker.house():unplug(kitchen) task.sleep(1)
         """)
     // A house that keeps nothing: its speakers are as they were made.
@@ -157,8 +157,8 @@ struct WhyTests {
         "  00:00:00  before that, 7: test.lua:4  set_volume(7), by test.lua, started 00:00:00",
         "Kitchen is at 22", "  no change to it is known",
         "  00:00:00  before that, 7: test.lua:4  set_volume(7), by test.lua, started 00:00:00",
-        #"Kitchen is in session "default""#,
-        "  01:00:00  joins session \"default\": test.lua:4  join(), by test.lua, started 01:00:00",
+        #"Kitchen is in session "test""#,
+        "  01:00:00  joins session \"test\": test.lua:4  join(), by test.lua, started 01:00:00",
       ])
   }
 
@@ -219,7 +219,7 @@ struct WhyTests {
         """)
     check(
       outcome.lines + outcome.failures.map(\.description),
-      ["0.0\t-2.0\t00:00:00  default  gain 0 → -2", "-2.0\t-6.0\t00:00:01  default  gain -6"])
+      ["0.0\t-2.0\t00:00:00  test  gain 0 → -2", "-2.0\t-6.0\t00:00:01  default  gain -6"])
   }
 
   @Test("a person at the prompt is named, without the line that was typed")
@@ -373,7 +373,7 @@ func check(_ lines: [String], _ expected: [String], at place: SourceLocation = #
 }
 
 /// Types blocks at a prompt, then ends the input.
-private final class TypedInput: PromptInput {
+final class TypedInput: PromptInput {
   private unowned let prompt: Prompt
   private var blocks: [String]
 

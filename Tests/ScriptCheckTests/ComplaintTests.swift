@@ -43,6 +43,8 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase(
       "speaker.plya \"x.mp3\"", "2:9", .name, "'speaker' has no field or function 'plya'; did you mean 'play'"
     ),
+    ComplaintCase("print(speaker.default_session())", "2:15", .name, "write 'speaker.own'"),
+    ComplaintCase("speaker.own:plya \"x.mp3\"", "2:13", .name, "no method 'plya'; did you mean 'play'"),
     ComplaintCase(
       "speaker.device(\"Kitchen\"):jion()", "2:27", .name, "no method 'jion'; did you mean 'join'"),
     ComplaintCase("print(speaker.device(\"Kitchen\").volme)", "2:33", .name, "did you mean 'volume'"),
@@ -66,7 +68,7 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase("print(speaker.device(\"Kitchen\"):volume())", "2:33", .call, "is a field"),
     ComplaintCase("if speaker.is_playing then print \"x\" end", "2:12", .call, "call it with ()"),
     ComplaintCase("print(speaker.volume > 20)", "2:15", .call, "call it with ()"),
-    ComplaintCase("print(speaker.default_session.name)", "2:31", .call, "call it before"),
+    ComplaintCase("print(speaker.device.name)", "2:22", .call, "call it before"),
     ComplaintCase("for _, d in ipairs(speaker.devices) do print(d) end", "2:28", .call, "call it with ()"),
     ComplaintCase("for d in speaker.devices do print(d) end", "2:18", .call, "not an iterator"),
     // Numbers of arguments.

@@ -6,7 +6,7 @@ enum DefinitionScripts {
   /// Expressions for objects of classes.
   private static let objects = [
     "speaker.Device": "speaker.device \"Kitchen\"", "speaker.Group": "speaker.group \"Kitchen\"",
-    "speaker.Session": "speaker.default_session()", "speaker.Snapshot": "speaker.snapshot()",
+    "speaker.Session": "speaker.own", "speaker.Snapshot": "speaker.snapshot()",
     "speaker.House": "speaker.house()", "stream.Stream": "stream.new \"morning\"",
     "headset.Headset": "headset.connect()", "task.Task": "task.spawn(function() end)",
     "schedule.Job": "schedule.every(\"1h\", function() end)", "zone.Zone": "zone.get \"Kitchen\"",

@@ -104,6 +104,7 @@ struct EditingTests {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      try await house.devices[1].leave()
       let other = try house.makeSession(devices: [house.devices[1]])
       try await other.play(path)
       for (index, edit) in ["renamed", "regrouped"].enumerated() {

@@ -113,7 +113,7 @@ struct GainTests {
       #expect(start == harness.loop.now)
       try await first.play(path)
       _ = try await first.finish()
-      try first.close()
+      first.close()
       let second = try house.makeSession(devices: house.devices)
       try await second.play(path)
       _ = try await second.finish()

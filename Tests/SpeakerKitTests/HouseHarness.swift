@@ -46,7 +46,7 @@ final class HouseHarness {
   ///   - output: nil for WAV files in `folder`/out.
   ///   - limits: those of speakers, by their names, in universal time; the clock begins at 22:13:20.
   ///   - enforcesLimits: `false` if another process would keep the speakers to them.
-  ///   - addAll: `true` if all speakers join the default session.
+  ///   - addAll: `true` if all speakers join the session "test".
   /// - Returns: the closed house.
   @discardableResult
   static func run(

@@ -11,8 +11,11 @@ struct InterruptMoveTests {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       let other = try house.makeSession(name: "other")
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
       try await house.interrupt(devices: house.devices) { by in
         try await house.devices[0].join(other)
+        try await other.play(path)
+        #expect(house.devices[0].session === other)
         try await house.devices[0].join(by)
         #expect(house.devices[0].session === by)
       }
@@ -24,10 +27,13 @@ struct InterruptMoveTests {
   func outrankedWhileFading() throws {
     let harness = try HouseHarness.run { harness in
       let (house, session) = (harness.house, harness.house.session)
-      try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      try await session.play(path)
       var alarm: Session?
-      harness.loop.after(.milliseconds(500)) {
+      harness.loop.start {
+        try? await harness.wait(0.5)
         alarm = try? house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 150)
+        try? await alarm?.play(path)
       }
       let failure = await harness.failure {
         try await house.interrupt(devices: house.devices, fade: .seconds(1)) { _ in

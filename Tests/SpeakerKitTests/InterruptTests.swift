@@ -46,7 +46,7 @@ struct InterruptTests {
       _ = try await session.finish()
     }
     #expect(
-      reported == ["suspending default by bell", "suspended default by bell", "resumed default by bell"])
+      reported == ["suspending test by bell", "suspended test by bell", "resumed test by bell"])
     let sound = try harness.played("A").channels[0]
     #expect(try harness.played("B").channels[0] == sound)
     // A block fades out and a block fades in at the seams; apart from that both sources are complete.
@@ -150,8 +150,10 @@ struct InterruptTests {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       let other = try house.makeSession(name: "other")
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
       try await house.interrupt(devices: house.devices) { _ in
         try await house.devices[0].join(other)
+        try await other.play(path)
       }
       #expect(house.devices[0].session === other && house.devices[1].session === house.session)
       try await house.interrupt(devices: house.devices) { _ in try await house.devices[1].leave() }
@@ -245,7 +247,7 @@ struct InterruptTests {
       } else {
         let task = harness.loop.start {
           try? await house.interrupt(devices: house.devices, volume: 3) {
-            if how == 2 { try $0.close() } else { try await harness.wait(100) }
+            if how == 2 { $0.close() } else { try await harness.wait(100) }
           }
         }
         try await harness.wait(0.1)
@@ -367,7 +369,7 @@ struct InterruptTests {
     let harness = try HouseHarness.run { harness in
       let (house, session) = (harness.house, harness.house.session)
       try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
-      harness.loop.after(.milliseconds(500)) { try? house.sessions.last?.close() }
+      harness.loop.after(.milliseconds(500)) { house.sessions.last?.close() }
       let failure = await harness.failure {
         try await house.interrupt(devices: house.devices, fade: .seconds(1)) { _ in }
       }

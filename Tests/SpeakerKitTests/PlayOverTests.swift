@@ -181,7 +181,7 @@ struct PlayOverTests {
       try await house.playOver(devices: house.devices, duck: 20) { over in
         try await over.play(bell)
         try await harness.wait(0.5)
-        try over.close()
+        over.close()
       }
       #expect(house.sessions.count == 1)
       try await harness.wait(0.5)

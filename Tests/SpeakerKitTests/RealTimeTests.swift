@@ -196,7 +196,7 @@ struct RealTimeTests {
           DriverContext(loop: loop), speakers: HouseHarness.pair, output: .wav(folder: folder.file(name)))
         let house = House(loop: loop, driver: driver)
         do {
-          try await house.open()
+          try await house.open(addAll: true)
           try await house.session.play(path)
           if name == "two" { house.session.stop() }
           _ = try await house.session.finish()
@@ -224,7 +224,7 @@ struct RealTimeTests {
       gone = house
       var isPlaying = false
       loop.start {
-        try? await house.open()
+        try? await house.open(addAll: true)
         try? await house.session.play(path)
         for _ in 0..<6_000 where house.session.position <= 4_800 {
           try? await loop.sleep(for: .milliseconds(10))

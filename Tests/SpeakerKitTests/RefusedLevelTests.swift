@@ -61,7 +61,7 @@ struct RefusedLevelTests {
       let house = House(loop: loop, driver: driver)
       try loop.finish(
         {
-          try await house.open()
+          try await house.open(addAll: true)
           let device = house.devices[0]
           var isDone = false
           func fade() {

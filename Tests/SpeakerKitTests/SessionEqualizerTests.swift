@@ -19,6 +19,7 @@ struct SessionEqualizerTests {
     var source: Sound?
     let harness = try HouseHarness.run { harness in
       let house = harness.house
+      try await house.devices[1].leave()
       let other = try house.makeSession(devices: [house.devices[1]])
       try house.session.setEqualizer(try Self.gains(5, 6))
       let path = try harness.source("a.wav", tone)
@@ -74,7 +75,7 @@ struct SessionEqualizerTests {
     let harness = try HouseHarness.run { harness in
       let first = try harness.house.makeSession()
       try first.setEqualizer(try Self.gains(5, 12))
-      try first.close()
+      first.close()
       let second = try harness.house.makeSession(devices: [harness.house.devices[0]])
       #expect(second.id == first.id)
       let path = try harness.source("a.wav", tone)

@@ -29,8 +29,8 @@ struct SessionMachineTests {
   @Test("of two plays that open at one time, the later one wins whichever opens first")
   func laterWins() throws {
     var machine = SessionMachine()
-    let first = try machine.beginOpening(hasMembers: true)
-    let second = try machine.beginOpening(hasMembers: true)
+    let first = machine.beginOpening()
+    let second = machine.beginOpening()
     #expect(words(try machine.opened(second, current(2), hasMembers: true)) == ["start 2", "tell playing"])
     #expect(throws: SpeakerError.self) { try machine.opened(first, current(1), hasMembers: true) }
     #expect(machine.current?.cue.id == 2)
@@ -39,7 +39,7 @@ struct SessionMachineTests {
   @Test("a source that opens after the last member has left does not play")
   func membersLeft() throws {
     var machine = SessionMachine()
-    let ticket = try machine.beginOpening(hasMembers: true)
+    let ticket = machine.beginOpening()
     #expect(throws: SpeakerError.self) { try machine.opened(ticket, current(1), hasMembers: false) }
     #expect(machine.state == .stopped)
   }
@@ -48,7 +48,7 @@ struct SessionMachineTests {
   func lateEnd() throws {
     var machine = SessionMachine()
     for cue in 1...2 {
-      let ticket = try machine.beginOpening(hasMembers: true)
+      let ticket = machine.beginOpening()
       _ = try machine.opened(ticket, current(cue), hasMembers: true)
     }
     #expect(machine.ended(cue: 1, failure: nil).isEmpty)
@@ -59,7 +59,7 @@ struct SessionMachineTests {
   @Test("a source that turns bad publishes the error, then stopped, then failed")
   func failed() throws {
     var machine = SessionMachine()
-    let ticket = try machine.beginOpening(hasMembers: true)
+    let ticket = machine.beginOpening()
     _ = try machine.opened(ticket, current(1), hasMembers: true)
     let actions = machine.ended(cue: 1, failure: SpeakerError(.lost, "gone"))
     #expect(words(actions) == ["tell speaker.lost", "stop", "tell stopped", "tell 1 failed"])
@@ -68,7 +68,7 @@ struct SessionMachineTests {
   @Test("a seek keeps the state, and is void when another source plays by then")
   func repositioned() throws {
     var machine = SessionMachine()
-    let ticket = try machine.beginOpening(hasMembers: true)
+    let ticket = machine.beginOpening()
     _ = try machine.opened(ticket, current(1), hasMembers: true)
     _ = machine.pause()
     #expect(

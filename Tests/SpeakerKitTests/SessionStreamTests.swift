@@ -50,7 +50,7 @@ struct SessionStreamTests {
       try await sessions[32].play(path)
       // The one that has stopped has nothing any more, and waits for the next stream.
       #expect(await harness.failure { try await sessions[3].play(path) }?.code == "speaker.no_stream")
-      try sessions[0].close()
+      sessions[0].close()
       try await sessions[3].play(path)
       try await harness.wait(0.01)
       #expect(
@@ -65,11 +65,11 @@ struct SessionStreamTests {
   func firstStopped() throws {
     try HouseHarness.run(speakers: Self.speakers, output: .null) { harness in
       let (sessions, path) = try await fillStreams(of: harness)
-      #expect(await harness.failure { try sessions[32].requireMembers() }?.code == "speaker.no_stream")
+      #expect(await harness.failure { try sessions[32].requireRooms() }?.code == "speaker.no_stream")
       sessions[5].stop()
       try await harness.wait(0.1)
       sessions[2].stop()
-      try sessions[32].requireMembers()
+      try sessions[32].requireRooms()
       try await sessions[32].play(path)
       #expect(sessions[5].stream == nil && sessions[2].stream != nil)
     }

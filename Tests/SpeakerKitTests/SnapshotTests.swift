@@ -46,7 +46,7 @@ struct SnapshotTests {
       let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
       let other = try house.makeSession(name: "other", devices: [house.devices[1]])
       let snapshot = try house.snapshot()
-      try other.close()
+      other.close()
       try await house.session.play(path)
       try house.controls().remove(house.devices[1])
       try await snapshot.restore()

@@ -23,7 +23,7 @@ struct StateTests {
     let house = House(loop: loop, driver: driver)
     try loop.finish(
       {
-        try await house.open()
+        try await house.open(addAll: true)
         try await body(house)
       }, last: { await house.close() })
   }
@@ -157,7 +157,7 @@ struct StateTests {
         loop: house.loop,
         driver: HouseDriver(
           DriverContext(loop: house.loop, stateFolder: path, wait: .seconds(20)), output: .null))
-      try await second.open()
+      try await second.open(addAll: true)
       #expect(second.isOpen)
       await second.close()
     }
@@ -178,7 +178,7 @@ struct StateTests {
             DriverContext(loop: house.loop, stateFolder: folder.file("s"), wait: .seconds(1_000)),
             output: .null))
         house.loop.after(.seconds(5)) { house.loop.start { await second.close() } }
-        do { try await second.open() } catch {
+        do { try await second.open(addAll: true) } catch {
           #expect(house.loop.now < Instant.start.advanced(by: .seconds(7)))
           throw error
         }

@@ -10,7 +10,7 @@ describe("bedtime", function()
 
   it("lets the bedroom alone play on, fades it out, and keeps its volume for the morning", evening, function()
     start "bedtime"
-    speaker.play_stream "http://radio.example/evening.mp3"
+    speaker.play_stream("http://radio.example/evening.mp3", { rooms = speaker.devices() })
     task.sleep "31m"
     expect(speaker.group("Bedroom").volume):to_equal(12)
     expect(speaker.device("Bedroom Left").is_playing):to_be_true()

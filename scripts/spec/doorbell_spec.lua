@@ -46,7 +46,7 @@ describe("doorbell", function()
   end)
 
   it("lets the music continue where it was", function()
-    speaker.play("../wake_up.mp3", { loop = true })
+    speaker.play("../wake_up.mp3", { loop = true, rooms = speaker.devices() })
     task.sleep "5s"
     local position = speaker.position()
     local began = task.now()
@@ -59,7 +59,7 @@ describe("doorbell", function()
   end)
 
   it("leaves paused music paused", function()
-    speaker.play("../wake_up.mp3", { loop = true })
+    speaker.play("../wake_up.mp3", { loop = true, rooms = speaker.devices() })
     task.sleep "5s"
     speaker.pause()
     start("doorbell", "now", CHIME)

@@ -12,6 +12,7 @@ end
 
 describe("eq_by_hour", function()
   it("sets the equalizer of the house at its start, and at the hours of the table", function()
+    expect(preset()):to_equal "flat" -- of the own session, which is open from here on
     start "eq_by_hour"
     expect(preset()):to_equal "night"
     task.sleep "6h31m"

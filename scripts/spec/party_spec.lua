@@ -38,6 +38,7 @@ describe("party", function()
   end)
 
   it("continues after an interruption", function()
+    speaker.open { add_all = true }
     local party = task.spawn(start, "party", "now")
     task.sleep "10m"
     speaker.interrupt { devices = "Kitchen", volume = 20, play = "../doorbell.mp3" }
@@ -46,7 +47,7 @@ describe("party", function()
     expect(speaker.device("Kitchen").volume):to_equal(30)
     party:await()
     expect(speaker.device("Kitchen").volume):to_equal(22)
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.devices):to_equal(6)
   end)
 
   it("restores the rooms also if it is cancelled", function()

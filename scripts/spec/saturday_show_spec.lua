@@ -27,7 +27,7 @@ describe("saturday_show", function()
     start "saturday_show"
     task.sleep "10h1m"
     expect(speaker.is_playing()):to_be_false()
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.rooms):to_equal(0)
   end)
 
   it("refuses an unknown station at its start", function()

@@ -23,7 +23,7 @@ local announce = {}
 
 ---@class announce.PlayOptions
 ---@field [1] string Path of a file, as for `speaker.play`.
----@field rooms? fade.Target The speakers (default: those of the default session).
+---@field rooms? fade.Target The speakers (default: all).
 ---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
 ---@field duck? "pause"|number Treatment of the music in the rooms: `"pause"`, or its attenuation in dB, 0 to 90 (default: `"pause"`).
 ---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).
@@ -31,7 +31,7 @@ local announce = {}
 
 ---@class announce.SayOptions
 ---@field [1] string The text.
----@field rooms? fade.Target The speakers (default: those of the default session).
+---@field rooms? fade.Target The speakers (default: all).
 ---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
 ---@field duck? "pause"|number Treatment of the music in the rooms: `"pause"`, or its attenuation in dB, 0 to 90 (default: `"pause"`).
 ---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).

@@ -49,6 +49,13 @@
 -- `--output` replaces all cards, and `--house DRIVER` replaces `driver`: the settings written here apply if they are of
 -- that driver. Without `speakers` there is a demonstration house of six invented ones.
 --
+-- `default_rooms` names the rooms or speakers in which `roomtone play` without `--on`, and `play` at the prompt, sound
+-- (default: all of the house), with any driver:
+--
+--   -- config.lua
+--   house { default_rooms = { "Kitchen" }, speakers = {
+--     { name = "Kitchen" }, { name = "Bedroom" } } }
+--
 -- A limit of a speaker is `max_volume`, and `quiet`, hours of each day in local time with a lower one:
 --
 --   -- config.lua

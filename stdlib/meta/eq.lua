@@ -6,7 +6,7 @@
 --   local eq = require "eq"
 --   -- kept until it is redefined
 --   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })
---   eq.apply(speaker.default_session(), "kitchen")
+--   eq.apply(speaker.own, "kitchen")
 --   headset.on("connected", function(event)
 --     eq.apply(event.headset, "train", { fit = true })
 --   end)
@@ -33,7 +33,7 @@ function eq.presets() end
 ---Raises `headset.range`, `headset.no_bands` (a headset without equalizer bands) and other errors of the headset,
 ---`speaker.closed`, `speaker.unsupported`, `argument`.
 ---@async
----@param target speaker.Session|speakerlib|headset.Headset A session, a headset, or the module `speaker` for the default session.
+---@param target speaker.Session|speakerlib|headset.Headset A session, a headset, or the module `speaker` for the script's own session.
 ---@param name string Name of the preset.
 ---@param options? eq.ApplyOptions
 ---@return number factor The factor by which the curve was scaled: 1 unless `fit` reduced it.

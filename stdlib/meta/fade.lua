@@ -8,7 +8,7 @@
 --   evening:on("done", function(event)
 --     print(#event.devices, "speakers are quiet now")
 --   end)
---   local session = speaker.default_session()
+--   local session = speaker.own
 --   fade.volume { session, to = 30, over = "10s", curve = "equal_power" }
 --
 -- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: the later one of two fades

@@ -6,7 +6,7 @@
 --
 --   local ok, err = pcall(function()
 --     -- suspends inside pcall, and inside a coroutine of the script's own
---     speaker.play("wake_up.mp3")
+--     speaker.play("wake_up.mp3", { rooms = "Kitchen" })
 --     speaker.finish()
 --   end)
 --   if not ok then log.error(tostring(err)) end

@@ -22,7 +22,7 @@ local party = {}
 
 ---@class party.Options
 ---@field volume? integer Volume of all speakers, 0 to 50; unmutes (default: unchanged).
----@field session? speaker.Session|speakerlib The session that plays (default: the default session).
+---@field session? speaker.Session|speakerlib The session that plays (default: the script's own session).
 
 ---Starts a party: all speakers join the session, or the call raises and none does.
 ---

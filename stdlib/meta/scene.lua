@@ -10,9 +10,8 @@
 --   for _, name in ipairs(scene.list()) do print(name) end
 --   scene.delete "dinner"
 --
--- A scene has the volume, mute, group, and membership of the default session of each speaker, and the equalizer of the
--- default session. The music is left as it is: a speaker that joins plays it too. A speaker that was in another session
--- keeps the session that it is in. Scenes are kept in the script's store as plain data, by the ids of the speakers.
+-- A scene has the volume, mute and group of each speaker, and the equalizer of the script's own session. The music and the
+-- sessions are left as they are. Scenes are kept in the script's store as plain data, by the ids of the speakers.
 
 ---@class scenelib
 local scene = {}

@@ -5,7 +5,7 @@
 --
 --   local schedule = require "schedule"
 --   schedule.at("06:45", { days = "mon-fri", name = "alarm" }, function()
---     speaker.play("wake_up.mp3")
+--     speaker.play("wake_up.mp3", { rooms = "Bedroom" })
 --   end)
 --   schedule.cron("30 20 * * sat", { timezone = "Europe/Berlin" }, function()
 --     print "the show begins"
@@ -14,7 +14,7 @@
 --     print("a quarter", os.date())
 --   end)
 --   schedule.at("sunset-20m", { days = "daily" }, function()
---     speaker.play("evening.mp3")
+--     speaker.play("evening.mp3", { rooms = "Living Room" })
 --   end)
 --   for _, job in ipairs(schedule.jobs()) do print(job) end
 --

@@ -10,7 +10,7 @@
 --   timer:extend "10m"  -- one more song; also during the fade
 --   print(timer.remaining)  -- seconds until the music stops
 --
--- After `after` the music fades out for `fade`, and stops: the default session as a whole if only these rooms play it,
+-- After `after` the music fades out for `fade`, and stops: a session as a whole if only these rooms play it,
 -- so that they remain its members; else the rooms leave their sessions, which continue for others. Then the volumes
 -- are as before the fade, save those that somebody else has set during it. A muted speaker stays muted. If two timers
 -- fade a speaker at the same time, the later one controls the volume, and the last to end restores it. A timer ends
@@ -22,7 +22,7 @@ local sleep_timer = {}
 ---@class sleep_timer.Options
 ---@field after Duration Time until the music begins to fade out.
 ---@field fade? Duration Length of the fade (default: `"5m"`); 0: no fade.
----@field rooms? fade.Target The speakers (default: the members of the default session at the beginning of the fade).
+---@field rooms? fade.Target The speakers (default: those on which something plays at the beginning of the fade).
 
 ---Starts a timer and returns it at once. Raises `speaker.unknown`, `speaker.closed`, `argument`.
 ---@param options sleep_timer.Options

@@ -10,19 +10,27 @@
 --     print(event.source.title, event.reason)
 --   end)
 --   kitchen:set_volume(20)
---   speaker.play("wake_up.mp3", { title = "the morning tune" })
+--   speaker.play("wake_up.mp3", { title = "the morning tune", rooms = kitchen })
 --   speaker.finish()
 --
--- Every function raises the errors of `speaker.open`, as the first use of the module opens the house, with all speakers
--- in the default session: every function but `is_open` and `is_opening` may suspend until it is open.
+-- Every function raises the errors of `speaker.open`, as the first use of the module opens the house: every function but
+-- `is_open` and `is_opening`, and the field `own`, may suspend until it is open.
 --
--- Playback functions act on the default session; each is a method of sessions too. After `close` they raise
+-- Each script has a session of its own, `speaker.own`, without rooms at first: `play(path, { rooms = "Kitchen" })`, `join`
+-- of a speaker or a group, and `open { add_all = true }` say which rooms it wants. It has idle ones at once; one in which
+-- another session sounds goes to the session that begins to sound there, by priority, and on equal ones to the later.
+--
+-- Playback functions act on the own session; each is a method of sessions too. After `close` they raise
 -- `speaker.closed`, until `open` opens a new house. An object keeps its identity while the script holds it, and its
 -- fields show the current state. Assigning to a field raises and names the method that changes it. An operation that
 -- the driver lacks raises `speaker.unsupported`, see `capabilities`.
 
 ---@class speakerlib
 local speaker = {}
+
+---The script's own session, which outlives a reload of the script.
+---@type speaker.Session
+speaker.own = nil
 
 ---The maximum volume, 50: unity gain. A step is 0.9 dB; 0 is silence.
 speaker.MAX_VOLUME = 50
@@ -33,7 +41,7 @@ speaker.UNGROUPED = "harman"
 ---@class speaker.OpenOptions
 ---@field driver? "house"|"snapcast"|"hkwhub" Name of the driver, for a script that requires it (default: that of the configuration).
 ---@field license? string Licence key of the driver; no driver of today requires one.
----@field add_all? boolean `true` joins every speaker to the default session (default: true). `false` holds for this script alone, also in a house that another script has opened: before it plays there, speakers that no script has joined leave the session.
+---@field add_all? boolean `true`: the own session wants every room of the house (default: false).
 ---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
 ---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.
@@ -47,7 +55,8 @@ speaker.UNGROUPED = "harman"
 function speaker.open(options) end
 
 ---Closes the house: stops every session, completes the outputs, makes each `wait` return `nil, "closed"`, and emits no
----further event. No effect if the house is not open. Raises `task.cannot_suspend`.
+---further event. In a house that other scripts use too, closes the own session alone. No effect if the house is not open.
+---Raises `task.cannot_suspend`.
 ---@async
 function speaker.close() end
 
@@ -99,31 +108,30 @@ function speaker.active_devices() end
 ---@return speaker.Group[]
 function speaker.active_groups() end
 
----Returns the open sessions: the default one, then the others in the order of their creation. Raises `speaker.closed`.
+---Returns the open sessions of all scripts and people, in the order of their creation. Raises `speaker.closed`.
 ---@return speaker.Session[]
 function speaker.sessions() end
 
----Returns the session that the functions of the module act on. Raises `speaker.closed`.
----@return speaker.Session
-function speaker.default_session() end
-
----Sets members of the default session and speakers in no session to one volume and unmutes them; takes effect some
----milliseconds later, with a `volume` event for each. Raises `speaker.closed`, `argument`.
+---Sets the rooms that the own session wants to one volume, whoever plays there, and unmutes them; takes effect some
+---milliseconds later, with a `volume` event for each speaker. Raises `speaker.no_active_device` (it wants none),
+---`speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function speaker.set_volume(volume) end
 
----Returns the average volume of the available speakers, 0 to 50; a muted one counts as 0. Raises `speaker.closed`.
+---Returns the average volume of the available speakers that the own session wants, 0 to 50; a muted one counts as 0.
+---Raises `speaker.closed`.
 ---@return integer
 function speaker.volume() end
 
----Mutes the members of the default session; each keeps its volume. Speakers in no session are left alone. Raises
----`speaker.closed`.
+---Mutes the rooms that the own session wants; each speaker keeps its volume. Raises `speaker.no_active_device` (it wants
+---none), `speaker.closed`.
 function speaker.mute() end
 
----Unmutes the members of the default session, at the volume that each has kept. Raises `speaker.closed`.
+---Unmutes the rooms that the own session wants, at the volume that each speaker has kept. Raises
+---`speaker.no_active_device` (it wants none), `speaker.closed`.
 function speaker.unmute() end
 
----Returns `true` if all available members of the default session are muted. Raises `speaker.closed`.
+---Returns `true` if all available speakers that the own session wants are muted. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_muted() end
 
@@ -133,26 +141,28 @@ function speaker.is_muted() end
 ---@field loop? boolean `true` repeats the file or the queue without end (default: false).
 ---@field shuffle? boolean `true` plays a queue in random order, drawn by `math.random`; with `loop`, anew for each round (default: false).
 ---@field priority? integer Priority of the session from now on, 0 to 1000 (initially 100).
+---@field rooms? speaker.Target|speaker.Target[] The rooms that the session wants once the source is open, in place of those that it wants (default: no change).
 ---@field resume? boolean `true`: a paused session resumes its source, and the file and the other options are ignored (default: false).
 
 ---@class speaker.StreamOptions
 ---@field title? string Title shown to people (default: the station's name, else the URL).
 ---@field priority? integer Priority of the session from now on, 0 to 1000.
+---@field rooms? speaker.Target|speaker.Target[] As for `play`.
 
----Plays a stream on the default session in place of the current source; starts it if it is stopped, and returns when it
+---Plays a stream on the own session in place of the current source; starts it if it is stopped, and returns when it
 ---is heard. Pausing or resuming the session or the stream pauses or resumes both. A stream opened from a URL stops with
 ---`stop` or when another source replaces it; a stream object continues silently, and is heard again after the next
 ---`play_stream`.
 ---
----Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays the stream); the errors
----of `stream.new` and `stream.Stream:start`; `speaker.no_stream` (as for `play`); `speaker.superseded`,
----`speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.no_active_device`, `speaker.outranked` and `speaker.no_stream` (as `play`) before it connects;
+---`stream.in_use` (another session plays the stream); the errors of `stream.new` and `stream.Stream:start`;
+---`speaker.unknown` (a room), `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param url_or_stream string|stream.Stream A URL, the name of a station of the configuration, or a stream object.
 ---@param options? speaker.StreamOptions
 function speaker.play_stream(url_or_stream, options) end
 
----Plays a file, or several as a queue, on the default session in place of the current source, and returns when the first
+---Plays a file, or several as a queue, on the own session in place of the current source, and returns when the first
 ---one plays. A queue is a list of paths, a folder (its sound files in natural order of their names, "2" before "10", then
 ---those of its subfolders) or a playlist of files (M3U, PLS, XSPF; relative paths count from its folder; one that lists a
 ---station is refused, as `play_stream` plays those). The files of a queue follow each other without a gap, each with a
@@ -160,11 +170,12 @@ function speaker.play_stream(url_or_stream, options) end
 ---`seek` and `pause` are those of the current file; `ended` comes once, at the end of the queue. A queue whose first file
 ---has one or two channels plays all its files in stereo.
 ---
----Raises `speaker.no_active_device` before it opens a file; `audio.not_found` (also a folder or playlist without sound
----files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
----source continues; `stream.url`, `stream.unsupported` (a URL that does not work here either); `speaker.range` (`start`
----past the end);
----`speaker.no_stream` (other sessions have all streams of the driver, see `limit`; the hint lists them);
+---Raises `speaker.no_active_device` (the session wants no room, or none that can be reached), `speaker.outranked`
+---(sessions of higher priority keep all rooms that it wants) and `speaker.no_stream` (other sessions have all streams of
+---the driver, see `limit`; the hint lists them) before it opens a file; `audio.not_found` (also a folder or playlist
+---without sound files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which
+---the current source continues in its rooms; `stream.url`, `stream.unsupported` (a URL that does not work here either);
+---`speaker.unknown` (a room), `speaker.range` (`start` past the end);
 ---`speaker.superseded` (a `stop` or another `play` came, or the last speaker left, while the file was opening);
 ---`speaker.unavailable`, `speaker.lost` (the hub of the driver hkwhub refuses it, or is lost: nothing plays then);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
@@ -173,36 +184,36 @@ function speaker.play_stream(url_or_stream, options) end
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
 
----Goes to the next file of the queue on the default session, playing or paused; after the last one the session stops
+---Goes to the next file of the queue on the own session, playing or paused; after the last one the session stops
 ---(`ended` with `"stopped"`), or goes to the first one with `loop`. A single file is a queue of one.
 ---
 ---Raises `speaker.no_queue` (nothing plays, or a stream), `speaker.closed`.
 function speaker.next() end
 
----Goes to the previous file of the queue on the default session within the first 3 s of the current file; later, to the
+---Goes to the previous file of the queue on the own session within the first 3 s of the current file; later, to the
 ---beginning of the current one. At the first file: to its beginning, or to the last one with `loop`. Raises as `next`.
 function speaker.previous() end
 
----Returns the files of the queue on the default session in the order in which they play, and the index of the current
+---Returns the files of the queue on the own session in the order in which they play, and the index of the current
 ---one: an empty list and nil if no file plays. Raises `speaker.closed`.
 ---@return speaker.Source[] files
 ---@return integer? index From 1.
 function speaker.queue() end
 
----Pauses the default session at its position; no effect if it does not play. Raises `speaker.closed`.
+---Pauses the own session at its position; no effect if it does not play. Raises `speaker.closed`.
 function speaker.pause() end
 
----Resumes the default session after `pause`. Raises `speaker.not_paused`, `speaker.closed`.
+---Resumes the own session after `pause`. Raises `speaker.not_paused`, `speaker.closed`.
 function speaker.resume() end
 
----Stops the default session, and cancels a `play` that is still opening; else no effect. Raises `speaker.closed`.
+---Stops the own session, and cancels a `play` that is still opening; else no effect. Raises `speaker.closed`.
 function speaker.stop() end
 
----Returns the state of the default session. Raises `speaker.closed`.
+---Returns the state of the own session. Raises `speaker.closed`.
 ---@return speaker.State
 function speaker.state() end
 
----Returns `true` if the default session plays; `false` while it is paused. Raises `speaker.closed`.
+---Returns `true` if the own session plays; `false` while it is paused. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_playing() end
 
@@ -298,21 +309,20 @@ function speaker.watch(on) end
 
 ---@class speaker.SessionOptions
 ---@field name? string Name shown to people (default: `"session 1"` and so on).
----@field devices? speaker.Target|speaker.Target[] First members (default: none); all of them join, or the call raises and none does.
+---@field devices? speaker.Target|speaker.Target[] The rooms that it wants at first (default: none).
 ---@field priority? integer 0 to 1000 (default: 100).
 
----Creates a session beside the default one: another source on other speakers. The session ends with the script. It needs
+---Creates a session beside the own one: another source on other speakers. The session ends with the script. It needs
 ---a stream of the driver only while it plays.
 ---
----Raises `speaker.outranked`, `speaker.unknown`, `speaker.closed`, `argument`, `script.flooded` (a thousand sessions are
----open).
+---Raises `speaker.unknown`, `speaker.closed`, `argument`, `script.flooded` (a thousand sessions are open).
 ---@param options? speaker.SessionOptions
 ---@return speaker.Session
 function speaker.session(options) end
 
 ---@class speaker.InterruptOptions
 ---@field play string|string[]|fun(session: speaker.Session) Path of a file, a folder, a playlist, or a list of such, as in `speaker.play`; or a function that is called with the session of the interrupted speakers.
----@field devices? speaker.Target|speaker.Target[] Speakers to interrupt, all or none (default: those of the default session).
+---@field devices? speaker.Target|speaker.Target[] Speakers to interrupt, all or none (default: all).
 ---@field priority? integer 0 to 1000 (default: 100). Speakers in a session of higher priority can't be interrupted.
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
@@ -346,7 +356,7 @@ function speaker.snapshot(options) end
 ---@return speaker.House
 function speaker.house() end
 
----Waits until the source of the default session, playing or paused, has ended; returns at once if it is stopped.
+---Waits until the source of the own session, playing or paused, has ended; returns at once if it is stopped.
 ---
 ---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -355,8 +365,13 @@ function speaker.house() end
 ---@return "timeout"? timeout
 function speaker.finish(timeout) end
 
----Calls a function with every event of that name in the house, each time in a routine of its own, until the
----subscription is cancelled. Raises `argument` (for an unknown event it lists the known ones), `speaker.closed`.
+---@class speaker.EventOptions
+---@field all? boolean `true`: the events of all sessions, not of the own one alone (default: false).
+
+---Calls a function with every event of that name, each time in a routine of its own, until the subscription is
+---cancelled: `device` and `volume` of the house, the others of the own session; those of all sessions with the options
+---`{ all = true }` between the name and the function. Raises `argument` (for an unknown event it lists the known ones),
+---`speaker.closed`.
 ---@param event speaker.Event
 ---@param fn async fun(event: table)
 ---@return Subscription
@@ -368,6 +383,7 @@ function speaker.finish(timeout) end
 ---@overload fun(event: "track", fn: async fun(event: speaker.TrackEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
+---@overload fun(event: speaker.Event, options: speaker.EventOptions, fn: async fun(event: table)): Subscription
 function speaker.on(event, fn) end
 
 ---A cause of a change: a line of a script, a job, a trigger, an event, an interruption, a person, the start of a script,
@@ -411,7 +427,8 @@ function speaker.on(event, fn) end
 ---@return speaker.Change[]
 function speaker.history(options) end
 
----Calls a function with the next event of that name, once. Raises `argument`, `speaker.closed`.
+---Calls a function with the next event of that name, once; which events, and with which options, as for `on`. Raises
+---`argument`, `speaker.closed`.
 ---@param event speaker.Event
 ---@param fn async fun(event: table)
 ---@return Subscription
@@ -423,9 +440,11 @@ function speaker.history(options) end
 ---@overload fun(event: "track", fn: async fun(event: speaker.TrackEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
+---@overload fun(event: speaker.Event, options: speaker.EventOptions, fn: async fun(event: table)): Subscription
 function speaker.once(event, fn) end
 
----Waits for the next event of that name; earlier events do not count.
+---Waits for the next event of that name; earlier events do not count. Which events, and with which options between the
+---name and the timeout, as for `on`.
 ---
 ---Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
 ---@async
@@ -441,6 +460,7 @@ function speaker.once(event, fn) end
 ---@overload fun(event: "track", timeout?: Duration): speaker.TrackEvent?, string?
 ---@overload fun(event: "error", timeout?: Duration): speaker.ErrorEvent?, string?
 ---@overload fun(event: "suspending"|"suspended"|"resumed", timeout?: Duration): speaker.SuspensionEvent?, string?
+---@overload fun(event: speaker.Event, options: speaker.EventOptions, timeout?: Duration): table?, string?
 function speaker.wait(event, timeout) end
 
 return speaker

@@ -19,6 +19,7 @@
 ---@field muted boolean
 ---@field active boolean `true` if the speaker is in a session.
 ---@field session? speaker.Session The session of the speaker, or nil.
+---@field sessions speaker.Session[] The sessions that have or want the speaker.
 ---@field available boolean `true` if the speaker can be reached.
 ---@field wifi_signal? integer Received signal strength in dBm, -100 to 0, at the last refresh; nil where the driver does not know it.
 ---@field wifi_strength? "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: at least -50, -60, -70 or -89 dBm; `"none"` below, and while unavailable.
@@ -42,13 +43,13 @@ function Device:mute() end
 ---Unmutes the speaker, at the volume that it has kept. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:unmute() end
 
----Makes the speaker a member of a session, also while that plays: the speaker starts in step with the other members. A
----speaker is in one session at a time: it leaves its former one.
+---Says that a session wants the speaker. It has an idle one at once; one in which another session sounds when it sounds
+---itself, by priority, and on equal ones the later. In a session that plays the speaker starts in step with the others.
 ---
----Raises `speaker.outranked` (its session has a higher priority), `speaker.unavailable` (removed from the house),
+---Raises `speaker.unavailable` (removed from the house),
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param session? speaker.Session The session to join (default: the default session).
+---@param session? speaker.Session The session to join (default: the script's own session).
 function Device:join(session) end
 
 ---Removes the speaker from its session: it falls silent at once, and the session stops without its last member. No
@@ -154,12 +155,14 @@ function Device:wait(event, timeout) end
 ---@field active boolean `true` if all its speakers are in a session.
 ---@field volume integer Average volume of its available speakers, 0 to 50; a muted one counts as 0.
 ---@field muted boolean `true` if all its available speakers are muted.
+---@field session? speaker.Session The session that has all its speakers; nil if they are in none, or in several.
+---@field sessions speaker.Session[] The sessions that have or want one of its speakers, in the order of their creation.
 local Group = {}
 
----Makes the group's speakers members of a session, all of them or none; see `Device:join`. Raises `speaker.outranked`,
----`speaker.unknown`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Makes a session want the group's speakers; see `Device:join`. Raises `speaker.unknown`, `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
----@param session? speaker.Session The session to join (default: the default session).
+---@param session? speaker.Session The session to join (default: the script's own session).
 function Group:join(session) end
 
 ---Removes the group's speakers from their sessions; see `Device:leave`. Raises `speaker.unknown`, `speaker.closed`,

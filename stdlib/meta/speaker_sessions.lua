@@ -3,11 +3,13 @@
 -- Sessions and snapshots, as the module `speaker` returns them, and the controls of an embedded house.
 
 ---A session: speakers that play one source in step, with one state and one position; prints as
----`session "default" (playing "wake_up.mp3", 6 speakers)`.
+---`session "wake_up" (playing "wake_up.mp3", 6 speakers)`.
 ---@class speaker.Session
 ---@field name string
 ---@field priority integer 0 to 1000, initially 100: a session of lower priority can't take speakers from one of higher.
 ---@field devices speaker.Device[] The members, in the order of the house.
+---@field rooms speaker.Device[] The speakers that the session wants, in the order in which it was asked for them.
+---@field owner? string The name of the script that it belongs to; nil for the session of a person or an interruption.
 ---@field lent speaker.Device[] The speakers that interruptions have borrowed, and return to the session at their end.
 ---@field source? speaker.Source What plays or is paused; nil if the session is stopped.
 ---@field closed boolean `true` once the session or its house is closed.
@@ -69,7 +71,8 @@ function Session:seek(seconds) end
 ---@return "timeout"? timeout
 function Session:finish(timeout) end
 
----Sets the members to one volume and unmutes them. Raises `speaker.closed`, `argument`.
+---Sets the rooms that the session wants, and those that it has, to one volume, as `speaker.set_volume`. Raises
+---`speaker.no_active_device`, `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Session:set_volume(volume) end
 
@@ -99,20 +102,22 @@ function Session:eq() end
 function Session:fade(options) end
 
 ---Stops the session and releases its speakers; every later command to it raises `speaker.closed`. Ends the interruption
----whose session this is. No effect the second time. Raises `speaker.unsupported` for the default session.
+---whose session this is. No effect the second time. The own session is opened again by the next play.
 function Session:close() end
 
----Returns the average volume of the available members, 0 to 50; a muted one counts as 0.
+---Returns the average volume of the available speakers that the session wants or has, 0 to 50; a muted one counts as 0.
 ---@return integer
 function Session:volume() end
 
----Mutes the members; each keeps its volume. Raises `speaker.closed`.
+---Mutes the rooms that the session wants, and those that it has; each speaker keeps its volume. Raises
+---`speaker.no_active_device`, `speaker.closed`.
 function Session:mute() end
 
----Unmutes the members, at the volume that each has kept. Raises `speaker.closed`.
+---Unmutes the rooms that the session wants, and those that it has, at the volume that each speaker has kept. Raises
+---`speaker.no_active_device`, `speaker.closed`.
 function Session:unmute() end
 
----Returns `true` if all available members are muted.
+---Returns `true` if all available speakers that the session wants or has are muted.
 ---@return boolean
 function Session:is_muted() end
 

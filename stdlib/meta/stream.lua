@@ -10,7 +10,7 @@
 --   radio:on("metadata", function(event)
 --     print(event.artist, event.title_without_artist)
 --   end)
---   speaker.play_stream(radio)
+--   speaker.play_stream(radio, { rooms = "Kitchen" })
 --   task.sleep "10m"
 --   radio:pause()
 --   task.sleep "2m"

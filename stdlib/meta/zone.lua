@@ -55,7 +55,7 @@ function Zone:set_volume(volume) end
 ---Makes the zone's speakers members of a session, all of them or none. Raises `speaker.outranked`, `speaker.unavailable`
 ---(all were removed from the house), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param session? speaker.Session The session to join (default: the default session).
+---@param session? speaker.Session The session to join (default: the script's own session).
 function Zone:join(session) end
 
 ---Plays on a session of the zone's own, which its speakers join, and returns when it plays. If that fails, they return

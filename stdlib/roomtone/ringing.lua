@@ -179,7 +179,7 @@ end
 -- Finds the speakers of the alarm in the house, which is opened for that if the script has closed it.
 function ringing.find_rooms(own)
   if not speaker.is_open() then
-    speaker.open { add_all = false }
+    speaker.open()
   end
   own.rooms = rooms.present(own.ids)
 end

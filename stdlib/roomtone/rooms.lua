@@ -105,19 +105,22 @@ function rooms.levels(devices)
   return list
 end
 
--- The kind of an option that names a session; the module `speaker` stands for the default one.
+-- The kind of an option that names a session; the module `speaker` stands for the script's own one.
 function rooms.session(value)
   if value == speaker then
-    return checks.attribute(checks.where(), speaker.default_session)
+    return checks.attribute(checks.where(), function()
+      return speaker.own
+    end)
   end
   return getmetatable(value) == "session" and value or nil,
     ("session expected, got %s"):format(type(value))
 end
 
 -- Returns the state of speakers that join a session: `inactive`, a list of those in no session; `taken`,
--- those of other sessions; and snapshots of these, `whole` of all and `each` by the speaker's id.
-local function state_of(devices)
-  local state = { inactive = {}, taken = {}, each = {} }
+-- those of other sessions; snapshots of these, `whole` of all and `each` by the speaker's id; and `wanted`,
+-- those that the session wants already.
+local function state_of(devices, session)
+  local state = { inactive = {}, taken = {}, each = {}, wanted = session.rooms }
   for _, device in ipairs(devices) do
     table.insert(device.active and state.taken or state.inactive, device)
     state.each[device.id] = device.active and speaker.snapshot { devices = { device } } or nil
@@ -147,9 +150,14 @@ local function restore(snapshots, devices)
 end
 
 -- Undoes a join: each speaker that is still a member of the session returns to its former one, save those
--- for which `is_kept` returns true.
+-- for which `is_kept` returns true. The session does not want those any more that it has not had.
 local function undo(state, session, is_kept)
   local members = session.devices
+  for _, device in ipairs(state.taken) do
+    if not rooms.contains(members, device) and not rooms.contains(state.wanted, device) then
+      task.try(device.leave, device, session)
+    end
+  end
   local function returns(device)
     return rooms.contains(members, device) and not (is_kept and is_kept(device))
   end
@@ -169,11 +177,14 @@ local function undo(state, session, is_kept)
   restore(#devices == #state.taken and devices[1] and { state.whole } or snapshots, devices)
 end
 
--- Joins speakers to a session, all of them or none. Raises at the script's line. Returns a snapshot of those
--- that were not in the session before, and a function that undoes the join, but not volumes: `undo(is_kept)`.
+-- Joins speakers to a session, all of them or none: one that sounds has them then, another one wants them.
+-- Raises at the script's line, `speaker.outranked` for a speaker that a session of higher priority keeps.
+-- Returns a snapshot of those that were not in the session before, and a function that undoes the join, but
+-- not volumes: `undo(is_kept)`.
 function rooms.join(devices, session)
   local where, outsiders = checks.where(), rooms.without(devices, session.devices)
-  local before, state, is_complete = speaker.snapshot { devices = outsiders }, state_of(outsiders), false
+  local before, is_complete = speaker.snapshot { devices = outsiders }, false
+  local state = state_of(outsiders, session)
   local function undo_join(is_kept)
     if speaker.is_open() then
       undo(state, session, is_kept)
@@ -186,6 +197,11 @@ function rooms.join(devices, session)
   end)
   for _, device in ipairs(outsiders) do
     checks.attribute(where, device.join, device, session)
+    local holder = device.session
+    if holder and holder ~= session and session:state() ~= "stopped" then
+      checks.raise_at(where, ("\"%s\" is kept by \"%s\" of priority %d"):format(
+        device.name, holder.name, holder.priority), "speaker.outranked", "wait until it is free")
+    end
   end
   is_complete = true
   return before, undo_join

@@ -1,4 +1,4 @@
--- The behaviour of alarms, in the demonstration house: all speakers are in the default session. The clock of
+-- The behaviour of alarms, in the demonstration house: all speakers are in the own session. The clock of
 -- most tests begins a minute before the alarm.
 
 local alarm = require "alarm"
@@ -6,6 +6,8 @@ local announce = require "announce"
 local speaker = require "speaker"
 local stream = require "stream"
 local task = require "task"
+
+speaker.open { add_all = true }
 
 local GOOD = "http://radio.example/good.mp3"
 local MORNING = { from = "2026-01-05T06:44", stations = "stations.lua" }
@@ -62,7 +64,7 @@ describe("an alarm", function()
     expect(left().volume):to_equal(20)
     task.sleep "25m"
     expect(wake.state):to_equal "waiting"
-    expect(left().session == speaker.default_session()):to_be_true()
+    expect(left().session == speaker.own):to_be_true()
     expect(left().volume):to_equal(18)
     expect(left().is_playing):to_be_true()
     expect(events):to_equal { "06:45:10 ringing good.mp3", "07:15:00 dismissed duration" }
@@ -228,7 +230,7 @@ describe("two alarms that meet in a room", function()
     expect(silence(left(), 900)):to_equal(0)
     expect(left().volume):to_equal(18)
     expect(speaker.device("Bathroom").volume):to_equal(20)
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.devices):to_equal(6)
     expect(first_events):to_equal { "06:45:10 ringing good.mp3", "07:15:00 dismissed duration" }
     expect(second_events):to_equal { "06:50:10 ringing news.mp3", "07:00:00 dismissed duration" }
   end)
@@ -268,7 +270,7 @@ describe("an announcement during an alarm during a recording", function()
     wake:wait "dismissed"
     task.sleep(1)
     expect(left().volume):to_equal(18)
-    expect(left().session == speaker.default_session()):to_be_true()
+    expect(left().session == speaker.own):to_be_true()
     expect(recording.seconds):to_be_near(21 * 60, 15)
     expect(#recording.gaps):to_equal(0)
     recording:stop()
@@ -321,7 +323,7 @@ describe("snooze and dismiss", function()
       action(left())
       task.sleep(1)
       expect(events[2]):to_match "dismissed room$"
-      expect(speaker.device("Bedroom Right").session == speaker.default_session()):to_be_true()
+      expect(speaker.device("Bedroom Right").session == speaker.own):to_be_true()
       wake:cancel()
     end
   end)

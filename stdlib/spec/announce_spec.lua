@@ -5,6 +5,8 @@ local sleep_timer = require "sleep_timer"
 local speaker = require "speaker"
 local task = require "task"
 
+speaker.open { add_all = true }
+
 local TUNE = "../simulation/station.mp3"
 
 describe("announce.say", function()
@@ -22,7 +24,7 @@ describe("announce.say", function()
     expect(speaker.state()):to_equal "playing"
     expect(kitchen.volume):to_equal(22)
     expect(speaker.device("Bedroom Left").volume):to_equal(18)
-    expect(kitchen.session == speaker.default_session()):to_be_true()
+    expect(kitchen.session == speaker.own):to_be_true()
   end)
 
   it("is heard over music that goes on, lower, on its speakers alone", function()
@@ -33,8 +35,8 @@ describe("announce.say", function()
     local saying = task.spawn(announce.say, { "The door is open", rooms = "Kitchen", volume = 40, duck = 12 })
     task.sleep(1)
     expect(kitchen.volume):to_equal(22)
-    expect(kitchen.session == speaker.default_session()):to_be_true()
-    expect(speaker.default_session().suspended):to_be_false()
+    expect(kitchen.session == speaker.own):to_be_true()
+    expect(speaker.own.suspended):to_be_false()
     saying:await()
     local passed = task.now() - began
     expect(passed > 2):to_be_true()
@@ -85,7 +87,7 @@ describe("announce.say", function()
     expect(order[1]):to_match "^other"
     expect(order[2]):to_match "^x"
     expect(order[3]):to_match "^second"
-    expect(speaker.device("Bathroom").session == speaker.default_session()):to_be_true()
+    expect(speaker.device("Bathroom").session == speaker.own):to_be_true()
   end)
 
   it("passes the sentence, the voice and the speed to espeak-ng, and says if that fails", function()
@@ -202,6 +204,7 @@ describe("announce.play", function()
       announce.play { "nowhere.wav" }
     end):to_raise "audio.not_found"
     local bath = speaker.session { devices = "Bathroom", priority = 500 }
+    bath:play(TUNE, { loop = true })
     expect(function()
       announce.play { TUNE, rooms = "Bathroom" }
     end):to_raise "speaker.outranked"

@@ -5,6 +5,8 @@ local fade = require "fade"
 local speaker = require "speaker"
 local task = require "task"
 
+speaker.open { add_all = true }
+
 -- Returns the times, in seconds from now, at which a speaker reaches each volume, in a table that fills up.
 local function steps_of(device)
   local began, times = task.now(), {}

@@ -1,8 +1,10 @@
--- The behaviour of parties, in the demonstration house: all speakers are in the default session.
+-- The behaviour of parties, in the demonstration house: all speakers are in the own session.
 
 local party = require "party"
 local speaker = require "speaker"
 local task = require "task"
+
+speaker.open { add_all = true }
 
 local function play(session)
   session:play_stream "http://radio.example/dance.mp3"
@@ -21,7 +23,7 @@ describe("party.start", function()
     kitchen:leave()
     bath:mute()
     task.sleep(1)
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start { volume = 35 }
     task.sleep(1)
     for _, device in ipairs(speaker.devices()) do
@@ -43,18 +45,18 @@ describe("party.start", function()
 
   it("stops the music that was started for it, in a house that was silent", function()
     local night = party.start { volume = 35 }
-    play(speaker.default_session())
+    play(speaker.own)
     task.sleep "1h"
     expect(speaker.is_playing()):to_be_true()
     night:stop()
     task.sleep(1)
     expect(speaker.is_playing()):to_be_false()
     expect(speaker.device("Kitchen").is_playing):to_be_false()
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.devices):to_equal(6)
   end)
 
   it("lets the music of before continue that another one has replaced, and a pause last", function()
-    local session = speaker.default_session()
+    local session = speaker.own
     session:play("../simulation/station.mp3", { loop = true, title = "before" })
     task.sleep "5s"
     local position = session:position()
@@ -73,7 +75,7 @@ describe("party.start", function()
   end)
 
   it("leaves a house silent whose music somebody has stopped meanwhile", function()
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start {}
     speaker.stop()
     night:stop()
@@ -83,8 +85,8 @@ describe("party.start", function()
   it("leaves a volume that somebody sets meanwhile, and mute, also in the sessions of before", function()
     local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
     local left = speaker.device "Bedroom Left"
+    play(speaker.own)
     local session = bathroom()
-    play(speaker.default_session())
     local night = party.start { volume = 35 }
     task.sleep "1m"
     kitchen:set_volume(40)
@@ -101,7 +103,7 @@ describe("party.start", function()
   end)
 
   it("keeps volumes if none is given", function()
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start {}
     task.sleep(1)
     expect(speaker.device("Kitchen").volume):to_equal(22)
@@ -110,7 +112,7 @@ describe("party.start", function()
   end)
 
   it("interrupts the music of another session, which continues from its position after the party", function()
-    play(speaker.default_session())
+    play(speaker.own)
     local session = bathroom()
     task.sleep(3)
     local position = session:position()
@@ -121,7 +123,7 @@ describe("party.start", function()
     expect(session:state()):to_equal "playing"
     expect(session:position()):to_be_near(position, 1)
     expect(#session.devices):to_equal(1)
-    expect(#speaker.default_session().devices):to_equal(5)
+    expect(#speaker.own.devices):to_equal(5)
   end)
 
   it("takes another session as that of the party", function()
@@ -131,11 +133,11 @@ describe("party.start", function()
     night:stop()
     expect(#session.devices):to_equal(1)
     expect(session:state()):to_equal "playing"
-    expect(#speaker.default_session().devices):to_equal(5)
+    expect(#speaker.own.devices):to_equal(5)
   end)
 
   it("lets a speaker join that is added during the party, and leave after it", function()
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start { volume = 35 }
     local attic = speaker.house():add { name = "Attic", volume = 10 }
     task.sleep(1)
@@ -153,7 +155,7 @@ describe("party.start", function()
   it("reaches a speaker that is away when it is back, at both ends of the party", function()
     local kitchen, bath, house = speaker.device "Kitchen", speaker.device "Bathroom", speaker.house()
     house:unplug(kitchen)
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start { volume = 35 }
     task.sleep(1)
     house:plug(kitchen)
@@ -168,7 +170,9 @@ describe("party.start", function()
   end)
 
   it("changes nothing if a speaker can't join", function()
+    play(speaker.own)
     local session = speaker.session { devices = "Bathroom", priority = 500 }
+    play(session)
     speaker.device("Kitchen"):leave()
     expect(function()
       local night = party.start { volume = 35 }
@@ -181,7 +185,7 @@ describe("party.start", function()
   end)
 
   it("may be stopped twice, and after speakers were removed", function()
-    play(speaker.default_session())
+    play(speaker.own)
     local night = party.start { volume = 35 }
     speaker.house():remove(speaker.device "Bathroom")
     night:cancel()
@@ -192,7 +196,7 @@ describe("party.start", function()
   end)
 
   it("is done when all is restored, also if the routine that stops it is cancelled; one at a time", function()
-    play(speaker.default_session())
+    play(speaker.own)
     speaker.device("Kitchen"):leave()
     local night = party.start { volume = 35 }
     expect(function()

@@ -1,15 +1,17 @@
--- The behaviour of sleep timers. `play` begins a station on the default session: all speakers of the house.
+-- The behaviour of sleep timers. `play` begins a station on the own session: all speakers of the house.
 
 local sleep_timer = require "sleep_timer"
 local speaker = require "speaker"
 local task = require "task"
+
+speaker.open { add_all = true }
 
 local function play()
   speaker.play_stream "http://radio.example/night.mp3"
 end
 
 describe("sleep_timer.start", function()
-  it("fades the default session out, stops it on time, and restores the volumes", function()
+  it("fades the own session out, stops it on time, and restores the volumes", function()
     play()
     local timer = sleep_timer.start { after = "30m", fade = "5m" }
     expect(timer.remaining):to_be_near(2100, 1)
@@ -22,7 +24,7 @@ describe("sleep_timer.start", function()
     expect(timer:wait("done").timer == timer):to_be_true()
     expect(task.now() - began):to_be_near(150, 1)
     expect(speaker.state()):to_equal "stopped"
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.devices):to_equal(6)
     task.sleep(1)
     expect(speaker.device("Kitchen").volume):to_equal(22)
     expect(speaker.device("Bedroom Left").volume):to_equal(18)
@@ -45,13 +47,13 @@ describe("sleep_timer.start", function()
     task.sleep(1)
     expect(right.is_playing):to_equal(false)
     expect(speaker.is_playing()):to_be_true()
-    expect(#speaker.default_session().devices):to_equal(4)
+    expect(#speaker.own.devices):to_equal(4)
     expect(speaker.device("Bedroom Left").active):to_equal(false)
     expect(speaker.device("Bedroom Left").volume):to_equal(18)
     expect(speaker.device("Kitchen").volume):to_equal(22)
   end)
 
-  it("stops a session of its own rooms, and leaves the default session alone", function()
+  it("stops a session of its own rooms, and leaves the own session alone", function()
     play()
     local bath = speaker.session { devices = "Bathroom" }
     bath:play_stream "http://radio.example/bath.mp3"

@@ -13,6 +13,8 @@ package.loaded.log = setmetatable({
   end,
 }, { __index = log })
 local zone = require "zone"
+
+speaker.open { add_all = true }
 package.loaded.log = log
 
 local function west()
@@ -110,11 +112,13 @@ describe("zone", function()
     z:join()
     expect(#session.devices):to_equal(0)
     local bath = speaker.session { devices = "Bathroom", priority = 500 }
+    bath:play("../simulation/station.mp3", { loop = true })
+    session:play("../simulation/station.mp3", { loop = true, rooms = "Kitchen" })
     expect(function()
       z:join(session)
     end):to_raise "speaker.outranked"
-    expect(#session.devices):to_equal(0)
-    expect(#speaker.default_session().devices):to_equal(5)
+    expect(#session.devices):to_equal(1)
+    expect(#speaker.own.devices):to_equal(4)
     expect(#bath.devices):to_equal(1)
   end)
 
@@ -122,7 +126,7 @@ describe("zone", function()
     local z = west()
     speaker.play_stream "http://radio.example/day.mp3"
     z:play("http://radio.example/jazz.mp3", { title = "jazz" })
-    expect(#speaker.default_session().devices):to_equal(2)
+    expect(#speaker.own.devices):to_equal(2)
     expect(speaker.is_playing()):to_be_true()
     local kitchen = speaker.device "Kitchen"
     expect(kitchen.is_playing):to_be_true()
@@ -142,7 +146,7 @@ describe("zone", function()
     expect(function()
       z:play "missing.mp3"
     end):to_raise "audio.not_found"
-    expect(#speaker.default_session().devices):to_equal(6)
+    expect(#speaker.own.devices):to_equal(6)
     expect(speaker.device("Kitchen").is_playing):to_be_true()
   end)
 
@@ -155,7 +159,7 @@ describe("zone", function()
       expect(z.volume):to_equal(23)
     end
     expect(warnings - before):to_equal(1)
-    for name, argument in pairs { set_volume = 10, join = speaker.default_session(), play = "x.mp3" } do
+    for name, argument in pairs { set_volume = 10, join = speaker.own, play = "x.mp3" } do
       local _, err = task.try(function()
         one[name](one, argument)
       end)

@@ -261,6 +261,11 @@ extension Journal {
             "bands", .object(zip(EqualizerGains.bands, gains.decibels).map { ("\($0)", .decimal($1)) })),
         ], cause)
     case .seek(let frame): add(.seek, session, to: .number(frame / session.format.sampleRate), cause)
+    case .missed(let id, let reason):
+      guard let device = house.devices.first(where: { $0.id == id }) else { break }
+      record(
+        .refused, of: .speaker, device.name, speakers: [id], detail: "play: \(reason)", cause: cause,
+        session: session.id)
     case .interruption(let isBeginning, let ids, let duck):
       for device in house.devices where isBeginning && ids.contains(device.id) {
         origins[device].interruption = session.name

@@ -17,6 +17,26 @@ public final class Script {
   public var workingFolder: String?
   /// `true` if the script's sound on sessions that others made ends with the script.
   public var endsPlayback = false
+  /// The name of the script's own session.
+  public lazy var sessionName = fileName.hasSuffix(".lua") ? String(fileName.dropLast(4)) : fileName
+  /// The key of its own session, which a later version of the script finds by it.
+  public lazy var sessionKey = "\(name) \(number)"
+  /// `true` if its own session goes on when it ends: another version of it follows, or it shares the session.
+  public var leavesSession = false
+  /// The rooms that its own session wants from the beginning.
+  enum FirstRooms {
+    case none
+    /// Rooms and speakers by their names.
+    case named([String])
+    case all
+  }
+  private(set) var firstRooms = FirstRooms.none
+  /// Gives the script the session of all prompts as its own.
+  /// - Parameter rooms: the rooms that it wants from the beginning; nil for all of the house.
+  public func sharePromptSession(in rooms: [String]?) {
+    (sessionName, sessionKey, leavesSession) = ("prompt", "prompt", true)
+    firstRooms = rooms.map { .named($0) } ?? .all
+  }
   /// The number of the script in its engine.
   public let number: Int
   /// The Lua state.

@@ -73,12 +73,14 @@ final class ScriptEvents {
   }
 
   /// `on(event, fn)`, with the event as argument `first`.
-  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>, once: Bool)
-    throws -> LuaReturn
-  {
+  /// - Parameter options: the number of arguments between the event and the function.
+  func on<Object>(
+    _ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>, once: Bool,
+    options: Int = 0
+  ) throws -> LuaReturn {
     let event = try name(call, first, source.names)
     let owner = call.definition
-    let function = try call.function(first + 1)
+    let function = try call.function(first + 1 + options)
     let subscription = ScriptSubscription(event: event, try script.objects.hold(.subscription))
     let script = script
     let place = script.state.running?.site
@@ -110,11 +112,12 @@ final class ScriptEvents {
   }
 
   /// `wait(event [, timeout])`: the payload; nil and "timeout"; nil and "closed".
-  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>) throws
-    -> LuaReturn
-  {
+  /// - Parameter options: the number of arguments between the event and the timeout.
+  func wait<Object>(
+    _ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>, options: Int = 0
+  ) throws -> LuaReturn {
     let event = try name(call, first, source.names)
-    let timeout = try call.optionalDuration(first + 1)
+    let timeout = try call.optionalDuration(first + 1 + options)
     let (loop, script, owner) = (script.loop, script, call.definition)
     let place = source.leads ? script.state.running?.site : nil
     return try call.suspend { continuation in

@@ -4,7 +4,7 @@ internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 
-/// A function of sessions: a method of each, and a function of the module for the default one.
+/// A function of sessions: a method of each, and a function of the module for the script's own one.
 struct SessionFunctions {
   let name: String
   /// The largest number of its arguments.
@@ -17,11 +17,11 @@ struct SessionFunctions {
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
     [
       SessionFunctions(name: "play", arity: 2) { [unowned module] session, call, first in
-        try module.prepare(toPlayOn: session)
-        return try play(session, call, first, module.script)
+        module.prepare(toPlayOn: session)
+        return try play(session, call, first, module)
       },
       SessionFunctions(name: "play_stream", arity: 2) { [unowned module] session, call, first in
-        try module.prepare(toPlayOn: session)
+        module.prepare(toPlayOn: session)
         return try module.playStream(session, call, first)
       },
       SessionFunctions(name: "pause", arity: 0) { session, _, _ in
@@ -140,11 +140,13 @@ struct SessionFunctions {
     Double(frames) / Double(session.format.sampleRate)
   }
 
-  private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
-    -> LuaReturn
-  {
+  private static func play(
+    _ session: Session, _ call: LuaCall, _ first: Int, _ module: SpeakerModule
+  ) throws -> LuaReturn {
+    let script = module.script
     let (paths, isList) = try paths(call, first, script)
-    let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop", "shuffle"])
+    let options = try call.options(
+      first + 1, ["title", "start", "resume", "priority", "loop", "shuffle", "rooms"])
     let start = try options.seconds("start", in: 0...1e9) ?? 0
     let priority = try options.int("priority", in: 0...1000)
     let loops = try options.bool("loop") ?? false
@@ -154,6 +156,7 @@ struct SessionFunctions {
       return .none
     }
     let shuffles = try options.bool("shuffle") ?? false
+    let rooms = try module.rooms(options)
     if !isList, let answer = try script.mounts.await(paths, call) { return answer }
     if isList || MusicFiles.isCollection(paths[0]) {
       if title != nil {
@@ -161,19 +164,18 @@ struct SessionFunctions {
       }
       let seed = shuffles ? call.randomBits() : nil
       return try call.suspend {
-        try session.requireMembers()
-        try await session.opening {
-          let files = try await MusicFiles.find(paths, on: script.loop)
-          guard let queue = FileQueue(files, loops: loops, seed: seed) else { return }
-          try await session.play(queue, start: start, priority: priority)
-        }
+        try session.requireRooms(rooms, priority: priority)
+        let files = try await MusicFiles.find(paths, on: script.loop)
+        guard let queue = FileQueue(files, loops: loops, seed: seed) else { return [] }
+        try await session.play(queue, start: start, rooms: rooms, priority: priority)
+        module.logMissed(by: session)
         return []
       }
     }
     return try call.suspend {
-      try await session.opening {
-        try await session.play(paths[0], title: title, start: start, loops: loops, priority: priority)
-      }
+      try await session.play(
+        paths[0], title: title, start: start, loops: loops, rooms: rooms, priority: priority)
+      module.logMissed(by: session)
       return []
     }
   }

@@ -20,17 +20,38 @@ extension SpeakerModule {
     }
   }
 
-  /// `speaker.on`, `speaker.once`, `speaker.wait`.
+  /// `speaker.on`, `speaker.once`, `speaker.wait`: the events of the own session and of the speakers; those of all
+  /// sessions with the option `all`.
   func houseEvents() -> [LuaFunction] {
-    let source = EventSource<House>(names: Self.allNames, cause: listenerCause()) {
+    let all = EventSource<House>(names: Self.allNames, cause: listenerCause()) {
       [unowned self] house, name, deliver, closed in
       subscribe(to: house, name, deliver, closed) { _ in true }
     }
+    let own = EventSource<House>(names: Self.allNames, cause: listenerCause()) {
+      [unowned self] house, name, deliver, closed in
+      subscribe(to: house, name, deliver, closed) { [unowned self] event in
+        event.session.map { $0 === door.own[script.sessionKey] } ?? true
+      }
+    }
+    // A table after the event is one of options.
+    func chosen(_ call: LuaCall) throws -> (source: EventSource<House>, options: Int) {
+      guard call.state.typeName(call.value(2)) == "table" else { return (own, 0) }
+      return (try call.options(2, ["all"]).bool("all") == true ? all : own, 1)
+    }
     let events = events
     return [
-      withHouse("on", arity: 2) { house, call in try events.on(house, call, 1, source, once: false) },
-      withHouse("once", arity: 2) { house, call in try events.on(house, call, 1, source, once: true) },
-      withHouse("wait", arity: 2) { house, call in try events.wait(house, call, 1, source) },
+      withHouse("on", arity: 3) { house, call in
+        let (source, options) = try chosen(call)
+        return try events.on(house, call, 1, source, once: false, options: options)
+      },
+      withHouse("once", arity: 3) { house, call in
+        let (source, options) = try chosen(call)
+        return try events.on(house, call, 1, source, once: true, options: options)
+      },
+      withHouse("wait", arity: 3) { house, call in
+        let (source, options) = try chosen(call)
+        return try events.wait(house, call, 1, source, options: options)
+      },
     ]
   }
 

@@ -54,6 +54,10 @@ extension SpeakerModule {
       call.return(device.session.map { sessions($0) } ?? .nil)
     }
 
+    devices.field("sessions", changedBy: "join") { [unowned self] device, call in
+      call.return(sessions(of: [device]))
+    }
+
     devices.method("set_volume", arity: 1) { device, call in
       try device.setVolume(try call.int(2, in: House.volumeRange))
       return .none
@@ -67,7 +71,7 @@ extension SpeakerModule {
       return .none
     }
     devices.method("join", arity: 1) { [unowned self] device, call in
-      let session = call.isNil(2) ? nil : try call.object(2, sessions)
+      let session = try session(call, 2)
       return try call.suspend {
         try await device.join(session)
         return []
@@ -142,11 +146,21 @@ extension SpeakerModule {
     groups.field("muted", changedBy: "mute") { group, call in
       call.return(group.current?.isMuted ?? false)
     }
+    groups.field("session", changedBy: "join") { [unowned self] group, call in
+      let members = group.current?.devices ?? []
+      guard let session = members.first?.session, members.allSatisfy({ $0.session === session }) else {
+        return call.return(.nil)
+      }
+      return call.return(sessions(session))
+    }
+    groups.field("sessions", changedBy: "join") { [unowned self] group, call in
+      call.return(sessions(of: group.current?.devices ?? []))
+    }
     groups.field("devices") { [unowned self] group, call in
       call.return(.list((group.current?.devices ?? []).map { devices($0) }))
     }
     groups.method("join", arity: 1) { [unowned self] group, call in
-      let session = call.isNil(2) ? nil : try call.object(2, sessions)
+      let session = try session(call, 2)
       let group = try group.present()
       return try call.suspend {
         try await group.join(session)
@@ -179,6 +193,21 @@ extension SpeakerModule {
     events.add(to: groups, groupEvents())
   }
 
+  /// Returns the list of the sessions that have or want one of some speakers.
+  private func sessions(of devices: [Device]) -> LuaValue {
+    let found = (door.open?.sessions ?? []).filter { session in
+      session.rooms.contains { room in devices.contains { $0 === room } }
+    }
+    return .list(found.map { sessions($0) })
+  }
+
+  /// Returns the session in argument `number`; the script's own one without it.
+  private func session(_ call: LuaCall, _ number: Int) throws -> Session {
+    guard call.isNil(number) else { return try call.object(number, sessions) }
+    guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+    return try own(in: house)
+  }
+
   /// Fields and methods of a session.
   func defineSessions() {
     sessions.field("name") { session, call in call.return(.string(session.name)) }
@@ -186,6 +215,10 @@ extension SpeakerModule {
     sessions.field("devices") { [unowned self] session, call in
       call.return(.list(session.devices.map { devices($0) }))
     }
+    sessions.field("rooms", changedBy: "join") { [unowned self] session, call in
+      call.return(.list(session.wanted.map { devices($0) }))
+    }
+    sessions.field("owner") { session, call in call.return(.optional(session.owner)) }
     sessions.field("lent") { [unowned self] session, call in
       call.return(.list((door.open?.speakers(lentBy: session) ?? []).map { devices($0) }))
     }

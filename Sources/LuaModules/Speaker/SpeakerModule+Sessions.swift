@@ -21,7 +21,8 @@ extension SpeakerModule {
     let session = try house.makeSession(
       name: try options.string("name", .name), devices: members ?? [],
       priority: try options.int("priority", in: 0...1000) ?? 100)
-    let forget = script.root { try? session.close() }
+    session.owner = script.sessionName
+    let forget = script.root { session.close() }
     session.whenClosed {
       forget()
       held.release()
@@ -50,7 +51,7 @@ extension SpeakerModule {
       // The sound is checked first: a sound that can't be played interrupts nothing. A sound over others
       // waits for its turn, and gets its session only then.
       let work = try await work(of: sound, in: house, inNewSession: duck == nil)
-      let devices = members ?? house.speakers(of: house.session)
+      let devices = members ?? house.devices
       if let duck {
         try await house.playOver(
           devices: devices, priority: priority, volume: volume, duck: duck, fade: fade, name: name, play: work
@@ -162,11 +163,10 @@ extension SpeakerModule {
     return call.return(snapshots(try house.snapshot(devices: members)))
   }
 
-  /// Methods of a session without a counterpart among the functions of the default session, and those of a
-  /// snapshot.
+  /// Methods of a session without a counterpart among the functions of the module, and those of a snapshot.
   func defineSessionMaking() {
     sessions.method("close", arity: 0) { session, _ in
-      try session.close()
+      session.close()
       return .none
     }
     snapshots.field("devices") { [unowned self] snapshot, call in
@@ -182,12 +182,18 @@ extension SpeakerModule {
 }
 
 extension SpeakerModule {
+  /// Returns the speakers of the option `rooms`; nil without it.
+  func rooms(_ options: LuaOptions) throws -> [Device]? {
+    guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+    return try targets(options, "rooms", house)
+  }
+
   /// `play_stream(url or stream, options)` on a session.
   func playStream(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
     guard let streams = streamModule, let house = door.open else {
       throw SpeakerError(.closed, "the house is closed")
     }
-    let options = try call.options(first + 1, ["title", "priority"])
+    let options = try call.options(first + 1, ["title", "priority", "rooms"])
     let (title, priority) = (try options.string("title", .header), try options.int("priority", in: 0...1000))
     let given = call.value(first)
     let stream: ScriptStream
@@ -200,13 +206,13 @@ extension SpeakerModule {
       if let answer = try streams.awaitPassword(of: text, call) { return answer }
       (stream, isOwn) = (try streams.adopt(try streams.service.stream(text)), true)
     }
-    try session.requireMembers()
-    return try call.suspend {
+    let rooms = try rooms(options)
+    try session.requireRooms(rooms, priority: priority)
+    return try call.suspend { [unowned self] in
       try streams.keep(stream)
-      try await session.opening {
-        try await stream.playable.play(
-          on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
-      }
+      try await stream.playable.play(
+        on: session, of: house, title: title, rooms: rooms, priority: priority, endsWithSession: isOwn)
+      logMissed(by: session)
       return []
     }
   }

@@ -4,7 +4,7 @@ internal import LuaRuntime
 internal import Scheduling
 internal import SpeakerKit
 
-/// `speaker`: the house, its speakers, its default session.
+/// `speaker`: the house, its speakers, the script's own session.
 final class SpeakerModule {
   unowned let script: Script
   let door: HouseDoor
@@ -34,17 +34,23 @@ final class SpeakerModule {
     module.defineDeviceEditing()
     module.defineSessionMaking()
     module.defineControls()
+    var functions = module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
+    functions += module.sessionMaking() + [module.houseControls(), module.history(zone)]
+    for function in SessionFunctions.all(module) {
+      functions.append(
+        module.withHouse(function.name, arity: function.arity) { [unowned module] house, call in
+          try function.body(try module.own(in: house), call, 1)
+        })
+    }
     script.state.register(
-      "speaker",
-      module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
-        + module.sessionMaking() + [module.houseControls(), module.history(zone)]
-        + SessionFunctions.all(module).map { function in
-          module.withHouse(function.name, arity: function.arity) { house, call in
-            try function.body(house.session, call, 1)
-          }
-        },
+      "speaker", functions,
       values: [
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
+      ],
+      fields: [
+        module.withHouse("own", arity: nil) { [unowned module] house, call in
+          call.return(module.sessions(try module.own(in: house)))
+        }
       ])
     script.state.register("roomtone.fades", try module.fades())
     script.state.override(nil, [module.why(jobs, zone)])
@@ -56,6 +62,7 @@ final class SpeakerModule {
       return house.sessions.contains { $0.state == .playing } || house.hasPending
     }
     script.root { [unowned module, unowned script] in
+      if !script.leavesSession { door.own.close(script.sessionKey) }
       guard script.endsPlayback else { return }
       for played in module.played { played.session?.stop() }
     }
@@ -65,16 +72,31 @@ final class SpeakerModule {
   private struct Played { weak var session: Session? }
   private var played: [Played] = []
 
-  /// `false` if the script has opened the house with `add_all = false`.
-  private var addsAll = true
+  /// Returns the script's own session, which is made at its first use, with the rooms that it wants from the beginning.
+  func own(in house: House) throws -> Session {
+    if let session = door.own[script.sessionKey] { return session }
+    let rooms =
+      switch script.firstRooms {
+      case .none: [Device]()
+      case .named(let names): try names.flatMap { try house.speakers(in: $0) }
+      case .all: house.devices
+      }
+    let session = try door.own.session(of: script.sessionKey, named: script.sessionName, in: house)
+    try session.want(rooms)
+    return session
+  }
 
-  /// Notes that the script plays on a session. The default session gets the members that the script expects
-  /// after it has opened the house, even if another script opened the house.
-  func prepare(toPlayOn session: Session) throws {
+  /// Notes that the script plays on a session.
+  func prepare(toPlayOn session: Session) {
     played.removeAll { $0.session == nil || $0.session === session }
     played.append(Played(session: session))
-    guard let house = door.open, session === house.session else { return }
-    if addsAll { house.restoreOpenMembers() } else { try house.withdrawOpenMembersToPlay() }
+  }
+
+  /// Logs the rooms that a session did not get when it began to sound.
+  func logMissed(by session: Session) {
+    for room in session.missed {
+      script.onLog(.warn, "\(session.name) plays without \"\(room.device.name)\": \(room.text)", [])
+    }
   }
 
   private init(
@@ -114,7 +136,7 @@ final class SpeakerModule {
 
   /// A function that needs the open house: the first use opens the house, and suspends meanwhile.
   func withHouse(
-    _ name: String, arity count: Int, advice: String? = nil,
+    _ name: String, arity count: Int?, advice: String? = nil,
     _ body: @escaping (House, LuaCall) throws -> LuaReturn
   ) -> LuaFunction {
     LuaFunction(name, arity: count, advice: advice) { [door] call in
@@ -122,7 +144,7 @@ final class SpeakerModule {
       if door.wasClosed {
         throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
       }
-      return try call.suspendThenAgain { try await door.open(addAll: true, wait: nil) }
+      return try call.suspendThenAgain { try await door.open(wait: nil) }
     }
   }
 
@@ -140,21 +162,20 @@ final class SpeakerModule {
         }
         // The embedded house needs no licence; one for another driver does no harm here.
         _ = try options.string("license", .header)
-        let addAll = try options.bool("add_all") ?? true
+        let addAll = try options.bool("add_all") ?? false
         let wait =
           if case .bool(false)? = options["wait"] { Duration.zero } else { try options.duration("wait") }
-        addsAll = addAll
-        return try call.suspend {
-          try await door.open(addAll: addAll, wait: wait)
-          if !addAll { door.open?.withdrawOpenMembers() }
+        return try call.suspend { [unowned self] in
+          try await door.open(wait: wait)
+          if addAll, let house = door.open { try own(in: house).want(house.devices) }
           return []
         }
       },
-      LuaFunction("close", arity: 0) { call in
+      LuaFunction("close", arity: 0) { [unowned self] call in
+        // The house goes on for the others.
         if door.isShared {
-          throw SpeakerError(
-            .unsupported, "the house is shared by all scripts of the daemon, which closes it at its end",
-            hint: "stop a session with speaker.stop()")
+          door.own.close(script.sessionKey)
+          return .none
         }
         return try call.suspend {
           await door.close()
@@ -197,9 +218,6 @@ final class SpeakerModule {
       withHouse("sessions", arity: 0) { [unowned self] house, call in
         call.return(.list(house.sessions.map { self.sessions($0) }))
       },
-      withHouse("default_session", arity: 0) { [unowned self] house, call in
-        call.return(self.sessions(house.session))
-      },
     ]
   }
 
@@ -211,24 +229,29 @@ final class SpeakerModule {
     return new
   }
 
-  // MARK: Levels of the whole house
+  // MARK: Levels of the own session
 
   private func levels() -> [LuaFunction] {
     [
-      withHouse("set_volume", arity: 1) { house, call in
-        try house.setVolume(try call.int(1, in: House.volumeRange))
+      withHouse("set_volume", arity: 1) { [unowned self] house, call in
+        let volume = try call.int(1, in: House.volumeRange)
+        try own(in: house).setVolume(volume)
         return .none
       },
-      withHouse("volume", arity: 0) { house, call in call.return(house.volume) },
-      withHouse("mute", arity: 0, advice: "call unmute to undo it") { house, _ in
-        try house.mute()
+      withHouse("volume", arity: 0) { [unowned self] house, call in
+        call.return(try own(in: house).volume)
+      },
+      withHouse("mute", arity: 0, advice: "call unmute to undo it") { [unowned self] house, _ in
+        try own(in: house).mute()
         return .none
       },
-      withHouse("unmute", arity: 0, advice: "call mute to undo it") { house, _ in
-        try house.unmute()
+      withHouse("unmute", arity: 0, advice: "call mute to undo it") { [unowned self] house, _ in
+        try own(in: house).unmute()
         return .none
       },
-      withHouse("is_muted", arity: 0) { house, call in call.return(house.isMuted) },
+      withHouse("is_muted", arity: 0) { [unowned self] house, call in
+        call.return(try own(in: house).isMuted)
+      },
     ]
   }
 }

@@ -162,7 +162,7 @@ final class HouseMethods {
   /// Returns the open house; a daemon opens it when it is not.
   func openHouse() async throws -> RoomActions {
     let door = engine.house
-    if isDaemon, door.open == nil { try await door.open(addAll: true, wait: .zero) }
+    if isDaemon, door.open == nil { try await door.open(wait: .zero) }
     guard let house = door.open else {
       throw SpeakerError(.closed, "\(engine.options.processName) does not have the house any more")
     }

@@ -9,8 +9,8 @@ internal import StreamCore
 
 /// Sound that a process plays to its end for a client, which controls it meanwhile. Confined to the loop.
 ///
-/// A daemon plays it in a separate session, after which the speakers return to what they did; a process that
-/// plays nothing else uses the default session, and a level that is set stays.
+/// It plays on a session of its own. In a daemon the speakers return to what they did; in a process that plays nothing
+/// else a level that is set stays.
 final class RequestedPlayback {
   private let request: ControlRequest
   private let number: Int
@@ -82,7 +82,8 @@ final class RequestedPlayback {
   /// then `playing` each second and after each change, and `warning`.
   /// - Throws: `speaker.unknown`, `speaker.outranked`, `audio.…`, `stream.…`, `speaker.ended`, `CancellationError`.
   func run(in house: House) async throws {
-    let chosen = try rooms.isEmpty ? nil : Set(rooms.flatMap { try house.speakers(in: $0) }.map(\.id))
+    let names = rooms.isEmpty ? engine.options.configuration.defaultRooms : rooms
+    let chosen = try names.map { Set(try $0.flatMap { try house.speakers(in: $0) }.map(\.id)) }
     let devices = house.devices.filter { chosen?.contains($0.id) ?? true }
     try await checkFiles(in: house)
     var stream: HouseStream?
@@ -101,9 +102,9 @@ final class RequestedPlayback {
         try await play(stream, on: session, of: devices, in: house)
       }
     } else {
-      for device in devices { try await device.join() }
-      if let volume { try house.session.setVolume(volume) }
-      try await play(stream, on: house.session, of: devices, in: house)
+      let session = try house.makeSession(name: "roomtone play", devices: devices)
+      if let volume { try session.setVolume(volume) }
+      try await play(stream, on: session, of: devices, in: house)
     }
   }
 
@@ -149,7 +150,7 @@ final class RequestedPlayback {
     if files.count == 1, !MusicFiles.isCollection(files[0]) {
       return try await session.play(files[0], loops: loops)
     }
-    try session.requireMembers()
+    try session.requireRooms()
     let found = try await MusicFiles.find(files, on: house.loop)
     let seed = shuffles ? UInt64.random(in: 0...UInt64.max) : nil
     guard let queue = FileQueue(found, loops: loops, seed: seed) else { return }

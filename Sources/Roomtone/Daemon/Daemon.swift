@@ -22,7 +22,7 @@ public struct DaemonOptions {
 /// The scripts of a folder in one engine, each with a Lua state of its own, reloaded when their files change, with a
 /// socket that controls them.
 ///
-/// All scripts share the engine's house, default session, streams, headsets, triggers, jobs and catalogue. Confined to
+/// All scripts share the engine's house, streams, headsets, triggers, jobs and catalogue. Confined to
 /// the loop.
 public final class Daemon {
   /// The engine.
@@ -141,7 +141,7 @@ public final class Daemon {
   /// - Throws: `speaker.busy` when another process has it. Other failures are logged: the next use tries again.
   private func openHouse() async throws {
     do {
-      try await engine.house.open(addAll: true, wait: .zero)
+      try await engine.house.open(wait: .zero)
     } catch let error as SpeakerError where error.kind == .busy {
       throw error
     } catch let error as any CodedError {

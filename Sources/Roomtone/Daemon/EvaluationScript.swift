@@ -27,6 +27,7 @@ final class EvaluationScript {
   func ready() throws -> Script {
     if let script { return script }
     let new = try engine.makeScript(name, isFile: false, global: true)
+    new.sharePromptSession(in: engine.options.configuration.defaultRooms)
     try PromptGlobals.add(to: new)
     new.state[global: "live"] = evaluations.live(in: new)
     evaluations.connect(new, as: name)

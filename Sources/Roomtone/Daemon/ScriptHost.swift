@@ -111,6 +111,7 @@ final class ScriptHost {
     let text = try ScriptText(path: path)
     let script = try engine.makeScript(path, isFile: true)
     script.starter = Cause.current
+    (script.sessionKey, script.leavesSession) = (path, true)
     script.setArguments([])
     if let mark { script.state.setMark(path: mark.path, text: mark.file) }
     connect(script, generation)
@@ -166,6 +167,7 @@ final class ScriptHost {
     // In a turn of its own: the script may be in the middle of a call that ended it.
     engine.loop.next { [self] in
       guard let version = versions.removeValue(forKey: generation) else { return }
+      version.script.leavesSession = machine.isReloading
       engine.loop.start { [self] in
         await version.script.end()
         evaluations.hasEnded(version.script)

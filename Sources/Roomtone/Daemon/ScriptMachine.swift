@@ -58,6 +58,9 @@ struct ScriptMachine {
   /// `true` while an old version is being ended.
   var isEnding: Bool { if case .ending = phase { true } else { false } }
 
+  /// `true` if a newer version starts when the old one has ended.
+  var isReloading: Bool { if case .ending(_, then: .run) = phase { true } else { false } }
+
   /// The name of the state for people and programs.
   var name: String {
     switch phase {

@@ -108,10 +108,10 @@ extension LiveView {
         guard let source = session.source, session.state != .stopped else { return nil }
         let rate = session.format.sampleRate
         return Playing(
-          rooms: house.rooms(of: session.devices), session: session === house.session ? nil : session.name,
+          rooms: house.rooms(of: session.devices), session: session.name,
           title: source.title, position: session.position / rate,
           duration: session.duration.map { $0 / rate },
-          volume: session.volume, isPaused: session.state == .paused)
+          volume: session.heardVolume, isPaused: session.state == .paused)
       }
     }
     listeners = script.listeners

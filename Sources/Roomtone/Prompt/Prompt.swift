@@ -56,6 +56,7 @@ public final class Prompt {
     self.engine = engine
     self.isInteractive = isInteractive
     script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
+    script.sharePromptSession(in: engine.options.configuration.defaultRooms)
     first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
     defineLive()
     try PromptGlobals.add(to: script)

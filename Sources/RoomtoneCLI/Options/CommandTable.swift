@@ -362,7 +362,8 @@ extension OptionSpec {
   // Options of `play`.
   static let on = OptionSpec(
     "on", .text, valueName: "ROOM", isRepeated: true, sources: [.names(.rooms)],
-    "a room or a speaker to play on; may be given several times (default: every speaker)")
+    "a room or a speaker to play on; may be given several times (default: default_rooms of the configuration, else all)"
+  )
   static let volume = OptionSpec(
     "volume", .number(0...UInt64(House.maximumVolume)),
     "sets the volume of these speakers first, 0 to \(House.maximumVolume)")

@@ -17,8 +17,6 @@ public final class Device {
   public internal(set) var leavesGroup: String?
   /// The number of the speaker's last move to another session, counted over the whole house.
   var lastMove = 0
-  /// The membership in the default session that comes from the opening of the house.
-  var openMembership = OpenMembership.none
   /// The value of `isPlaying` that was reported last.
   var reportedPlaying = false
   /// The fade that has its level, until another command, another controller or a newer fade sets it; nil for
@@ -134,18 +132,15 @@ public final class Device {
     try await reachableHouse().fade([self], volume: volume, over: duration)
   }
 
-  /// Makes the speaker a member of `session`, nil for the default session, and removes it from another.
+  /// Adds the speaker to those that `session` wants, see `Session.want`.
   ///
   /// In a playing session the speaker sounds from the next block on, in step with the others; it keeps its
   /// own level.
-  /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`, also for a
-  ///   session of another house.
-  public func join(_ session: Session? = nil) async throws {
-    try openHouse().join([self], session)
-  }
+  /// - Throws: `speaker.closed`, also for a session of another house.
+  public func join(_ session: Session) async throws { try openHouse().join([self], session) }
 
-  /// Removes the speaker from its session; its sound fades out over one block. Does nothing when it is in
-  /// none. When it was the last member, the session stops with `no_devices`.
+  /// Removes the speaker from its session, which does not want it any more; its sound fades out over one block. Does
+  /// nothing when it is in none. When it was the last member, the session stops with `no_devices`.
   /// - Throws: `speaker.closed`.
   public func leave() async throws {
     try openHouse().leave([self])

@@ -1,8 +1,7 @@
 public import AudioCore
 public import EventLoop
 
-/// The number of one of a driver's streams, from 0 on; one session at a time sounds on it. The default session begins with
-/// stream 0.
+/// The number of one of a driver's streams, from 0 on; one session at a time sounds on it.
 public typealias DriverStream = Int
 
 /// A request of a session to its driver to open a source.
@@ -196,7 +195,7 @@ public protocol Driver: AnyObject {
 }
 
 extension Driver {
-  /// The limit of a driver with the default session only: 1.
+  /// The limit of a driver with one stream: 1.
   public var sessionLimit: Int { 1 }
   /// Nil: the speakers are this machine's own.
   public var loss: String? { nil }

@@ -23,9 +23,9 @@ public struct Group {
   /// `true` if at least one member is available and all available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
-  /// Makes the group's speakers members of `session`, nil for the default session: all of them or none.
+  /// Adds the group's speakers to those that `session` wants.
   /// - Throws: as `Device.join`.
-  public func join(_ session: Session? = nil) async throws { try openHouse().join(devices, session) }
+  public func join(_ session: Session) async throws { try openHouse().join(devices, session) }
 
   /// Removes the group's speakers from their sessions.
   /// - Throws: `speaker.closed`.

@@ -50,6 +50,8 @@ extension House: DriverReports {
   public func sessionChanged(_ stream: DriverStream?, ofDevice device: String) -> DriverStream? {
     guard isOpen, let device = devices.first(where: { $0.id == device }) else { return nil }
     let target = stream.flatMap { stream in sessions.first { $0.stream == stream } }
+    if let old = device.session, old !== target { old.wanted.removeAll { $0 === device } }
+    if let target, !target.wanted.contains(where: { $0 === device }) { target.wanted.append(device) }
     move(device, to: target, isReported: true)
     return target?.stream
   }
@@ -128,6 +130,7 @@ extension House: DriverReports {
   public func deviceRemoved(_ device: String) {
     guard isOpen, let place = devices.firstIndex(where: { $0.id == device }) else { return }
     let device = devices[place]
+    for session in sessions { session.wanted.removeAll { $0 === device } }
     move(device, to: nil)
     uncover(device)
     endLimit(of: device)

@@ -6,23 +6,22 @@ extension House {
   /// the house is.
   /// - Parameters:
   ///   - name: display name; by default `"session 1"` and so on.
-  ///   - devices: the first members, moved from their sessions; all of them or none.
-  ///   - priority: 0 or more; see `Device.join`.
-  /// - Throws: `speaker.outranked`, `speaker.unsupported`, `speaker.range`, `speaker.closed`, `script.flooded`.
+  ///   - devices: the speakers that it wants, see `Session.want`.
+  ///   - priority: 0 or more; see `Session.want`.
+  /// - Throws: `speaker.unknown` for speakers of another house, `speaker.range`, `speaker.closed`, `script.flooded`.
   public func makeSession(
     name: String? = nil, devices: [Device] = [], priority: Int = 100
   ) throws(SpeakerError) -> Session {
     loop.assertOnLoop()
     guard isOpen else { throw Self.closedError }
-    try require("sessions", for: "several sessions")
     guard priority >= 0 else {
       throw SpeakerError(
         .range, "priority \(priority) is below 0", facts: [.init("priority", .int(priority))])
     }
-    for device in devices { try check(device, mayGoTo: priority) }
+    for device in devices { try check(isOfThisHouse: device) }
     let session = try append(sessionNamed: name, priority: priority)
     takeFreeStream(for: session)
-    for device in devices { move(device, to: session) }
+    try session.want(devices)
     return session
   }
 
@@ -31,7 +30,7 @@ extension House {
   /// - Throws: `speaker.no_stream`, `script.flooded`.
   func makeInterruptingSession(name: String, priority: Int) throws(SpeakerError) -> Session {
     let session = try append(sessionNamed: name, priority: priority)
-    do { try takeStream(for: session) } catch {
+    do { try takeStream(for: session, priority: priority) } catch {
       sessions.removeAll { $0 === session }
       throw error
     }
@@ -48,7 +47,7 @@ extension House {
         facts: [.init("limit", .int(Self.mostSessions))])
     }
     let taken = Set(sessions.map(\.id))
-    let id = (1...sessions.count).first { !taken.contains($0) } ?? sessions.count
+    let id = (1...sessions.count + 1).first { !taken.contains($0) } ?? sessions.count + 1
     let session = Session(
       id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
     session.house = self
@@ -69,9 +68,7 @@ extension House {
   /// Checks that a session of `priority` may have `device`.
   /// - Throws: `speaker.outranked`; `speaker.unknown` for a device of another house.
   func check(_ device: Device, mayGoTo priority: Int) throws(SpeakerError) {
-    guard device.house === self else {
-      throw SpeakerError(.unknown, "\"\(device.name)\" is not a speaker of this house")
-    }
+    try check(isOfThisHouse: device)
     guard let owner = device.session, owner.priority > priority else { return }
     throw SpeakerError(
       .outranked,
@@ -81,6 +78,14 @@ extension House {
         .init("device", .string(device.name)), .init("session", .string(owner.name)),
         .init("priority", .int(owner.priority)),
       ])
+  }
+
+  /// Checks that a speaker is one of this house.
+  /// - Throws: `speaker.unknown`.
+  func check(isOfThisHouse device: Device) throws(SpeakerError) {
+    guard device.house === self else {
+      throw SpeakerError(.unknown, "\"\(device.name)\" is not a speaker of this house")
+    }
   }
 
   /// Returns the sessions that have members, all of them among `devices`.
@@ -117,29 +122,21 @@ extension House {
     reportPlaying()
   }
 
-  /// Makes speakers members of `session`, nil for the default session: all of them or none.
-  /// - Throws: `speaker.outranked`; `speaker.closed`, also for a session of another house.
-  func join(_ devices: [Device], _ session: Session?) throws(SpeakerError) {
-    let session = session ?? self.session
+  /// Adds speakers to those that `session` wants.
+  /// - Throws: `speaker.closed`, also for a session of another house.
+  func join(_ devices: [Device], _ session: Session) throws(SpeakerError) {
     guard session.house === self else {
       throw SpeakerError(
         .closed, "the session \"\(session.name)\" belongs to a house that was closed",
         hint: "use a session of the open house")
     }
-    try session.requireOpen()
-    for device in devices where device.session !== session {
-      try check(device, mayGoTo: session.priority)
-    }
-    for device in devices {
-      device.openMembership = .none
-      move(device, to: session)
-    }
+    try session.want(devices)
   }
 
-  /// Removes speakers from their sessions.
+  /// Removes speakers from their sessions, which do not want them any more.
   func leave(_ devices: [Device]) {
     for device in devices {
-      device.openMembership = .none
+      device.session?.wanted.removeAll { $0 === device }
       move(device, to: nil)
     }
   }
@@ -151,12 +148,8 @@ extension Session {
 
   /// Stops and closes the session: its speakers leave it, and every later command to it throws
   /// `speaker.closed`. Closing it again does nothing.
-  /// - Throws: `speaker.unsupported` for the default session, which exists for as long as the house.
-  public func close() throws(SpeakerError) {
+  public func close() {
     loop.assertOnLoop()
-    guard id != 0 else {
-      throw SpeakerError(.unsupported, "the default session can't be closed", hint: "stop it")
-    }
     guard !isClosed else { return }
     if let interruption = house?.interruptions.first(where: { $0.session === self }) {
       return interruption.end()
@@ -164,6 +157,7 @@ extension Session {
     if let overlay = house?.overlays.first(where: { $0.session === self }) { return overlay.end() }
     stop()
     isClosed = true
+    wanted = []
     guard let house else { return }
     for device in devices { house.move(device, to: nil) }
     stream = nil

@@ -7,13 +7,18 @@ internal import EventLoop
 /// then of the one that was stopped first, whose last sound is over.
 extension House {
   /// Gives a session a stream, with its members, priority, gain and equalizer. Does nothing when it has one.
+  ///
+  /// On a driver with one session at a time, one of `priority` or lower that sounds is replaced.
   /// - Throws: `speaker.no_stream` when a session that sounds or is paused has each stream.
-  func takeStream(for session: Session) throws(SpeakerError) {
+  func takeStream(for session: Session, priority: Int) throws(SpeakerError) {
     guard session.stream == nil else { return }
     if let stream = freeStream { return give(stream, to: session) }
     let silent = silentSessions
-    let donor = silent.first(where: \.devices.isEmpty) ?? silent.min { $0.lastStop < $1.lastStop }
+    let donor =
+      silent.first(where: \.devices.isEmpty) ?? silent.min { $0.lastStop < $1.lastStop }
+      ?? replaceable(by: priority)
     guard let donor, let stream = donor.stream else { throw noStream }
+    if donor.source != nil { donor.perform(donor.machine.stop(.replaced)) }
     withdrawStream(of: donor)
     give(stream, to: session)
   }
@@ -28,6 +33,23 @@ extension House {
   func requireStream() throws(SpeakerError) {
     guard freeStream == nil, silentSessions.isEmpty else { return }
     throw noStream
+  }
+
+  /// Checks that a session could sound after it has taken speakers from others: one that loses all of its speakers stops.
+  /// An interruption keeps its stream to its end.
+  /// - Throws: `speaker.no_stream`.
+  func requireStream(for session: Session, priority: Int, taking devices: [Device]) throws(SpeakerError) {
+    guard session.stream == nil, freeStream == nil, silentSessions.isEmpty else { return }
+    let others = sessions(within: devices).filter {
+      $0 !== session && $0.stream != nil && !$0.isSuspended && !isInterruption($0)
+    }
+    if others.isEmpty, replaceable(by: priority) == nil { throw noStream }
+  }
+
+  /// The session that sounds, on a driver with one at a time, if its priority is not above that of another one.
+  private func replaceable(by priority: Int) -> Session? {
+    guard !capabilities.contains("sessions") else { return nil }
+    return sessions.first { $0.stream != nil && $0.source != nil && $0.priority <= priority }
   }
 
   /// The lowest stream that no session has; nil for none.

@@ -1,36 +1,9 @@
-public import EventLoop
+internal import EventLoop
 
 extension House {
   /// The average level: rounded to the nearest whole number over the available speakers, a muted one counts
   /// as 0; 0 without speakers.
   public var volume: Int { Self.average(of: devices) }
-
-  /// `true` if the default session has available members and all of them are muted.
-  public var isMuted: Bool { session.isMuted }
-
-  /// Sets members of the default session and speakers in no session to one level and unmutes them; speakers
-  /// in other sessions are left alone. Takes effect some milliseconds later, for all in the same block; each
-  /// then has its `volume` event.
-  /// - Parameter volume: 0...50.
-  /// - Throws: `speaker.range`, `speaker.closed`.
-  public func setVolume(_ volume: Int) throws(SpeakerError) {
-    let session = session
-    // Each weak reference is read once.
-    let devices = devices.selected { device in
-      guard let its = device.session else { return true }
-      return its === session
-    }
-    try change(.volume(volume), of: devices)
-  }
-
-  /// Mutes the members of the default session; each keeps its level. Speakers in no session are left alone,
-  /// since their next user would find them silent.
-  /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try session.mute() }
-
-  /// Unmutes the members of the default session, each at the level that it kept.
-  /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try session.unmute() }
 
   /// Waits until the driver has answered the changes of levels that were requested so far.
   /// - Throws: the failure that the driver has reported meanwhile, of one of `devices` or of all speakers;

@@ -17,10 +17,8 @@ public final class House {
   public let events: EventHub
   /// The speakers of the house, in stable order. Empty before `open`.
   public internal(set) var devices: [Device] = []
-  /// The default session, which exists for as long as the house.
-  public let session: Session
-  /// Open sessions: the default one, then the others in the order of their creation.
-  public internal(set) var sessions: [Session]
+  /// Open sessions, in the order of their creation.
+  public internal(set) var sessions: [Session] = []
   /// `true` if the house is open.
   public var isOpen: Bool { phase == .open }
   /// `true` if `open` is in progress.
@@ -76,18 +74,13 @@ public final class House {
     self.driver = driver
     self.limits = limits
     events = EventHub(loop: loop)
-    session = Session(id: 0, name: "default", driver: driver, loop: loop)
-    sessions = [session]
-    session.house = self
-    session.stream = 0
     events.onSecondsWanted = { [unowned self] in for session in sessions { session.secondsAreWanted() } }
   }
 
   /// Opens the driver and discovers the speakers; returns after the first discovery. Returns at once when the
   /// house is open or opening already.
-  /// - Parameter addAll: `true` if every speaker joins the default session.
   /// - Throws: errors of the driver (`audio.no_output`), `speaker.closed` after `close`.
-  public func open(addAll: Bool = true) async throws {
+  public func open() async throws {
     loop.assertOnLoop()
     guard phase == .new else {
       if phase == .closed { throw Self.closedError }
@@ -108,10 +101,6 @@ public final class House {
     devices = found.map { Device($0, house: self) }
     for device in devices { events.emit(.device(device, .added)) }
     beginLimits()
-    for device in devices {
-      if addAll { move(device, to: session) }
-      device.openMembership = addAll ? .member(since: device.lastMove) : .withdrawn(since: device.lastMove)
-    }
   }
 
   /// Closes the house and its sessions. No event is delivered after the call; outputs are finished and

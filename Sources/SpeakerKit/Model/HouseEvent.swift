@@ -76,6 +76,8 @@ public enum SessionChange: Sendable, Equatable {
   /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them; with
   /// `duck` it plays over their playback, which is lowered by that many dB.
   case interruption(isBeginning: Bool, devices: [String], duck: Double? = nil)
+  /// The session began to sound without a speaker that it wants, by its id: another keeps it, for this reason.
+  case missed(device: String, String)
 }
 
 /// A command for the level of a speaker.

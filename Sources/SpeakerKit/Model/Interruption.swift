@@ -67,9 +67,9 @@ extension House {
     speakers(of: session).filter { $0.session !== session }
   }
 
-  /// Removes a speaker from a session, or keeps it from returning there.
+  /// Removes a speaker from a session, which does not want it any more, or keeps it from returning there.
   func remove(_ device: Device, from session: Session) {
-    device.openMembership = .none
+    session.wanted.removeAll { $0 === device }
     if device.session === session { move(device, to: nil) }
     for interruption in interruptions { interruption.keep(device, from: session) }
   }
@@ -222,7 +222,7 @@ final class Interruption {
       house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
     }
     if let borrowed { house.forget(borrowed: borrowed) }
-    do { try session.close() } catch {}
+    session.close()
   }
 
   /// Returns a speaker to its session, and restores its level.

@@ -114,7 +114,7 @@ final class Overlay {
       }
       house.report(.interruption(isBeginning: false, devices: devices.map(\.id), duck: duck), of: session)
     }
-    do { try session.close() } catch {}
+    session.close()
     house.reportPlaying()
   }
 

@@ -11,12 +11,12 @@ public enum FinishResult: Sendable, Equatable {
   case timeout
 }
 
-/// Identifies an open session within its house; a later session may have the same one.
+/// Identifies an open session within its house, from 1 on; a later session may have the same one.
 public typealias SessionID = Int
 
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {
-  /// The identifier of the session; 0 for the default session.
+  /// The identifier of the session.
   public let id: SessionID
   /// The stream of the driver; nil for a silent session of which the driver knows nothing. A session with a source has one.
   var stream: DriverStream?
@@ -24,10 +24,17 @@ public final class Session {
   var lastStop = Instant.start
   /// The display name.
   public let name: String
+  /// The name of the script that it belongs to; nil for none.
+  public var owner: String?
   /// The rank among sessions: a higher one receives the speakers of a lower one (default: 100).
   public internal(set) var priority: Int
   /// `true` if `close` was called.
   public internal(set) var isClosed = false
+
+  /// The speakers that the session wants, in the order in which it was asked for them.
+  public internal(set) var wanted: [Device] = []
+  /// The wanted speakers that it did not get when it began to sound last.
+  public internal(set) var missed: [MissedRoom] = []
 
   /// The volume up to which its own commands may exceed the limits of its speakers, which is that of an alarm; nil for
   /// none.
@@ -51,8 +58,6 @@ public final class Session {
   var gainState = GainState()
   /// The gains of the equalizer's bands.
   public internal(set) var equalizer = EqualizerGains.flat
-  /// The number of plays that are opening their sources.
-  private(set) var pendingPlays = 0
   /// The number of suspensions in effect.
   var suspensions = 0
   /// The time that the session has played.
@@ -127,20 +132,25 @@ public final class Session {
   ///   - title: display title; by default the file's name.
   ///   - seconds: start position, 0...1e9.
   ///   - loops: `true` if the file is repeated without end.
+  ///   - rooms: the speakers that the session wants once the file is open, and others leave it; nil for those that it
+  ///     wants.
   ///   - priority: the session's from now on.
-  /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
-  ///   after which the current source continues; `speaker.superseded`, `speaker.range`, `speaker.closed`,
-  ///   `CancellationError`; the refusal of a driver that plays elsewhere, after which nothing plays.
+  /// - Throws: `speaker.no_active_device`, `speaker.outranked`, `speaker.no_stream` before it opens the file, see
+  ///   `requireRooms`; `audio.not_found`, `audio.unreadable`, after which the current source continues;
+  ///   `speaker.superseded`, `speaker.range`, `speaker.closed`, `CancellationError`; the refusal of a driver that plays
+  ///   elsewhere, after which nothing plays.
   public func play(
     _ path: String, title: String? = nil, start seconds: Double = 0, loops: Bool = false,
-    priority: Int? = nil
+    rooms: [Device]? = nil, priority: Int? = nil
   ) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
     try Self.check(start: seconds)
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
     let request = SourceRequest(path: path, start: seconds, loops: loops)
-    try await play(request, as: SourceInfo(path: path, title: title ?? fileName), priority: priority)
+    try await play(
+      request, as: SourceInfo(path: path, title: title ?? fileName), rooms: RoomRequest(rooms),
+      priority: priority)
   }
 
   static func check(start seconds: Double) throws(SpeakerError) {
@@ -156,27 +166,16 @@ public final class Session {
   /// - Parameters:
   ///   - sound: used by this session until it ends there.
   ///   - source: its path and title.
+  ///   - rooms: as for a file.
   ///   - priority: the session's from now on.
   /// - Throws: as for a file; and errors of `sound` when it creates its decoder.
-  public func play(_ sound: any SoundSource, as source: SourceInfo, priority: Int? = nil) async throws {
+  public func play(
+    _ sound: any SoundSource, as source: SourceInfo, rooms: [Device]? = nil, priority: Int? = nil
+  ) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
-    try await play(SourceRequest(sound, name: source.path), as: source, priority: priority)
-  }
-
-  /// Counts `body`, which finds a source and plays it, as a play that is opening.
-  public func opening(_ body: () async throws -> Void) async throws {
-    pendingPlays += 1
-    defer { pendingPlays -= 1 }
-    try await body()
-  }
-
-  /// Checks that the session can play, as `play` does before it opens a source.
-  /// - Throws: `speaker.no_active_device`, `speaker.no_stream`, `speaker.closed`.
-  public func requireMembers() throws(SpeakerError) {
-    let house = try openHouse()
-    guard hasAvailableMember || isSuspended else { throw SessionMachine.noActiveDevice }
-    if stream == nil { try house.requireStream() }
+    try await play(
+      SourceRequest(sound, name: source.path), as: source, rooms: RoomRequest(rooms), priority: priority)
   }
 
   /// Continues `sound` at another position that it has chosen itself: audio decoded ahead is replaced by that
@@ -209,23 +208,26 @@ public final class Session {
   }
 
   /// Plays a source, or opens it paused at its start. Throws as the public `play` does.
-  /// - Parameter priority: the session's from the start of the source on; nil for the present one.
+  /// - Parameters:
+  ///   - rooms: the speakers that the session asks for at the start of the source.
+  ///   - priority: the session's from the start of the source on; nil for the present one.
   func play(
-    _ request: SourceRequest, as source: SourceInfo, paused: Bool = false, priority: Int?
+    _ request: SourceRequest, as source: SourceInfo, paused: Bool = false, rooms: RoomRequest,
+    priority: Int?
   ) async throws {
-    do { try await open(request, as: source, paused: paused, priority: priority) } catch let error
-      as SpeakerError
-      where error.kind == .superseded
-    {
+    do {
+      try await open(request, as: source, paused: paused, rooms: rooms, priority: priority)
+    } catch let error as SpeakerError where error.kind == .superseded {
       guard let command = house?.lastCommand(self) else { throw error }
       throw SpeakerError(.superseded, "\(error.message): \(command)", hint: error.hint)
     }
   }
 
   private func open(
-    _ request: SourceRequest, as source: SourceInfo, paused: Bool, priority: Int?
+    _ request: SourceRequest, as source: SourceInfo, paused: Bool, rooms: RoomRequest, priority: Int?
   ) async throws {
-    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
+    _ = try check(rooms, priority: priority ?? self.priority)
+    let ticket = machine.beginOpening()
     house?.report(.play(self))
     let cue = try await openHouse().openings.perform(on: loop) {
       try machine.check(ticket, source)
@@ -240,7 +242,7 @@ public final class Session {
           facts: [.init("start", .number(request.start))])
       }
       try machine.check(ticket, source)
-      try openHouse().takeStream(for: self)
+      try takeRooms(rooms, priority: priority ?? self.priority)
       actions = try machine.opened(
         ticket, .init(source: source, cue: cue, request: request),
         hasMembers: hasAvailableMember || isSuspended, paused: paused)
@@ -325,21 +327,45 @@ public final class Session {
     return try await finishing.wait(on: loop, timeout: timeout) ?? .timeout
   }
 
-  /// Sets the session's members to one level; see `House.setVolume`.
-  /// - Throws: `speaker.range`, `speaker.closed`.
-  public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try openHouse().change(.volume(volume), of: devices, for: self)
+  /// The speakers that the session wants, and those that it has without having asked, in the order of the house. The
+  /// commands for its level act on them, whoever plays there.
+  public var rooms: [Device] {
+    let members = devices
+    return house?.devices.filter { device in
+      members.contains { $0 === device } || wanted.contains { $0 === device }
+    } ?? []
   }
-  /// Mutes the session's members; each keeps its level.
-  /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: devices) }
-  /// Unmutes the session's members, each at the level that it kept.
-  /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: devices) }
-  /// The average level of the members; see `House.volume`.
-  public var volume: Int { House.average(of: devices) }
-  /// `true` if at least one member is available and all available members are muted.
-  public var isMuted: Bool { House.areMuted(devices) }
+
+  private func requireRooms(for command: String) throws(SpeakerError) -> [Device] {
+    _ = try openHouse()
+    let rooms = rooms
+    guard rooms.isEmpty else { return rooms }
+    throw SpeakerError(
+      .noActiveDevice, "\(command): the session \"\(name)\" wants no room",
+      hint: "join one first, or name the speakers: speaker.device(…):\(command)(…)")
+  }
+
+  /// Sets the session's `rooms` to one level; see `House.setVolume`.
+  /// - Throws: `speaker.no_active_device` without a room, `speaker.range`, `speaker.closed`.
+  public func setVolume(_ volume: Int) throws(SpeakerError) {
+    try openHouse().change(.volume(volume), of: requireRooms(for: "set_volume"), for: self)
+  }
+  /// Mutes the session's `rooms`; each keeps its level.
+  /// - Throws: `speaker.no_active_device` without a room, `speaker.closed`.
+  public func mute() throws(SpeakerError) {
+    try openHouse().change(.muted(true), of: requireRooms(for: "mute"))
+  }
+  /// Unmutes the session's `rooms`, each at the level that it kept.
+  /// - Throws: `speaker.no_active_device` without a room, `speaker.closed`.
+  public func unmute() throws(SpeakerError) {
+    try openHouse().change(.muted(false), of: requireRooms(for: "unmute"))
+  }
+  /// The average level of the session's `rooms`; see `House.volume`.
+  public var volume: Int { House.average(of: rooms) }
+  /// The average level of the speakers that the session has.
+  public var heardVolume: Int { House.average(of: devices) }
+  /// `true` if at least one of the session's `rooms` is available and all available ones are muted.
+  public var isMuted: Bool { House.areMuted(rooms) }
 
   var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
 }

@@ -29,9 +29,7 @@ struct SessionMachine {
   private var settled = 0
 
   /// Begins a `play`, whose source is opened next; abandons an older one that is still opening.
-  /// - Throws: `noActiveDevice`.
-  mutating func beginOpening(hasMembers: Bool) throws(SpeakerError) -> Ticket {
-    guard hasMembers else { throw Self.noActiveDevice }
+  mutating func beginOpening() -> Ticket {
     ticketCount += 1
     return Ticket(number: ticketCount)
   }

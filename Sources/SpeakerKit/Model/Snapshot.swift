@@ -86,7 +86,7 @@ public final class Snapshot {
   private func restore(_ playback: Playback) async throws {
     guard let source = playback.source, let request = playback.request else { return playback.session.stop() }
     try await playback.session.play(
-      request.reopened, as: source, paused: playback.state == .paused, priority: nil)
+      request.reopened, as: source, paused: playback.state == .paused, rooms: .present, priority: nil)
   }
 }
 

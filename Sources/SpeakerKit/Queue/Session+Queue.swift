@@ -10,9 +10,12 @@ extension Session {
   /// by an `error` event, and the next one plays.
   /// - Parameters:
   ///   - seconds: position in the first file, 0...1e9.
+  ///   - rooms: as for a file.
   ///   - priority: the session's from now on.
   /// - Throws: as for a file; `audio.unreadable` when no file of the queue can be read.
-  public func play(_ queue: FileQueue, start seconds: Double = 0, priority: Int? = nil) async throws {
+  public func play(
+    _ queue: FileQueue, start seconds: Double = 0, rooms: [Device]? = nil, priority: Int? = nil
+  ) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
     try Self.check(start: seconds)
@@ -20,7 +23,7 @@ extension Session {
     guard let entry = machine.entry else { return }
     let passage = QueuePassage(machine, at: seconds, of: self)
     let request = SourceRequest(passage, name: entry.path).starting(at: seconds)
-    try await play(request, as: entry.source, priority: priority)
+    try await play(request, as: entry.source, rooms: RoomRequest(rooms), priority: priority)
   }
 
   /// The files of the queue that plays or is paused, in the order in which they play, and the index of the

@@ -9,10 +9,9 @@ import Testing
 @testable import Roomtone
 
 @Suite("Scripts that share the house of a daemon", .tags(.daemon, .speaker)) struct DaemonHouseTests {
-  /// Opens the house without members, and plays in the kitchen alone.
+  /// Plays in the kitchen alone.
   private static let hello = """
     local speaker, task = require "speaker", require "task"
-    speaker.open { add_all = false }
     print(#speaker.active_devices())
     speaker.device "Kitchen":join()
     speaker.play_stream "http://a.example/hello.mp3"
@@ -21,7 +20,7 @@ import Testing
     """
 
   @Test(
-    "a script that opens it with add_all = false plays in its own speakers alone, whoever has opened it before",
+    "a script plays in its own speakers alone, whoever has opened it before",
     arguments: ["the daemon", "a.lua", "z.lua"])
   func openedBefore(_ opener: String) throws {
     let scripts =
@@ -29,16 +28,16 @@ import Testing
     let harness = try DaemonHarness(scripts)
     if opener == "the daemon" {
       let door = harness.daemon.engine.house
-      harness.loop.start { try? await door.open(addAll: true, wait: .zero) }
+      harness.loop.start { try? await door.open(wait: .zero) }
       harness.pass(.seconds(1))
-      #expect(door.open?.activeDevices.count == 6)
+      #expect(door.open?.activeDevices.count == 0)
     }
     try harness.begin()
     harness.pass(.seconds(10))
     #expect(harness.printed == ["hello: 0", "hello: 1\ttrue\tfalse"])
   }
 
-  @Test("what another script plays in all rooms goes on until that script plays in its own")
+  @Test("what a script plays in all rooms goes on where no other one plays; each play asks anew")
   func playsOn() throws {
     let harness = try DaemonHarness([
       (
@@ -46,8 +45,8 @@ import Testing
         """
         local speaker, trigger = require "speaker", require "trigger"
         local function play(event)
-          speaker.play_stream "http://a.example/all.mp3"
-          print(#speaker.active_devices(), speaker.device "Bathroom".is_playing)
+          speaker.play_stream("http://a.example/all.mp3", { rooms = speaker.devices() })
+          print(#speaker.own.devices, speaker.device "Bathroom".is_playing)
         end
         play()
         trigger.on("again", play)
@@ -57,34 +56,27 @@ import Testing
         "hello.lua",
         """
         local speaker, trigger = require "speaker", require "trigger"
-        speaker.open { add_all = false }
         trigger.on("look", function() print(#speaker.active_devices(), speaker.is_playing()) end)
         trigger.on("empty", function() print(select(2, pcall(speaker.play_stream, "http://a.example/b.mp3")).code) end)
         trigger.on("kitchen", function()
           speaker.device "Kitchen":join()
           speaker.play_stream "http://a.example/b.mp3"
-          print(#speaker.active_devices(), speaker.device "Kitchen".is_playing)
+          print(#speaker.own.devices, speaker.device "Kitchen".session == speaker.own)
         end)
-        trigger.on("end", function()
-          speaker.stop()
-          speaker.device "Kitchen":leave()
-          speaker.device "Bathroom":leave()
-        end)
+        trigger.on("look again", function() print(#speaker.own.devices, speaker.state()) end)
         """
       ),
     ])
     try harness.begin()
-    for name in ["look", "empty", "look", "kitchen", "end", "again"] {
+    for name in ["look", "empty", "look", "kitchen", "again", "look again"] {
       harness.pass(.seconds(10))
       _ = try harness.call("trigger", [("name", .string(name))])
     }
     harness.pass(.seconds(10))
     #expect(
       harness.printed == [
-        "all: 6\ttrue", "hello: 6\ttrue", "hello: speaker.no_active_device", "hello: 6\ttrue",
-        "hello: 1\ttrue",
-        // Those that a script has moved stay as they are.
-        "all: 4\tfalse",
+        "all: 6\ttrue", "hello: 6\tfalse", "hello: speaker.no_active_device", "hello: 6\tfalse",
+        "hello: 1\ttrue", "all: 6\ttrue", "hello: 0\tstopped",
       ])
   }
 }

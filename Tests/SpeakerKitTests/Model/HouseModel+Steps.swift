@@ -6,7 +6,9 @@ extension HouseModel {
   mutating func perform(_ step: WalkStep) -> String? {
     switch step {
     case .join(let speaker, let session): return join(speaker, session)
-    case .leave(let speaker): move(speaker, to: nil)
+    case .leave(let speaker):
+      if let session = speakers[speaker].session { players[session].wanted.removeAll { $0 == speaker } }
+      move(speaker, to: nil)
     case .play(let session, let play): return self.play(session, play)
     case .pause(let session): pause(session)
     case .resume(let session): return resume(session)
@@ -35,10 +37,29 @@ extension HouseModel {
 
   private mutating func join(_ speaker: Int, _ session: Int) -> String? {
     guard players[session].isOpen else { return "speaker.closed" }
-    guard speakers[speaker].session != session else { return nil }
-    if isOutranked(speaker, by: players[session].priority) { return "speaker.outranked" }
-    move(speaker, to: session)
+    if !players[session].wanted.contains(speaker) { players[session].wanted.append(speaker) }
+    let sounds = players[session].title != nil
+    if !has(speaker, session), mayHave(speaker, sounds: sounds, priority: players[session].priority) {
+      move(speaker, to: session)
+    }
     return nil
+  }
+
+  /// Returns `true` if a session has a speaker, or will have it again after interruptions.
+  private func has(_ speaker: Int, _ session: Int) -> Bool {
+    if speakers[speaker].session == session { return true }
+    guard interruptions.contains(where: { $0.player == speakers[speaker].session }) else { return false }
+    return interruptions.contains { one in
+      one.loans.contains { $0.speaker == speaker && $0.from == session }
+    }
+  }
+
+  /// Returns `true` if a session gets a speaker that it wants: an idle one, else by priority when it sounds itself.
+  private func mayHave(_ speaker: Int, sounds: Bool, priority: Int) -> Bool {
+    guard let holder = speakers[speaker].session,
+      players[holder].title != nil || interruptions.contains(where: { $0.player == holder })
+    else { return true }
+    return sounds && priority >= players[holder].priority
   }
 
   /// Moves a speaker; a session that loses its last one stops, unless it is suspended by an interruption.
@@ -140,9 +161,15 @@ extension HouseModel {
   mutating func play(_ session: Int, _ play: WalkStep.Play) -> String? {
     guard players[session].isOpen else { return "speaker.closed" }
     if play.first < 0 { return "speaker.range" }
-    guard canBeHeard(session) || isSuspended(session) else { return "speaker.no_active_device" }
+    let missing = players[session].wanted.filter { !has($0, session) }
+    let taken = missing.filter {
+      mayHave($0, sounds: true, priority: play.priority ?? players[session].priority)
+    }
+    guard canBeHeard(session) || isSuspended(session) || taken.contains(where: { speakers[$0].isAvailable })
+    else { return missing.count > taken.count ? "speaker.outranked" : "speaker.no_active_device" }
     let length = WalkStep.lengths[play.title] ?? 0
     guard (0...length).contains(play.first) else { return "speaker.range" }
+    if !isSuspended(session) { for speaker in taken { move(speaker, to: session) } }
     checkSeconds(session)
     if let old = players[session].title { report("ended \(old) replaced \(players[session].name)") }
     players[session].title = play.title

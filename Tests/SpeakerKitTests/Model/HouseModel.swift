@@ -53,6 +53,8 @@ struct HouseModel {
     var silentSince: Int64?
     /// Index of the session's deck; the deck of a closed session is reused by the next one.
     var deck = 0
+    /// Speakers that it was asked to have, in that order.
+    var wanted: [Int] = []
   }
 
   enum Level {
@@ -76,7 +78,7 @@ struct HouseModel {
   var now: Int64
   var speakers: [Speaker]
   /// All sessions so far.
-  var players = [Player(name: "default")]
+  var players = [Player(name: "test")]
   var decks = [DeckModel()]
   /// Members of each group, in the order in which they joined. A group without members does not exist.
   var groups: [String: [Int]] = [:]
@@ -94,6 +96,7 @@ struct HouseModel {
 
   init(_ speakers: [Speaker], at now: Int64) {
     self.speakers = speakers
+    players[0].wanted = Array(speakers.indices)
     mix = MixModel(memberships: speakers.map(\.session))
     self.now = now
   }

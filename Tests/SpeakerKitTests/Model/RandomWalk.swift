@@ -131,7 +131,7 @@ final class RandomWalk {
     case .plug(let speaker, let isPlugged):
       if isPlugged { try controls.plug(devices[speaker]) } else { try controls.unplug(devices[speaker]) }
     case .interrupt(let request): try interrupt(request)
-    case .close(let session): try sessions[session].close()
+    case .close(let session): sessions[session].close()
     case .rename(let speaker, let name): try await devices[speaker].setName(name)
     case .regroup(let speaker, let name): try await devices[speaker].setGroup(name)
     case .powerCut: for device in devices { try controls.unplug(device) }
