@@ -40,6 +40,9 @@ static const unsigned char meta_eq[] = {
 static const unsigned char meta_configuration[] = {
 #embed "../../stdlib/meta/configuration.lua"
 };
+static const unsigned char meta_sessions[] = {
+#embed "../../stdlib/meta/sessions.lua"
+};
 static const unsigned char meta_simulation[] = {
 #embed "../../stdlib/meta/simulation.lua"
 };
@@ -182,6 +185,7 @@ static const standard_library_file files[] = {
     {"meta/hkwhub.lua", meta_hkwhub, sizeof meta_hkwhub},
     {"meta/snapcast.lua", meta_snapcast, sizeof meta_snapcast},
     {"meta/configuration.lua", meta_configuration, sizeof meta_configuration},
+    {"meta/sessions.lua", meta_sessions, sizeof meta_sessions},
     {"meta/simulation.lua", meta_simulation, sizeof meta_simulation},
     {"meta/specs.lua", meta_specs, sizeof meta_specs},
     {"meta/error.lua", meta_error, sizeof meta_error},

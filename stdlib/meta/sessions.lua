@@ -1,0 +1,59 @@
+---@meta _
+---@topic sessions
+---@search own person people guest conflict share supersede priority takes taken silence
+
+-- Sessions: whose music plays where, when several scripts and people share a house.
+--
+-- A session is one source in one or more rooms. Each script has one of its own, `speaker.own`, named after the
+-- script; `speaker.session{…}` makes further ones. Functions of the module, such as `speaker.pause`, act on the own
+-- session, so that two scripts never stop, pause or replace each other's music by accident. They meet only in a room
+-- that both want.
+--
+-- Who plays where: a session says which rooms it wants, and has each that is idle. In these pictures time goes to the
+-- right, and a room sounds where it has a name.
+--
+--   -- music.lua
+--   speaker.play("evening.mp3", { rooms = { "Kitchen", "Bathroom" } })
+--   -- radio.lua
+--   speaker.play_stream("http://127.0.0.1:8000/live.mp3", { rooms = "Bedroom" })
+--   --
+--   --   Kitchen   | music ===============================
+--   --   Bathroom  | music ===============================
+--   --   Bedroom   |             radio ===================
+--
+-- `join` of a speaker or a group adds a room, `leave` removes one, `open { add_all = true }` adds all, and `rooms` of
+-- a later `play` replaces them, once its source is open. `session.rooms` lists what a session wants,
+-- `session.devices` what it has, `speaker.sessions()` all sessions with their owners. A session that wants no room
+-- raises `speaker.no_active_device` when it plays.
+--
+-- What two scripts do to each other: the one that begins to sound takes a room from the one that sounds there, if its
+-- priority is as high. The other goes on in its further rooms; without any it stops (`ended`, reason `"no_devices"`).
+-- It asks for all its rooms again each time it plays.
+--
+--   -- music.lua plays; bell.lua plays in the kitchen; then music.lua plays anew
+--   --
+--   --   Kitchen   | music ======| bell ====|         | music =====
+--   --   Bathroom  | music ===========================| music =====
+--
+-- Priorities are 100 for sessions, 200 for alarms and 300 for announcements. A room in which a higher one sounds is
+-- not taken: the session plays in its other rooms, and the log and `why` name who kept the room. If all are kept,
+-- `play` raises `speaker.outranked`. Alarms, announcements and `speaker.interrupt` give rooms back at their end, and
+-- the music that they interrupted continues where it was.
+--
+-- What a person does to a script: `roomtone play` borrows rooms and gives them back at its end; `roomtone stop`,
+-- `pause`, `next` and `volume`, the page and Home Assistant act on rooms, whoever plays there. The script hears of it
+-- by events.
+--
+--   -- music.lua plays; then: roomtone play show.mp3 --on Kitchen
+--   -- and later: roomtone stop Bathroom
+--   --
+--   --   Kitchen   | music ====| roomtone play ==| music ==========
+--   --   Bathroom  | music =====================================|
+--
+-- All prompts share one session, `prompt`, which wants all rooms, or `default_rooms` of the configuration. The own
+-- session of a script in a daemon outlives a reload of its file, so that music does not stop at each save. It ends
+-- with the script, and at `speaker.own:close()`.
+--
+-- A session needs a stream of the driver only while it sounds. A driver has some of them (`roomtone
+-- snapserver-config` writes those of a snapserver), and `speaker.no_stream` names who plays on them. On a hub one
+-- session sounds at a time: a later one of equal or higher priority replaces it (`ended`, reason `"replaced"`).
