@@ -83,7 +83,7 @@ import Testing
     let outcome = try answers("speaker.device 'Kitchen'\nspeaker.group 'Bedroom'\n#speaker.devices()\n")
     #expect(
       outcome.lines == [
-        "speaker \"Kitchen\" (volume 22, active)", "group \"Bedroom\" (2 speakers)", "6",
+        "speaker \"Kitchen\" (volume 22, idle)", "group \"Bedroom\" (2 speakers)", "6",
       ])
     #expect(outcome.status == 0)
   }

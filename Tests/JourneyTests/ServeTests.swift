@@ -141,7 +141,7 @@ import Testing
     let (home, process) = try Self.serve([
       (
         "a.lua",
-        "local s = require 'speaker' s.play('\(Fixtures.repository("scripts/wake_up.mp3"))', { loop = true }) print 'plays'"
+        "local s = require 'speaker' s.play('\(Fixtures.repository("scripts/wake_up.mp3"))', { loop = true, rooms = s.devices() }) print 'plays'"
       )
     ])
     try process.expect("plays")

@@ -84,7 +84,7 @@ struct SharedHouseTests {
   @Test("without XDG_STATE_HOME it lies below the home folder; without a home nothing is kept")
   func folders() throws {
     let home = try Home()
-    let line = #""$ROOMTONE" run --output null -e 'require("speaker").set_volume(3)'"#
+    let line = #""$ROOMTONE" run --output null -e 'require("speaker").device("Kitchen"):set_volume(3)'"#
     let outcome = try home.runInShell("unset XDG_STATE_HOME; \(line) && ls .local/state/roomtone state")
     #expect(outcome.status == 0 && outcome.output.contains("house.state"), "\(outcome)")
     #expect(fileNames(in: home.path("state")).isEmpty)

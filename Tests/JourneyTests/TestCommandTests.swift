@@ -36,7 +36,7 @@ import Testing
     #expect(
       outcome.lines == [
         "one_spec.lua", "  ✓ the house is quiet", "  ✗ the house is as new",
-        "      one_spec.lua:12: expected { volume = 7 }, got { volume = 22 } (spec.expectation)",
+        "      one_spec.lua:13: expected { volume = 7 }, got { volume = 22 } (spec.expectation)",
         "      printed: looked at", "1 passed, 1 failed",
       ])
     let report = String(decoding: try readBytes(home.path("report.xml")), as: UTF8.self)

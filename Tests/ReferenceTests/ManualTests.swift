@@ -34,7 +34,7 @@ import Testing
     for type in reference.classes where type.isObject { #expect(plain.contains(type.name), "\(type.name)") }
     for code in reference.codes { #expect(plain.contains("\n       \(code)"), "\(code)") }
     #expect(plain.contains("event ended") && plain.contains(#"{ name = "wake-up" }"#) == false)
-    #expect(plain.contains(#"speaker.play("wake_up.mp3", { title = "the morning tune" })"#))
+    #expect(plain.contains(#"speaker.play("wake_up.mp3", { rooms = kitchen })"#))
     #expect(
       try Command.succeed("lexgrog", [path]).text.contains("roomtone-lua - the Lua modules of roomtone"))
   }

@@ -80,7 +80,7 @@ extension BindingTable {
     speaker.Group:join
       set other = speaker.session()
       call group:join(other) -->
-      then other --> session "session 1" (stopped, 2 speakers)
+      then other --> session "session 2" (stopped, 2 speakers)
       speaker.unknown empty "Living Room":join()
     speaker.Group:leave
       call group:leave() -->
@@ -126,7 +126,7 @@ extension BindingTable {
     speaker.Session:play
       set session = speaker.session { devices = kitchen }
       call session:play("tone.wav", { title = "tone" }) -->
-      then session, speaker.state() --> session "session 1" (playing "tone", 1 speaker), "stopped"
+      then session, speaker.state() --> session "session 2" (playing "tone", 1 speaker), "stopped"
     speaker.Session:next
       set session:play { "tone.wav", "long.wav" }
       call session:next() -->
@@ -232,10 +232,12 @@ extension BindingTable {
       set kitchen:set_volume(9) task.sleep(1) snapshot = speaker.snapshot() kitchen:set_volume(1)
       call snapshot:restore() -->
       then kitchen.volume, #snapshot.devices --> 9, 6
+      speaker.outranked speaker.play("tone.wav", { rooms = kitchen }) snapshot = speaker.snapshot() \#
+    local vip = speaker.session { devices = kitchen, priority = 500 } vip:play("tone.wav", { loop = true }) \#
+    local err = failure(snapshot.restore, snapshot) vip:close() error(err)
       audio.unreadable restored("tone.wav", "no sound at all, but a text")
       audio.unsupported restored("long.wav", "MThd\0\0\0\6\0\0\0\1\0\1")
       audio.not_found os.remove(FOLDER .. "/long.wav") snapshot:restore()
-      speaker.outranked speaker.session { devices = kitchen, priority = 500 } snapshot:restore()
     speaker.House:unplug
       call house:unplug(bath) -->
       then bath, bath.active, bath.wifi_strength --> speaker "Bathroom" (volume 20, unavailable), true, "none"

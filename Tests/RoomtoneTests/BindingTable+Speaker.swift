@@ -206,12 +206,13 @@ extension BindingTable {
       stream.url speaker.interrupt { play = "http://[bad/" }
       stream.unsupported speaker.interrupt { play = "rtsp://radio/" }
       speaker.unknown speaker.interrupt { play = "tone.wav", devices = "Attic" }
-      speaker.outranked speaker.session { devices = bath, priority = 500 } \#
+      speaker.outranked speaker.session { devices = bath, priority = 500 }:play "long.wav" \#
     speaker.interrupt { play = "tone.wav", devices = bath }
       speaker.no_active_device for _, device in ipairs(speaker.devices()) do house:unplug(device) end \#
-    speaker.interrupt { play = "tone.wav" }
-      speaker.no_stream for _ = 1, 32 do task.spawn(speaker.interrupt, { play = "long.wav", devices = bath }) end \#
-    task.sleep(1) speaker.interrupt { play = "tone.wav", devices = bath }
+    local err = failure(speaker.interrupt, { play = "tone.wav" }) \#
+    for _, device in ipairs(speaker.devices()) do house:plug(device) end error(err)
+      speaker.no_stream for _ = 1, 30 do task.spawn(speaker.interrupt, { play = "long.wav", devices = kitchen }) end \#
+    task.sleep(1) speaker.interrupt { play = "tone.wav", devices = kitchen }
     speaker.snapshot
       call speaker.snapshot { devices = "Bedroom" } --> snapshot of 2 speakers
       speaker.unknown speaker.snapshot { devices = "Attic" }

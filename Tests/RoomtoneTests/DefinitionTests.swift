@@ -25,14 +25,18 @@ struct DefinitionTests {
   func module(_ module: String) throws {
     let values = reference.values(of: module).map { String($0.name.dropFirst(module.count + 1)) }
     // `pairs` does not visit fields whose values change.
-    let fields = reference.values(of: module).filter { $0.value == "nil" }.map(\.name)
+    let fields = reference.values(of: module).filter { $0.value == "nil" }.map { field in
+      let name = field.name.dropFirst(module.count + 1)
+      return "if not seen.\(name) and module.\(name) ~= nil then print '\(name)' end"
+    }
     let lines = try EngineHarness.printed(
       """
-      local module = require "\(module)"
+      local module, seen = require "\(module)", {}
       for name, value in pairs(module) do
+        seen[name] = true
         print(name .. (type(value) == "function" and "()" or ""))
       end
-      \(fields.map { "if \($0) ~= nil then print \"\($0.dropFirst(module.count + 1))\" end" }.joined(separator: "\n"))
+      \(fields.joined(separator: "\n"))
       """)
     let described = functions(of: module + ".").map { $0 + "()" } + values
     #expect(lines.sorted() == described.sorted())
@@ -95,16 +99,16 @@ struct DefinitionTests {
       os.remove "\(owner.lock)"
       note(speaker.device, "Kitchn")
       note(speaker.device, "Room")
-      note(speaker.play, "nowhere.wav")
-      note(speaker.play, "text.wav")
-      note(speaker.play, { "nowhere.wav", "text.wav" })
-      note(speaker.play, "tone.wav", { start = 60 })
-      speaker.play("tone.wav")
+      note(speaker.play, "nowhere.wav", { rooms = "Kitchen" })
+      note(speaker.play, "text.wav", { rooms = "Kitchen" })
+      note(speaker.play, { "nowhere.wav", "text.wav" }, { rooms = "Kitchen" })
+      note(speaker.play, "tone.wav", { start = 60, rooms = "Kitchen" })
+      speaker.play("tone.wav", { rooms = "Kitchen" })
       note(speaker.seek, 60)
       local kitchen = speaker.device("Kitchen")
       note(kitchen.set_name, kitchen, "Bathroom")
-      speaker.session { devices = { kitchen }, priority = 101 }
-      note(kitchen.join, kitchen)
+      speaker.session { devices = { kitchen }, priority = 101 }:play "tone.wav"
+      note(speaker.play, "tone.wav", { rooms = kitchen })
       speaker.house():unplug(kitchen)
       note(kitchen.set_volume, kitchen, 3)
       note(function() while true do speaker.session() end end)
@@ -326,7 +330,7 @@ struct DefinitionTests {
     let lines = try EngineHarness.printed(
       """
       \(BindingTable.globals(PromptGlobals.modules))
-      speaker.open()
+      speaker.open { add_all = true }
       local function probe(name, f)
         table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)
       end

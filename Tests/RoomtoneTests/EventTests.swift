@@ -13,7 +13,7 @@ struct EventTests {
       let on = object == "speaker" ? "on(" : "on(object, "
       let lines = try EngineHarness.printed(
         """
-        speaker.open()
+        speaker.open { add_all = true }
         local object, default = \(object), speaker.own
         local on = object.on
         \(on)"state", function(e) print("state", e.state, e.session == default) end)
@@ -100,7 +100,7 @@ struct EventTests {
   func listeners() throws {
     let lines = try EngineHarness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       for number = 1, 3 do
         speaker.on("state", function(e)
           if e.state ~= "playing" then return end
@@ -119,7 +119,7 @@ struct EventTests {
   func failing() throws {
     let outcome = try EngineHarness().run(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local bad = speaker.on("time", function() local x = nil; x.y = 1 end)
       local good = speaker.on("time", function(e) print(e.elapsed) end)
       speaker.play "tone.wav"
@@ -138,7 +138,7 @@ struct EventTests {
   func cancel() throws {
     let lines = try EngineHarness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local first = speaker.once("time", function(e) print("once", e.elapsed) end)
       local third
       local second = speaker.on("time", function(e) print("on", e.elapsed) third:cancel() end)
@@ -164,7 +164,7 @@ struct EventTests {
   func rooted() throws {
     let lines = try EngineHarness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.on("ended", function() print "heard" end)
       collectgarbage() collectgarbage()
       speaker.play "tone.wav"

@@ -9,7 +9,7 @@ struct FloodTests {
   func listener(wall: Bool) throws {
     let outcome = try EngineHarness(wall: wall).run(
       """
-      speaker.open() local count = 0
+      speaker.open { add_all = true } local count = 0
       speaker.on("volume", function()
         count = count + 1 speaker.set_volume(count % 50)
       end)
@@ -45,7 +45,7 @@ struct FloodTests {
   func changes() throws {
     let lines = try EngineHarness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local count, err = 0
       repeat
         count = count + 1

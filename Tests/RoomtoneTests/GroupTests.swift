@@ -54,8 +54,8 @@ struct GroupTests {
       """)
     #expect(
       lines == [
-        "state\tplaying\tdefault", "time\t1\tdefault", "once", "time\t2\tdefault", "time\t3\tdefault",
-        "state\tstopped\tdefault", "ended\tfinished\tdefault", "state\tplaying\tmine", "time\t3\tmine",
+        "state\tplaying\ttest", "time\t1\ttest", "once", "time\t2\ttest", "time\t3\ttest",
+        "state\tstopped\ttest", "ended\tfinished\ttest", "state\tplaying\tmine", "time\t3\tmine",
         "state\tstopped\tmine", "ended\tfinished\tmine",
       ])
   }

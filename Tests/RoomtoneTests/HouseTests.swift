@@ -50,7 +50,7 @@ struct HouseTests {
       """
       local old, session = speaker.device "Kitchen", speaker.own
       speaker.close()
-      speaker.open()
+      speaker.open { add_all = true }
       local new = speaker.device "Kitchen"
       print(message(old.set_volume, old, 10), code(old.join, old))
       print(message(new.join, new, session), new.active)

@@ -10,11 +10,12 @@ struct InterruptionTests {
   func events() throws {
     let lines = try EngineHarness.printed(
       """
-      local default, bedroom = speaker.own, speaker.group "Bedroom"
-      local mine = speaker.session { name = "mine", devices = { "Kitchen" } }
+      local default, bedroom, kitchen = speaker.own, speaker.group "Bedroom", speaker.device "Kitchen"
+      local mine = speaker.session { name = "mine", devices = { kitchen } }
+      mine:play("long.wav", { priority = 500 })
       local objects = {
         { "house", speaker.on }, { "session", default.on, default }, { "speaker", bedroom.devices[1].on, bedroom.devices[1] },
-        { "group", bedroom.on, bedroom }, { "mine", mine.on, mine }, { "kitchen", speaker.device "Kitchen".on, speaker.device "Kitchen" },
+        { "group", bedroom.on, bedroom }, { "mine", mine.on, mine }, { "kitchen", kitchen.on, kitchen },
       }
       for _, phase in ipairs { "suspending", "suspended", "resumed" } do
         for _, object in ipairs(objects) do
@@ -60,7 +61,7 @@ struct InterruptionTests {
     let lines = try EngineHarness.printed(
       """
       speaker.on("suspended", function() print "suspended" end)
-      speaker.on("track", function(event) print(event.session.name, event.source.title) end)
+      speaker.on("track", { all = true }, function(event) print(event.session.name, event.source.title) end)
       speaker.play "long.wav"
       task.sleep(1)
       local begin = task.now()

@@ -14,6 +14,7 @@ struct KeptHouseTests {
     ])
   func waits(_ call: String, _ seconds: Double) throws {
     var harness = try EngineHarness()
+    harness.addsAll = false
     let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
     harness.stateFolder = owner.folder

@@ -11,7 +11,7 @@ struct PlaybackTests {
     harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }"
     let lines = try harness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local playing = task.spawn(function() return code(speaker.play, "long.wav") end)
       task.spawn(speaker.stop)
       print(playing:await(), speaker.state())

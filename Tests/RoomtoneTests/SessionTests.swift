@@ -22,7 +22,7 @@ struct SessionTests {
       """)
     #expect(
       lines == [
-        "1\ttrue\tnil", "default, bath\ttrue\tshower\ttone.wav", "nil\tnil\tfalse",
+        "1\ttrue\tnil", "test, bath\ttrue\tshower\ttone.wav", "nil\tnil\tfalse",
         "bell\ttrue\ttrue\tshower",
         "false",
       ])

@@ -71,7 +71,7 @@ import Testing
     arguments: [
       ("require 'party'.start { volume = 35 } speaker.play('tone.mp3', { loop = true })", 35),
       (
-        "speaker.play('tone.mp3', { loop = true }) require 'sleep_timer'.start { after = 0, fade = 60, rooms = 'Kitchen' }",
+        "speaker.play('tone.mp3', { loop = true, rooms = 'Kitchen' }) require 'sleep_timer'.start { after = 0, fade = 60, rooms = 'Kitchen' }",
         14
       ),
     ])
@@ -93,7 +93,8 @@ import Testing
       harness.pass(.seconds(10))
       #expect(try level(of: "Kitchen", harness) == 22, "\(rest)")
       let isPlaying = harness.daemon.engine.house.open?.sessions.contains { $0.state == .playing }
-      #expect(isPlaying == code.contains("sleep_timer"), "\(rest)")
+      // What it plays goes on over a reload, and stops with a script that ends.
+      #expect(isPlaying == (code.contains("sleep_timer") && next != nil), "\(rest)")
     }
   }
 

@@ -30,7 +30,7 @@ struct SimulatedRadioTests {
     let lines = try EngineHarness().printed(
       """
       local stream = require "stream"
-      speaker.open()
+      speaker.open { add_all = true }
       schedule.at("06:45", { days = "daily" }, function()
         local radio = stream.new "http://radio.example/morning.mp3"
         speaker.play_stream(radio)
@@ -53,7 +53,7 @@ struct SimulatedRadioTests {
     let lines = try printed(
       "status = 404",
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local radio = stream.new(url)
       for _, name in ipairs { "connecting", "missing_content", "http_error", "stopped" } do
         radio:on(name, function(event) print(name, event.status) end)
@@ -76,7 +76,7 @@ struct SimulatedRadioTests {
     let lines = try printed(
       "drops = { { at = '30s', outage = '3m', status = 503 } }",
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local radio = stream.new(url)
       local attempts = 0
       radio:on("connecting", function() attempts = attempts + 1 end)
@@ -118,7 +118,7 @@ struct SimulatedRadioTests {
     let lines = try harness.printed(
       Self.prelude + """
         local function show(text) print(text, speaker.state(), radio.status, math.floor(speaker.position() + 0.5), math.floor(radio.time_shift + 0.5)) end
-        speaker.open()
+        speaker.open { add_all = true }
         radio = stream.new(url)
         speaker.play_stream(radio)
         local other = speaker.session { devices = { "Kitchen" } }
@@ -154,7 +154,7 @@ struct SimulatedRadioTests {
     if isRendered { harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }" }
     let lines = try harness.printed(
       Self.prelude + """
-        speaker.open()
+        speaker.open { add_all = true }
         local radio = stream.new(url)
         speaker.play_stream(radio)
         task.sleep(50)
@@ -173,7 +173,7 @@ struct SimulatedRadioTests {
     let lines = try printed(
       "burst = '12s'",
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local radio = stream.new(url)
       for _, name in ipairs { "suspending", "suspended", "resumed" } do radio:on(name, function() print(name) end) end
       speaker.play_stream(radio)
@@ -200,7 +200,7 @@ struct SimulatedRadioTests {
     let source = kind == "local" ? "stream.file 'tone.wav'" : "stream.new(url)"
     let lines = try harness.printed(
       Self.prelude + """
-        speaker.open()
+        speaker.open { add_all = true }
         local file = \(source)
         file:on("file_complete", function() print "file_complete" end)
         speaker.on("ended", function(event) print("ended", event.reason) end)

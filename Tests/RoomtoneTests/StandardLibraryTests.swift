@@ -40,7 +40,7 @@ struct StandardLibraryTests {
     harness.standardLibrary = "/nowhere"
     let lines = try harness.printed(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.play(require "roomtone.files".path "sounds/bell.mp3")
       print(speaker.is_playing())
       """)
@@ -52,7 +52,7 @@ struct StandardLibraryTests {
     harness.standardLibrary = nil
     let outcome = try harness.run(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.play_stream(require "stream".new "http://a.example/b.mp3")
       task.sleep "20s"
       print(speaker.is_playing())

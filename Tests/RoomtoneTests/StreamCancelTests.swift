@@ -20,7 +20,7 @@ struct StreamCancelTests {
     let lines = try harness.printed(
       """
       local radio = stream.new(url, { data_timeout = 600 })
-      speaker.open()
+      speaker.open { add_all = true }
       follow(radio)
       print(code(task.timeout, 0.5, function()
         local guard <close> = setmetatable({}, { __close = function() print("unwound") end })

@@ -24,7 +24,7 @@ struct TimelineJobTests {
     ])
   func rise(_ code: String, _ line: String) throws {
     let harness = try TimelineHarness(
-      "speaker.open() speaker.group('Bedroom'):set_volume(5) task.sleep '10m' \(code)")
+      "speaker.open { add_all = true } speaker.group('Bedroom'):set_volume(5) task.sleep '10m' \(code)")
     #expect(try harness.linesWithoutFailures() == ["05 00:00 Bedroom: volume 18 → 5", line])
   }
 
@@ -142,7 +142,7 @@ struct TimelineJobTests {
   func rivalsInRooms() throws {
     let together = try TimelineHarness(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       schedule.at("22:00", { name = "bedtime" }, function() speaker.device("Kitchen"):set_volume(5) end)
       schedule.at("22:00", { name = "party" }, function() speaker.device("Kitchen"):set_volume(30) end)
       """
@@ -151,7 +151,7 @@ struct TimelineJobTests {
     #expect(together.contains { $0.hasSuffix(text) }, "\(together)")
     let lines = try TimelineHarness(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       schedule.at("22:00", { name = "bedtime" }, function() speaker.set_volume(5) end)
       schedule.at("22:00:05", { name = "party" }, function() speaker.set_volume(30) end)
       """
@@ -214,7 +214,7 @@ struct TimelineJobTests {
   func interruption() throws {
     let lines = try TimelineHarness(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.interrupt { devices = { "Bedroom" }, play = "tone.wav", volume = 30 }
       task.sleep "1s"
       """
@@ -271,7 +271,7 @@ struct TimelineJobTests {
     let sound = Fixtures.path("mp3-cbr128-44k.mp3")
     let lines = try TimelineHarness(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       local unused = stream.new "http://unused.test/a.mp3"
       task.try(speaker.play_stream, "http://gone.test/b.mp3")
       speaker.play_stream "http://heard.test/c.mp3"

@@ -58,7 +58,7 @@ struct TimelineTests {
   func announcement() throws {
     let lines = try lines(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.play("long.wav", { loop = true })
       task.sleep "10s"
       require "announce".play { "tone.wav", rooms = { "Kitchen", "Bedroom" }, fade = 0 }
@@ -204,7 +204,7 @@ struct TimelineTests {
   func lastCall() throws {
     let lines = try lines(
       """
-      speaker.open()
+      speaker.open { add_all = true }
       speaker.device "Kitchen":set_volume(31)
       """)
     #expect(lines == ["05 00:00 Kitchen: volume 22 → 31"])

@@ -59,7 +59,7 @@ struct TimelineVolumeTests {
     "a fade that another command ends is a line to the volume that it reached",
     arguments: ["kitchen:fade { to = 32, over = '10s' }", "fade.volume { kitchen, to = 32, over = '10s' }"])
   func interrupted(_ fade: String) throws {
-    let begin = "task.spawn(function() \(fade) end) task.sleep(3.5)"
+    let begin = "speaker.open() task.spawn(function() \(fade) end) task.sleep(3.5)"
     let rise = "05 00:00 Kitchen: volume 22 → 25 over 3.5 s"
     #expect(
       try lines("\(begin) kitchen:set_volume(40)") == [rise, "05 00:00:03 Kitchen: volume 25 → 40"])
@@ -73,10 +73,8 @@ struct TimelineVolumeTests {
       ])
     #expect(
       try lines("\(begin) kitchen:mute() task.sleep '20s'") == [rise, "05 00:00:03 Kitchen: muted"])
-    #expect(
-      try lines("\(begin) speaker.house():unplug(kitchen) task.sleep(0.1) os.exit(0)") == [
-        rise, "05 00:00:03 Kitchen: can't be reached",
-      ])
+    let unplugged = try lines("\(begin) speaker.house():unplug(kitchen) task.sleep(0.1) os.exit(0)")
+    #expect(unplugged == [rise, "05 00:00:03 Kitchen: can't be reached"])
   }
 
   @Test("a fade that is cancelled, or whose script ends, is a line to the volume that it reached")

@@ -52,18 +52,20 @@ extension WhyTests {
       title: "playback without a speaker", code: "failure(speaker.play, 'tone.wav') why 'Kitchen'",
       answer: [
         "Kitchen is at 22", "  no change of it is known",
-        "Kitchen refused a command: play: no speaker is in the session",
+        "Kitchen refused a command: play: the session wants no room",
         "  00:00:00  test.lua:1  try(), by test.lua, started 00:00:00",
       ]
     ),
     Case(
       title: "a speaker that is taken",
       code:
-        "local s = speaker.session { name = 'vip', devices = kitchen, priority = 500 } for _ = 1, 3 do failure(kitchen.join, kitchen) end why 'Kitchen'",
+        "local s = speaker.session { name = 'vip', devices = kitchen, priority = 500 } s:play 'tone.wav' for _ = 1, 3 do failure(speaker.play, 'tone.wav', { rooms = kitchen }) end why 'Kitchen'",
       answer: [
-        "Kitchen is at 22", "  no change of it is known", #"Kitchen is in session "vip""#,
-        #"  00:00:00  joins session "vip": test.lua:4  session(), by test.lua, started 00:00:00"#,
-        #"Kitchen refused a command (3 times): join: "Kitchen" is in "vip" of priority 500, and the request has priority 100"#,
+        "Kitchen is at 22", "  no change of it is known", #"Kitchen plays "tone.wav""#,
+        "  00:00:00  ▶ tone.wav at volume 22: test.lua:4  play(), by test.lua, started 00:00:00",
+        #"Kitchen is in session "vip""#,
+        "  00:00:00  joins tone.wav: test.lua:4  session(), by test.lua, started 00:00:00",
+        #"Kitchen refused a command (3 times): play: "Kitchen" is kept by "vip" of priority 500 (play at test.lua:4)"#,
         "  00:00:00  test.lua:1  try(), by test.lua, started 00:00:00",
       ]),
     Case(

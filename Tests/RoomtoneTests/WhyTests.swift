@@ -219,7 +219,7 @@ struct WhyTests {
         """)
     check(
       outcome.lines + outcome.failures.map(\.description),
-      ["0.0\t-2.0\t00:00:00  test  gain 0 → -2", "-2.0\t-6.0\t00:00:01  default  gain -6"])
+      ["0.0\t-2.0\t00:00:00  test  gain 0 → -2", "-2.0\t-6.0\t00:00:01  test  gain -6"])
   }
 
   @Test("a person at the prompt is named, without the line that was typed")

@@ -5,7 +5,7 @@
 --
 --   local follow = require "follow"
 --   follow.to { "Kitchen", session = speaker.own }  -- the script's own session
---   follow.to { "Bathroom", from = "Kitchen", overlap = "3s" }  -- what plays there
+--   follow.to { "Bathroom", from = "Kitchen", overlap = "3s" } -- what plays there
 --   schedule.at("22:30", { days = "daily" }, function()
 --     follow.to { "Bedroom", from = "Living Room" }
 --   end)

@@ -10,7 +10,7 @@
 --     print(event.source.title, event.reason)
 --   end)
 --   kitchen:set_volume(20)
---   speaker.play("wake_up.mp3", { title = "the morning tune", rooms = kitchen })
+--   speaker.play("wake_up.mp3", { rooms = kitchen })
 --   speaker.finish()
 --
 -- Every function raises the errors of `speaker.open`, as the first use of the module opens the house: every function but

@@ -200,7 +200,8 @@ public struct Why {
   /// Returns the text of a speaker's playback, and the kinds of changes that may be the reason.
   private func sound(_ device: Device) -> (headline: String, kinds: Set<JournalEntry.Kind>) {
     guard let session = device.session, let source = session.source else {
-      return ("Nothing plays in \(device.name)", [.stop, .suspend, .leave])
+      // In a session, its place is the reason, and not that it left the one before.
+      return ("Nothing plays in \(device.name)", device.session == nil ? [.stop, .suspend, .leave] : [.stop, .suspend])
     }
     let title = "\"\(source.title)\""
     if session.state == .paused { return ("\(device.name) is paused in \(title)", [.pause, .suspend]) }

@@ -71,6 +71,7 @@ extension SpeakerModule {
       return .none
     }
     devices.method("join", arity: 1) { [unowned self] device, call in
+      try device.requireOpenHouse()
       let session = try session(call, 2)
       return try call.suspend {
         try await device.join(session)
@@ -204,7 +205,7 @@ extension SpeakerModule {
   /// Returns the session in argument `number`; the script's own one without it.
   private func session(_ call: LuaCall, _ number: Int) throws -> Session {
     guard call.isNil(number) else { return try call.object(number, sessions) }
-    guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+    guard let house = door.open else { throw Self.houseIsClosed }
     return try own(in: house)
   }
 

@@ -184,14 +184,14 @@ extension SpeakerModule {
 extension SpeakerModule {
   /// Returns the speakers of the option `rooms`; nil without it.
   func rooms(_ options: LuaOptions) throws -> [Device]? {
-    guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+    guard let house = door.open else { throw Self.houseIsClosed }
     return try targets(options, "rooms", house)
   }
 
   /// `play_stream(url or stream, options)` on a session.
   func playStream(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
     guard let streams = streamModule, let house = door.open else {
-      throw SpeakerError(.closed, "the house is closed")
+      throw Self.houseIsClosed
     }
     let options = try call.options(first + 1, ["title", "priority", "rooms"])
     let (title, priority) = (try options.string("title", .header), try options.int("priority", in: 0...1000))

@@ -134,6 +134,9 @@ final class SpeakerModule {
     return device.isActive ? "active" : "idle"
   }
 
+  static let houseIsClosed = SpeakerError(
+    .closed, "the house is closed", hint: "open it again with speaker.open()")
+
   /// A function that needs the open house: the first use opens the house, and suspends meanwhile.
   func withHouse(
     _ name: String, arity count: Int?, advice: String? = nil,
@@ -142,7 +145,7 @@ final class SpeakerModule {
     LuaFunction(name, arity: count, advice: advice) { [door] call in
       if let house = door.open { return try body(house, call) }
       if door.wasClosed {
-        throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
+        throw Self.houseIsClosed
       }
       return try call.suspendThenAgain { try await door.open(wait: nil) }
     }

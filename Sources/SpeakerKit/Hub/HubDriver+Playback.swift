@@ -26,6 +26,7 @@ extension HubDriver {
 
   /// Has the hub play a cue; it is heard when the hub has fetched its beginning.
   public func start(_ cue: Cue, in session: DriverStream, paused: Bool) {
+    startedCue = cue.id
     for other in sources.keys where other < cue.id { sources[other] = nil }
     let (end, start) = sources[cue.id].map { ($0.source.end, $0.start) } ?? (nil, 0)
     perform(player.start(cue.id, from: start, to: end, paused: paused, at: loop.now))
@@ -53,7 +54,8 @@ extension HubDriver {
   public func stop(_ session: DriverStream) {
     perform(player.stop(at: loop.now))
     withdraw()
-    sources = [:]
+    // One that is loaded and not started yet plays in its place.
+    for cue in sources.keys where cue <= startedCue { sources[cue] = nil }
   }
   /// Returns the number of frames heard, as far as the hub has reported.
   public func position(of session: DriverStream) -> Int {

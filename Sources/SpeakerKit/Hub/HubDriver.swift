@@ -49,6 +49,8 @@ public final class HubDriver: RemoteDriver {
   /// Media by the numbers of their runs, with their paths.
   var media: [Int: (media: Media, path: String)] = [:]
   var cueCount = 0
+  /// The cue that was started last, whose source is released when it stops; 0 for none.
+  var startedCue = 0
   /// The cue whose first answer a caller waits for; nil for none.
   var starting: (cue: Int, call: PendingCall<Void>)?
   /// `true` if the hub was lost when it was to stop.

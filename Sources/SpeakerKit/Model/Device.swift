@@ -153,6 +153,9 @@ public final class Device {
     try openHouse().remove(self, from: session)
   }
 
+  /// - Throws: `speaker.closed` when its house was closed, `speaker.unavailable` when it was removed.
+  public func requireOpenHouse() throws(SpeakerError) { _ = try openHouse() }
+
   func openHouse() throws(SpeakerError) -> House {
     // Speakers exist only in a house that has been open; that house may be open again, with other objects.
     guard let house, house.isOpen else {

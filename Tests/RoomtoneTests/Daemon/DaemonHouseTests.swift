@@ -63,12 +63,12 @@ import Testing
           speaker.play_stream "http://a.example/b.mp3"
           print(#speaker.own.devices, speaker.device "Kitchen".session == speaker.own)
         end)
-        trigger.on("look again", function() print(#speaker.own.devices, speaker.state()) end)
+        trigger.on("review", function() print(#speaker.own.devices, speaker.state()) end)
         """
       ),
     ])
     try harness.begin()
-    for name in ["look", "empty", "look", "kitchen", "again", "look again"] {
+    for name in ["look", "empty", "look", "kitchen", "again", "review"] {
       harness.pass(.seconds(10))
       _ = try harness.call("trigger", [("name", .string(name))])
     }
