@@ -201,7 +201,9 @@ public struct Why {
   private func sound(_ device: Device) -> (headline: String, kinds: Set<JournalEntry.Kind>) {
     guard let session = device.session, let source = session.source else {
       // In a session, its place is the reason, and not that it left the one before.
-      return ("Nothing plays in \(device.name)", device.session == nil ? [.stop, .suspend, .leave] : [.stop, .suspend])
+      let kinds: Set<JournalEntry.Kind> =
+        device.session == nil ? [.stop, .suspend, .leave] : [.stop, .suspend]
+      return ("Nothing plays in \(device.name)", kinds)
     }
     let title = "\"\(source.title)\""
     if session.state == .paused { return ("\(device.name) is paused in \(title)", [.pause, .suspend]) }
