@@ -9,8 +9,8 @@ internal import StreamCore
 
 /// Sound that a process plays to its end for a client, which controls it meanwhile. Confined to the loop.
 ///
-/// It plays on a session of its own. In a daemon the speakers return to what they did; in a process that plays nothing
-/// else a level that is set stays.
+/// It plays on a session of its own. In a daemon the speakers return to what they did, unless the client keeps them; in a
+/// process that plays nothing else a level that is set stays.
 final class RequestedPlayback {
   private let request: ControlRequest
   private let number: Int
@@ -20,6 +20,7 @@ final class RequestedPlayback {
   private let station: String?
   private let rooms: [String]
   private let volume: Int?
+  private let keepsRooms: Bool
   private let shuffles: Bool
   private let loops: Bool
   private let settings: StationSettings
@@ -50,7 +51,8 @@ final class RequestedPlayback {
   ///   - isShared: `true` if the house may play for others too.
   init(_ request: ControlRequest, number: Int, engine: Engine, isShared: Bool) throws {
     let parameters = try ControlParameters(
-      request, "files", "station", "rooms", "volume", "shuffle", "loop", "charset", "user_agent", "user",
+      request, "files", "station", "rooms", "volume", "keep", "shuffle", "loop", "charset", "user_agent",
+      "user",
       "password_file", "certificate_file")
     (self.request, self.number, self.engine, self.isShared) = (request, number, engine, isShared)
     let longest = ControlParameters.longestAddress
@@ -63,6 +65,7 @@ final class RequestedPlayback {
     if let volume, !House.volumeRange.contains(volume) {
       throw RPCError(.invalidParameters, "play: the parameter \"volume\" is 0 to \(House.maximumVolume)")
     }
+    keepsRooms = try parameters.flag("keep")
     (shuffles, loops) = (try parameters.flag("shuffle"), try parameters.flag("loop"))
     var settings = StationSettings()
     if let name = try parameters.text("charset") {
@@ -98,7 +101,9 @@ final class RequestedPlayback {
       volumesTimer?.cancel()
     }
     if isShared {
-      try await house.interrupt(devices: devices, volume: volume, name: "roomtone play") { session in
+      try await house.interrupt(
+        devices: devices, volume: volume, restore: !keepsRooms, name: "roomtone play"
+      ) { session in
         try await play(stream, on: session, of: devices, in: house)
       }
     } else {

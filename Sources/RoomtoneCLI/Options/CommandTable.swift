@@ -191,7 +191,7 @@ extension CommandSpec {
     name: "play",
     summary: "plays files until the last has been heard to its end",
     operands: [.audioFile],
-    options: [.on, .volume, .shuffle, .loop, .house, .output, .config, .attach, .noAttach]
+    options: [.on, .volume, .keep, .shuffle, .loop, .house, .output, .config, .attach, .noAttach]
       + OptionSpec.ofSource,
     notes: [
       """
@@ -214,7 +214,7 @@ extension CommandSpec {
       """,
       """
       While a daemon runs it plays the files, in place of the music in the rooms, which continues after them at its \
-      volume; the keys control it there. With --output or --config, and with --no-attach, the house is opened here, \
+      volume; with --keep the rooms stay silent, at the volume that was set. The keys control it there. With --output or --config, and with --no-attach, the house is opened here, \
       which fails while the daemon has it.
       """,
     ],
@@ -368,6 +368,7 @@ extension OptionSpec {
     "volume", .number(0...UInt64(House.maximumVolume)),
     "sets the volume of these speakers first, 0 to \(House.maximumVolume)")
 
+  static let keep = OptionSpec("keep", .flag, "does not give back the rooms at the end")
   static let shuffle = OptionSpec("shuffle", .flag, "plays the files in random order")
   static let loop = OptionSpec("loop", .flag, "begins again after the last file, without end")
 

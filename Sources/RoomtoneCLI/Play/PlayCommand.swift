@@ -76,6 +76,7 @@ enum PlayCommand {
     var parameters: HouseConnection.Parameters = [
       ("rooms", .array(arguments.texts(.on).map { .string($0) })),
       ("shuffle", .bool(arguments.has(.shuffle))), ("loop", .bool(arguments.has(.loop))),
+      ("keep", .bool(arguments.has(.keep))),
     ]
     if let volume = arguments.number(.volume) { parameters.append(("volume", .number(Int(volume)))) }
     guard let station else {
