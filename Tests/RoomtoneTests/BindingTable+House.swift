@@ -196,6 +196,7 @@ extension BindingTable {
       call session:fade { gain = -20, over = 5 } -->
       then task.now() - start >= 5 --> true
       speaker.range session:fade { gain = 0, over = "25h" }
+      speaker.no_active_device speaker.session():fade { volume = 4, over = 1 }
     speaker.Session:close
       set session = speaker.session { devices = kitchen }
       call session:close() -->

@@ -177,6 +177,7 @@ extension BindingTable {
       call speaker.fade { volume = 10, over = 60 } -->
       then kitchen.volume, task.now() - start >= 60 --> 10, true
       speaker.range speaker.fade { gain = 0, over = "25h" }
+      speaker.no_active_device leave() speaker.fade { volume = 10, over = 60 }
     speaker.refresh
       set house:set_wifi(kitchen, -70)
       call speaker.refresh() -->

@@ -95,8 +95,8 @@ function Session:set_eq(eq) end
 ---@return speaker.EqualizerPreset? preset
 function Session:eq() end
 
----Fades the gain or the members' volume, as `speaker.fade`. Raises `speaker.range`, `speaker.closed`, `argument`,
----`task.cannot_suspend`.
+---Fades the gain or the volume of its rooms, as `speaker.fade`. Raises `speaker.no_active_device`, `speaker.range`,
+---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param options speaker.FadeOptions
 function Session:fade(options) end

@@ -338,7 +338,7 @@ extension House {
   /// - Parameters:
   ///   - volume: 0...50.
   ///   - duration: 0 or more.
-  ///   - session: whose speakers they must remain; nil for none.
+  ///   - session: whose speakers those that it has must remain; nil for none.
   ///   - isMember: `true` while the fade applies to the speaker.
   /// - Throws: `speaker.range`, `speaker.unsupported`, `script.flooded`, `speaker.closed`, `CancellationError`; levels
   ///   then remain as they are.
@@ -352,7 +352,8 @@ extension House {
     let fade = try beginFade(
       devices, request, .linear, isAlwaysReported: false, for: session, while: isMember
     ) {
-      session ?? (restoresLevels(of: $0.session) ? $0.session : nil)
+      if let session, hasSpeaker($0, session) || $0.overlay?.session === session { return session }
+      return restoresLevels(of: $0.session) ? $0.session : nil
     }
     if fade.moves { _ = try await fade.run() }
     fade.cancel()

@@ -37,11 +37,11 @@ extension Session {
     }
   }
 
-  /// Fades the levels of the session's members to one level, as `House.fade` does; a speaker that leaves is
+  /// Fades the levels of the session's `rooms` to one level, as `House.fade` does; a speaker that leaves is
   /// left alone from then on.
-  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
+  /// - Throws: `speaker.no_active_device` without a room, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
-    try await openHouse().fade(devices, volume: volume, over: duration, in: self)
+    try await openHouse().fade(requireRooms(for: "fade"), volume: volume, over: duration, in: self)
   }
 
   private func changeGain(to decibels: Double, over duration: Duration) throws(SpeakerError) -> Int {

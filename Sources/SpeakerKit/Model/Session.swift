@@ -336,7 +336,7 @@ public final class Session {
     } ?? []
   }
 
-  private func requireRooms(for command: String) throws(SpeakerError) -> [Device] {
+  func requireRooms(for command: String) throws(SpeakerError) -> [Device] {
     _ = try openHouse()
     let rooms = rooms
     guard rooms.isEmpty else { return rooms }
