@@ -272,6 +272,57 @@ extension RealTimeTests {
       }
     }
 
+    @Test(
+      "a play asks for the rooms that it names, which a session of higher priority keeps",
+      arguments: DriverUnderTest.all)
+    func rooms(driver: DriverUnderTest) throws {
+      try run(driver) { harness in
+        guard harness.can("play"), harness.can("join") else { return }
+        let house = harness.house
+        for device in house.devices { try await device.leave() }
+        let vip = try house.makeSession(name: "vip", devices: [house.devices[0]], priority: 150)
+        let mine = try house.makeSession(name: "mine")
+        let path = try harness.source(seconds: 30)
+        #expect(await harness.code { try await mine.play(path) } == "speaker.no_active_device")
+        try await vip.play(path)
+        let first = [house.devices[0]]
+        #expect(await harness.code { try await mine.play(path, rooms: first) } == "speaker.outranked")
+        let all = house.devices
+        let code = await harness.code { try await mine.play(path, rooms: all) }
+        if harness.can("sessions") {
+          #expect(code == nil && mine.devices.count == all.count - 1 && mine.wanted.count == all.count)
+          #expect(mine.missed.map(\.holder) == ["vip"])
+          try await mine.play(path, priority: 150)
+          #expect(mine.devices.count == all.count && vip.state == .stopped && mine.missed.isEmpty)
+        } else {
+          // Its room is free, but the only stream is not.
+          #expect(code == "speaker.no_stream" && vip.state == .playing && mine.state == .stopped)
+          vip.stop()
+          try await mine.play(path, rooms: all)
+          #expect(mine.devices.count == all.count)
+        }
+      }
+    }
+
+    @Test("an interruption is heard in its room, and gives back the room", arguments: DriverUnderTest.all)
+    func interruptions(driver: DriverUnderTest) throws {
+      try run(driver) { harness in
+        guard harness.can("play"), harness.can("join") else { return }
+        let (house, session) = (harness.house, harness.house.session)
+        try await session.play(try harness.source(seconds: 30))
+        let room = house.devices[0]
+        let bell = try harness.source(seconds: 0.5)
+        try await house.interrupt(devices: [room], priority: 300, name: "bell") { bells in
+          try await bells.play(bell)
+          #expect(room.session === bells && bells.state == .playing)
+          _ = try await bells.finish(timeout: .seconds(20))
+        }
+        #expect(room.session === session)
+        // With one session at a time, the one that sounded has been replaced.
+        #expect(session.state == (harness.can("sessions") ? .playing : .stopped))
+      }
+    }
+
     @Test("names and groups change, or are refused", arguments: DriverUnderTest.all)
     func edits(driver: DriverUnderTest) throws {
       try run(driver) { harness in

@@ -83,7 +83,8 @@ struct InterruptTests {
   func outranked() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
-      _ = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 150)
+      let alarm = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 150)
+      try await alarm.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
       harness.record()
       let error = await harness.failure {
         try await house.interrupt(devices: house.devices, priority: 149, volume: 3) { _ in

@@ -36,10 +36,13 @@ import Testing
     let clock = ContinuousClock()
     let end = clock.now + .seconds(seconds)
     var other = UInt64(getpid()) &* 1_000_000 &+ seed &* 100_000
+    var count = 0
     repeat {
       try walk(source, seed: other)
       other += 1
+      count += Self.steps
     } while clock.now < end
+    print("\(count) random steps from seed \(other - UInt64(count / Self.steps)) on")
   }
 
   private static func number(_ variable: String) -> Int? {

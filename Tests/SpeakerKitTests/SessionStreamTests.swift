@@ -75,6 +75,28 @@ struct SessionStreamTests {
     }
   }
 
+  @Test(
+    "an alarm replaces a session of lower priority when all streams are taken: a paused one, then that of its room"
+  )
+  func replaced() throws {
+    try HouseHarness.run(speakers: Self.speakers, output: .null) { harness in
+      let (house, (sessions, _)) = (harness.house, try await fillStreams(of: harness))
+      sessions[7].pause()
+      let equal = await harness.failure {
+        try await house.interrupt(devices: [house.devices[3]], priority: 100) { _ in }
+      }
+      #expect(equal?.code == "speaker.no_stream")
+      try await house.interrupt(devices: [house.devices[3]], priority: 200) { alarm in
+        #expect(alarm.stream != nil && sessions[7].state == .stopped && sessions[3].isSuspended)
+        try await house.interrupt(devices: [house.devices[4]], priority: 200) { _ in
+          #expect(sessions[4].state == .stopped && sessions[3].state == .playing)
+        }
+      }
+      let playing = sessions.indices.filter { sessions[$0].state == .playing }
+      #expect(playing == (0..<32).filter { $0 != 7 && $0 != 4 })
+    }
+  }
+
   @Test("a gain that is set while a session has no stream is heard, and no other session has it")
   func levels() throws {
     let harness = try HouseHarness.run(addAll: false) { harness in

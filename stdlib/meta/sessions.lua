@@ -55,5 +55,6 @@
 -- with the script, and at `speaker.own:close()`.
 --
 -- A session needs a stream of the driver only while it sounds. A driver has some of them (`roomtone
--- snapserver-config` writes those of a snapserver), and `speaker.no_stream` names who plays on them. On a hub one
--- session sounds at a time: a later one of equal or higher priority replaces it (`ended`, reason `"replaced"`).
+-- snapserver-config` writes those of a snapserver), and `speaker.no_stream` names who plays on them; one of
+-- higher priority, such as an alarm, replaces one of them (`ended`, reason `"replaced"`). On a hub one session sounds at a
+-- time: a later one of equal or higher priority replaces it.

@@ -43,8 +43,8 @@
 -- Snapcast app: the server keeps it), else its `--hostID`, else the name of its machine, where a second client is "NAME
 -- 2": name several clients of one machine by `--hostID`, each with an `--instance` of its own. A client is in no group
 -- until `d:set_group "Kitchen"` puts it into one. Groups by name are kept here too, since the server forgets an empty
--- one. Each session plays through a stream of its own; `play` raises `speaker.no_stream` when none is free.
--- Speakers without a session are on the stream `roomtone-idle`.
+-- one. Each session plays through a stream of its own; `play` raises `speaker.no_stream` when sessions of
+-- its priority or higher have all. Speakers without a session are on the stream `roomtone-idle`.
 --
 -- `speakers = { { name = "Kitchen", max_volume = 35 } }` limits speakers, see `roomtone help configuration`; the name may
 -- be the `--hostID`, which stays when the speaker is renamed. A volume above the limit that another controller sets is

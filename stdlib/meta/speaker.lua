@@ -171,8 +171,8 @@ function speaker.play_stream(url_or_stream, options) end
 ---has one or two channels plays all its files in stereo.
 ---
 ---Raises `speaker.no_active_device` (the session wants no room, or none that can be reached), `speaker.outranked`
----(sessions of higher priority keep all rooms that it wants) and `speaker.no_stream` (other sessions have all streams of
----the driver, see `limit`; the hint lists them) before it opens a file; `audio.not_found` (also a folder or playlist
+---(sessions of higher priority keep all rooms that it wants) and `speaker.no_stream` (sessions of its priority or higher
+---have all streams of the driver, see `limit`; the hint lists them) before it opens a file; `audio.not_found` (also a folder or playlist
 ---without sound files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which
 ---the current source continues in its rooms; `stream.url`, `stream.unsupported` (a URL that does not work here either);
 ---`speaker.unknown` (a room), `speaker.range` (`start` past the end);
@@ -291,7 +291,8 @@ function speaker.eq() end
 ---volume of the fade when it is back before the end. In an interruption the fade is part of that: the volume of before
 ---returns. If the routine is cancelled, or its script ends, the fade stops where it is.
 ---
----Raises `speaker.range` (longer than a day), `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.no_active_device` (a fade of the volume of a session that wants no room), `speaker.range` (longer than
+---a day), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param options speaker.FadeOptions
 function speaker.fade(options) end
@@ -332,8 +333,9 @@ function speaker.session(options) end
 
 ---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it
 ---since: membership, volume, mute, and the position of a session all of whose speakers it had. Returns when that has
----taken effect. With `duck` speakers stay in their sessions, and `volume` is that of the sound alone; sounds with
----`duck` for the same speaker wait for each other.
+---taken effect. On a driver without the capability `interrupt`, such as a hub, the session that sounds stops instead
+---(`ended`, reason "replaced"). With `duck` speakers stay in their sessions, and `volume` is that of the sound alone;
+---sounds with `duck` for the same speaker wait for each other.
 ---
 ---The end of the script ends an interruption too. If the process is killed meanwhile, volume and mute return when the
 ---house opens again, unless somebody has set them since.

@@ -50,7 +50,7 @@ extension SpeakerModule {
     return try call.suspend { [unowned self] in
       // The sound is checked first: a sound that can't be played interrupts nothing. A sound over others
       // waits for its turn, and gets its session only then.
-      let work = try await work(of: sound, in: house, inNewSession: duck == nil)
+      let work = try await work(of: sound, in: house, interruptingAt: duck == nil ? priority : nil)
       let devices = members ?? house.devices
       if let duck {
         try await house.playOver(
@@ -89,21 +89,21 @@ extension SpeakerModule {
 
   /// Returns the work of an interruption, after a check that something of it can be played.
   private func work(
-    of sound: InterruptionSound, in house: House, inNewSession: Bool
+    of sound: InterruptionSound, in house: House, interruptingAt priority: Int?
   ) async throws -> (Session) async throws -> Void {
     switch sound {
     case .function(let function):
       return { [unowned self] session in try await run(function, with: session) }
     case .files(let paths, let isList) where isList || MusicFiles.isCollection(paths[0]):
       let files = try await MusicFiles.find(paths, on: script.loop)
-      try await Self.checkAny(of: files, in: house, inNewSession: inNewSession)
+      try await Self.checkAny(of: files, in: house, interruptingAt: priority)
       guard let queue = FileQueue(files, loops: false, seed: nil) else { return { _ in } }
       return { session in
         try await session.play(queue)
         _ = try await session.finish()
       }
     case .files(let paths, _):
-      try await house.check(file: paths[0], inNewSession: inNewSession)
+      try await house.check(file: paths[0], interruptingAt: priority)
       return { session in
         try await session.play(paths[0])
         _ = try await session.finish()
@@ -114,12 +114,12 @@ extension SpeakerModule {
   /// Checks that one of the files can be played.
   /// - Throws: the error of the first.
   private static func checkAny(
-    of files: [QueueEntry], in house: House, inNewSession: Bool
+    of files: [QueueEntry], in house: House, interruptingAt priority: Int?
   ) async throws {
     var first: (any Error)?
     for file in files {
       do {
-        return try await house.check(file: file.path, inNewSession: inNewSession)
+        return try await house.check(file: file.path, interruptingAt: priority)
       } catch let error as CancellationError {
         throw error
       } catch { first = first ?? error }

@@ -27,10 +27,13 @@ extension House {
 
   /// Creates the session of an interruption, which has a stream from the beginning: what it interrupts is not interrupted
   /// in vain.
+  /// - Parameter devices: the speakers that it interrupts.
   /// - Throws: `speaker.no_stream`, `script.flooded`.
-  func makeInterruptingSession(name: String, priority: Int) throws(SpeakerError) -> Session {
+  func makeInterruptingSession(
+    name: String, priority: Int, on devices: [Device]
+  ) throws(SpeakerError) -> Session {
     let session = try append(sessionNamed: name, priority: priority)
-    do { try takeStream(for: session, priority: priority) } catch {
+    do { try takeStream(for: session, priority: priority, on: devices) } catch {
       sessions.removeAll { $0 === session }
       throw error
     }
@@ -65,11 +68,12 @@ extension House {
       hint: "speaker.capabilities() lists its abilities", facts: [.init("capability", .string(capability))])
   }
 
-  /// Checks that a session of `priority` may have `device`.
+  /// Checks that a session of `priority` that sounds may have `device`.
   /// - Throws: `speaker.outranked`; `speaker.unknown` for a device of another house.
   func check(_ device: Device, mayGoTo priority: Int) throws(SpeakerError) {
     try check(isOfThisHouse: device)
-    guard let owner = device.session, owner.priority > priority else { return }
+    let rule = RoomRule(priority: priority, sounds: true)
+    guard let owner = device.session, !rule.mayHave(from: holder(of: device)) else { return }
     throw SpeakerError(
       .outranked,
       "\"\(device.name)\" is in \"\(owner.name)\" of priority \(owner.priority), and the request has priority \(priority)",

@@ -4,19 +4,21 @@ internal import EventLoop
 ///
 /// A session has a stream from its first need on, and keeps it in silence, so that its next sound begins at once. When
 /// no stream is left, that of a silent session goes to the one that is about to sound: of one without speakers first,
-/// then of the one that was stopped first, whose last sound is over.
+/// then of the one that was stopped first, whose last sound is over. Where all sound or are paused, one of lower priority
+/// is replaced: an alarm is not silent for want of a stream.
 extension House {
   /// Gives a session a stream, with its members, priority, gain and equalizer. Does nothing when it has one.
-  ///
-  /// On a driver with one session at a time, one of `priority` or lower that sounds is replaced.
-  /// - Throws: `speaker.no_stream` when a session that sounds or is paused has each stream.
-  func takeStream(for session: Session, priority: Int) throws(SpeakerError) {
+  /// - Parameter devices: the speakers of an interruption: a session that has no others is replaced before others are.
+  /// - Throws: `speaker.no_stream` when sessions that can't be replaced have all streams.
+  func takeStream(
+    for session: Session, priority: Int, on devices: [Device] = []
+  ) throws(SpeakerError) {
     guard session.stream == nil else { return }
     if let stream = freeStream { return give(stream, to: session) }
     let silent = silentSessions
     let donor =
       silent.first(where: \.devices.isEmpty) ?? silent.min { $0.lastStop < $1.lastStop }
-      ?? replaceable(by: priority)
+      ?? replaceable(by: priority, on: devices)
     guard let donor, let stream = donor.stream else { throw noStream }
     if donor.source != nil { donor.perform(donor.machine.stop(.replaced)) }
     withdrawStream(of: donor)
@@ -29,9 +31,10 @@ extension House {
   }
 
   /// Checks that one more session could sound.
+  /// - Parameter priority: that of the session.
   /// - Throws: `speaker.no_stream`.
-  func requireStream() throws(SpeakerError) {
-    guard freeStream == nil, silentSessions.isEmpty else { return }
+  func requireStream(priority: Int) throws(SpeakerError) {
+    guard freeStream == nil, silentSessions.isEmpty, replaceable(by: priority) == nil else { return }
     throw noStream
   }
 
@@ -46,10 +49,20 @@ extension House {
     if others.isEmpty, replaceable(by: priority) == nil { throw noStream }
   }
 
-  /// The session that sounds, on a driver with one at a time, if its priority is not above that of another one.
-  private func replaceable(by priority: Int) -> Session? {
-    guard !capabilities.contains("sessions") else { return nil }
-    return sessions.first { $0.stream != nil && $0.source != nil && $0.priority <= priority }
+  /// Returns the session that one of `priority` replaces when all streams are taken; nil for none. On a driver with one
+  /// session at a time that is the one that sounds, unless its priority is higher; on others one of lower priority: a
+  /// paused one first, then one that has no other speakers than `devices`, then the lowest.
+  private func replaceable(by priority: Int, on devices: [Device] = []) -> Session? {
+    guard capabilities.contains("sessions") else {
+      return sessions.first { $0.stream != nil && $0.source != nil && $0.priority <= priority }
+    }
+    let within = sessions(within: devices)
+    func cost(_ session: Session) -> (Int, Int, Int) {
+      let isWithin = within.contains { $0 === session }
+      return (session.state == .paused ? 0 : 1, isWithin ? 0 : 1, session.priority)
+    }
+    return sessions.filter { $0.stream != nil && $0.priority < priority && !isInterruption($0) }
+      .min { cost($0) < cost($1) }
   }
 
   /// The lowest stream that no session has; nil for none.

@@ -26,14 +26,14 @@ struct RoomRule {
 
 /// The speakers that a session asks for as it begins to sound.
 enum RoomRequest {
-  /// Those that it wants.
+  /// The wanted speakers.
   case wanted
-  /// These, in place of those that it wants.
+  /// Other speakers, which replace the wanted ones.
   case only([Device])
-  /// Those that it has, and no others.
+  /// The present speakers, and no others.
   case present
 
-  /// These speakers; nil for those that the session wants.
+  /// A request for `rooms`; nil for the wanted speakers.
   init(_ rooms: [Device]?) { self = rooms.map { .only($0) } ?? .wanted }
 }
 
@@ -78,6 +78,7 @@ extension Session {
     for device in devices where !house.hasSpeaker(device, self) {
       if rule.mayHave(from: house.holder(of: device)) { house.move(device, to: self) }
     }
+    house.resumeSuspended(self)
   }
 
   /// Returns what would come of the speakers that the session asks for if it began to sound.
@@ -116,14 +117,12 @@ extension Session {
   }
 
   /// Checks that the session would have a speaker and a stream.
-  /// - Returns: what would come of the speakers.
+  /// - Returns: the speakers by the outcome of such a start.
   /// - Throws: as `requireRooms`.
   func check(_ request: RoomRequest, priority: Int) throws(SpeakerError) -> WantedRooms {
     let house = try openHouse()
     if case .only(let rooms) = request { for device in rooms { try house.check(isOfThisHouse: device) } }
-    // A suspended session takes none: it has its speakers again when the interruption ends.
-    let isWaiting = if case .wanted = request { isSuspended } else { false }
-    let plan = plan(isWaiting ? .present : request, priority: priority)
+    let plan = plan(request, priority: priority)
     try requireSpeaker(of: plan, after: request)
     try house.requireStream(for: self, priority: priority, taking: plan.taken)
     return plan
@@ -168,6 +167,7 @@ extension Session {
       wanted = rooms
     }
     try house.takeStream(for: self, priority: priority)
+    house.resumeSuspended(self)
     missed = plan.kept.map { miss($0.device, keptBy: $0.by) }
     for room in missed { house.report(.missed(device: room.device.id, room.text), of: self) }
   }

@@ -7,7 +7,8 @@ extension House {
   /// done.
   ///
   /// Changes that others made meanwhile remain. A session that loses some speakers plays on with the rest;
-  /// one that loses all is suspended, see `Session.isSuspended`. Interruptions nest: each restores the state
+  /// one that loses all is suspended, see `Session.isSuspended`. On a driver without the capability `interrupt`, whose
+  /// one session can't wait, the one that sounds stops instead: `ended`, reason `replaced`. Interruptions nest: each restores the state
   /// that it found, in whatever order they end, also when `play` throws or is cancelled.
   /// - Parameters:
   ///   - devices: the speakers, borrowed all or none.
@@ -27,14 +28,14 @@ extension House {
   ) async throws {
     loop.assertOnLoop()
     guard isOpen else { throw Self.closedError }
-    try require("interrupt", for: "interruptions")
+    try require("play", for: "interruptions")
     if let volume { try Self.check(volume: volume) }
     guard devices.contains(where: \.isAvailable) else {
       throw SpeakerError(.noActiveDevice, "interrupt: no speaker that can be reached", hint: "name one")
     }
     let devices = Self.eachOnce(devices)
     for device in devices { try check(device, mayGoTo: priority) }
-    let session = try makeInterruptingSession(name: name, priority: priority)
+    let session = try makeInterruptingSession(name: name, priority: priority, on: devices)
     let interruption = Interruption(self, session, devices, fade: fade, restores: restore)
     interruptions.append(interruption)
     let outcome: Result<Void, any Error>
@@ -74,6 +75,13 @@ extension House {
     for interruption in interruptions { interruption.keep(device, from: session) }
   }
 
+  /// Ends the suspensions of a session that has got a speaker that no interruption has, and that can be reached: it is heard
+  /// there, and its other speakers return when the interruptions end.
+  func resumeSuspended(_ session: Session) {
+    guard session.isSuspended, session.hasAvailableMember else { return }
+    for interruption in interruptions { interruption.resume(session) }
+  }
+
   /// Returns `true` for the session of an interruption, or of a sound over others.
   public func isInterruption(_ session: Session?) -> Bool {
     session != nil
@@ -86,12 +94,13 @@ extension House {
   }
 
   /// Checks that a file can be played, by opening it.
-  /// - Parameter inNewSession: `true` if a session is made for it: without room for one it is not opened.
+  /// - Parameter priority: of the interruption that is to play it: without a stream for one it is not opened; nil for a
+  ///   sound over others, which gets a stream later.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `speaker.unsupported`, `CancellationError`.
-  public func check(file path: String, inNewSession: Bool = false) async throws {
-    if inNewSession { try require("interrupt", for: "interruptions") }
+  public func check(file path: String, interruptingAt priority: Int? = nil) async throws {
+    if priority != nil { try require("play", for: "interruptions") }
     try await openings.perform(on: loop) {
-      if inNewSession { try requireStream() }
+      if let priority { try requireStream(priority: priority) }
       driver.discard(try await driver.load(SourceRequest(path: path)))
     }
   }
@@ -142,7 +151,9 @@ final class Interruption {
   }
 
   /// Sessions all of whose speakers the interruption borrows.
-  private var wholes: [Session] { restores ? house.sessions(within: devices) : [] }
+  private var wholes: [Session] {
+    restores && house.capabilities.contains("interrupt") ? house.sessions(within: devices) : []
+  }
 
   /// Fades out the interrupted sessions, then borrows the speakers.
   func begin(volume: Int?) async throws {
@@ -262,9 +273,20 @@ final class Interruption {
       if house.interruptions.contains(where: { $0.shares(suspension) }) { return }
       other.perform(other.machine.stop(.noDevices))
     }
+    conclude(suspension)
+  }
+
+  private func conclude(_ suspension: Suspension) {
     suspension.isOver = true
-    fadeIn(other, over: suspension.fade)
-    if other.unsuspend() { emit(.resumed, other) }
+    fadeIn(suspension.session, over: suspension.fade)
+    if suspension.session.unsuspend() { emit(.resumed, suspension.session) }
+  }
+
+  /// Ends the suspensions of a session that has a speaker again.
+  fileprivate func resume(_ other: Session) {
+    for suspension in suspensions where suspension.session === other && !suspension.isOver {
+      conclude(suspension)
+    }
   }
 
   fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {

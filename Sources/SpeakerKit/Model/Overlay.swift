@@ -41,7 +41,7 @@ extension House {
       throw SpeakerError(.noActiveDevice, "interrupt: no speaker that can be reached", hint: "name one")
     }
     for device in devices { try check(device, mayGoTo: priority) }
-    let session = try makeInterruptingSession(name: name, priority: priority)
+    let session = try makeInterruptingSession(name: name, priority: priority, on: [])
     let overlay = Overlay(self, session, devices, volume: volume, duck: duck, fade: fade)
     overlays.append(overlay)
     let outcome: Result<Void, any Error>

@@ -31,17 +31,19 @@ extension HouseModel {
 
   // MARK: Speakers
 
+  /// Returns `true` if a session of higher priority sounds on a speaker.
   func isOutranked(_ speaker: Int, by priority: Int) -> Bool {
-    speakers[speaker].session.map { players[$0].priority > priority } ?? false
+    !mayHave(speaker, sounds: true, priority: priority)
   }
 
   private mutating func join(_ speaker: Int, _ session: Int) -> String? {
     guard players[session].isOpen else { return "speaker.closed" }
     if !players[session].wanted.contains(speaker) { players[session].wanted.append(speaker) }
-    let sounds = players[session].title != nil
+    let sounds = sounds(session)
     if !has(speaker, session), mayHave(speaker, sounds: sounds, priority: players[session].priority) {
       move(speaker, to: session)
     }
+    resumeSuspended(session)
     return nil
   }
 
@@ -56,10 +58,13 @@ extension HouseModel {
 
   /// Returns `true` if a session gets a speaker that it wants: an idle one, else by priority when it sounds itself.
   private func mayHave(_ speaker: Int, sounds: Bool, priority: Int) -> Bool {
-    guard let holder = speakers[speaker].session,
-      players[holder].title != nil || interruptions.contains(where: { $0.player == holder })
-    else { return true }
+    guard let holder = speakers[speaker].session, self.sounds(holder) else { return true }
     return sounds && priority >= players[holder].priority
+  }
+
+  /// Returns `true` if a session has a source, or is that of an interruption.
+  private func sounds(_ session: Int) -> Bool {
+    players[session].title != nil || interruptions.contains { $0.player == session }
   }
 
   /// Moves a speaker; a session that loses its last one stops, unless it is suspended by an interruption.
@@ -79,6 +84,19 @@ extension HouseModel {
     }
     if let session { follow(session) }
     reportPlaying()
+  }
+
+  /// Removes a speaker from a session, also one that an interruption would return to it.
+  private mutating func remove(_ speaker: Int, from session: Int) {
+    if speakers[speaker].session == session { move(speaker, to: nil) }
+    for index in interruptions.indices {
+      for loan in interruptions[index].loans.indices
+      where interruptions[index].loans[loan].speaker == speaker
+        && interruptions[index].loans[loan].from == session
+      {
+        interruptions[index].loans[loan].from = nil
+      }
+    }
   }
 
   private mutating func plug(_ speaker: Int, _ isPlugged: Bool) {
@@ -119,14 +137,16 @@ extension HouseModel {
 
   private mutating func ask(_ level: Level, of target: WalkStep.Target) -> String? {
     let wanted: [Int]
-    switch target {
-    case .house:
-      let isMute = if case .muted = level { true } else { false }
-      wanted = speakers.indices.filter { (speakers[$0].session ?? (isMute ? -1 : 0)) == 0 }
-    case .session(let session):
+    switch (target, level) {
+    case (.house, .muted): return ask(level, of: .session(0))
+    case (.house, _): wanted = speakers.indices.filter { (speakers[$0].session ?? 0) == 0 }
+    case (.session(let session), _):
       guard players[session].isOpen else { return "speaker.closed" }
-      wanted = members(of: session)
-    case .speaker(let speaker):
+      wanted = speakers.indices.filter {
+        speakers[$0].session == session || players[session].wanted.contains($0)
+      }
+      if wanted.isEmpty { return "speaker.no_active_device" }
+    case (.speaker(let speaker), _):
       guard speakers[speaker].isAvailable else { return "speaker.unavailable" }
       wanted = [speaker]
     }
@@ -161,15 +181,31 @@ extension HouseModel {
   mutating func play(_ session: Int, _ play: WalkStep.Play) -> String? {
     guard players[session].isOpen else { return "speaker.closed" }
     if play.first < 0 { return "speaker.range" }
-    let missing = players[session].wanted.filter { !has($0, session) }
+    let asked = play.rooms ?? players[session].wanted
+    let missing = asked.filter { !has($0, session) }
     let taken = missing.filter {
       mayHave($0, sounds: true, priority: play.priority ?? players[session].priority)
     }
-    guard canBeHeard(session) || isSuspended(session) || taken.contains(where: { speakers[$0].isAvailable })
+    // Rooms that it names replace those that it has; one that an interruption has counts while it is suspended.
+    let keepsSome =
+      play.rooms.map { rooms in
+        rooms.contains { room in
+          has(room, session)
+            && (isSuspended(session) || speakers[room].session == session && speakers[room].isAvailable)
+        }
+      } ?? (canBeHeard(session) || isSuspended(session))
+    guard keepsSome || taken.contains(where: { speakers[$0].isAvailable })
     else { return missing.count > taken.count ? "speaker.outranked" : "speaker.no_active_device" }
     let length = WalkStep.lengths[play.title] ?? 0
     guard (0...length).contains(play.first) else { return "speaker.range" }
-    if !isSuspended(session) { for speaker in taken { move(speaker, to: session) } }
+    for speaker in taken { move(speaker, to: session) }
+    if let rooms = play.rooms {
+      for speaker in speakers.indices where has(speaker, session) && !rooms.contains(speaker) {
+        remove(speaker, from: session)
+      }
+      players[session].wanted = rooms
+    }
+    resumeSuspended(session)
     checkSeconds(session)
     if let old = players[session].title { report("ended \(old) replaced \(players[session].name)") }
     players[session].title = play.title

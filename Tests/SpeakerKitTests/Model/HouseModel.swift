@@ -49,12 +49,17 @@ struct HouseModel {
     /// Second reported last, and the time since which the next one is awaited.
     var second = 0
     var runningSince: Int64?
-    /// Time since which the session plays without an available speaker.
-    var silentSince: Int64?
+    /// Time since which the session plays without an available speaker, and its number among all such times.
+    var silentSince: Silence?
     /// Index of the session's deck; the deck of a closed session is reused by the next one.
     var deck = 0
     /// Speakers that it was asked to have, in that order.
     var wanted: [Int] = []
+  }
+
+  struct Silence {
+    let time: Int64
+    let number: Int
   }
 
   enum Level {
@@ -76,6 +81,7 @@ struct HouseModel {
   static let silenceTimeout: Int64 = 30_000_000_000
 
   var now: Int64
+  private var silenceCount = 0
   var speakers: [Speaker]
   /// All sessions so far.
   var players = [Player(name: "test")]
@@ -125,8 +131,10 @@ struct HouseModel {
   private var nextHappening: (Int64, Happening)? {
     // Of simultaneous occurrences, the one that was scheduled first comes first.
     var all: [(Int64, Happening)] = []
-    for (index, one) in players.enumerated() {
-      if let since = one.silentSince { all.append((since + Self.silenceTimeout, .silence(index))) }
+    // Of two that fell silent at once, as by a loss of power, the one that did so first ends first.
+    let silent = players.indices.compactMap { index in players[index].silentSince.map { (index, $0) } }
+    for (index, since) in silent.sorted(by: { $0.1.number < $1.1.number }) {
+      all.append((since.time + Self.silenceTimeout, .silence(index)))
     }
     for (index, one) in interruptions.enumerated() { all.append((one.endsAt, .interruption(index))) }
     if let due = mix.nextBlock { all.append((due, .block)) }
@@ -262,7 +270,12 @@ struct HouseModel {
       return
     }
     players[player].runningSince = players[player].runningSince ?? now
-    players[player].silentSince = canBeHeard(player) ? nil : players[player].silentSince ?? now
+    if canBeHeard(player) {
+      players[player].silentSince = nil
+    } else if players[player].silentSince == nil {
+      silenceCount += 1
+      players[player].silentSince = Silence(time: now, number: silenceCount)
+    }
   }
 
   /// Ends a session's source; does nothing without one.

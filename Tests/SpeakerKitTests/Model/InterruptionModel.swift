@@ -146,13 +146,29 @@ extension HouseModel {
       if interruptions.contains(where: { $0.suspensions.contains(number) }) { return }
       stop(player, "no_devices")
     }
+    conclude(number, by: one.player)
+  }
+
+  private mutating func conclude(_ number: Int, by interrupting: Int) {
+    let player = suspensions[number].player
     suspensions[number].isOver = true
     players[player].suspensions -= 1
     guard !isSuspended(player) else { return }
     if runs(player) { send(.resume(player)) }
     follow(player)
     reportPlaying()
-    report("resumed \(players[player].name) by \(players[one.player].name)")
+    report("resumed \(players[player].name) by \(players[interrupting].name)")
+  }
+
+  /// Ends the suspensions of a session that has got a speaker.
+  mutating func resumeSuspended(_ player: Int) {
+    guard isSuspended(player), canBeHeard(player) else { return }
+    for one in interruptions {
+      for number in one.suspensions where suspensions[number].player == player && !suspensions[number].isOver
+      {
+        conclude(number, by: one.player)
+      }
+    }
   }
 
   /// Closes the session of an interruption, which ends that.

@@ -108,7 +108,7 @@ final class RandomWalk {
     case .play(let session, let play):
       try await sessions[session].play(
         paths[play.title] ?? "", title: play.title, start: Double(play.first) / 48_000, loops: play.loops,
-        priority: play.priority)
+        rooms: play.rooms.map { rooms in rooms.map { devices[$0] } }, priority: play.priority)
     case .pause(let session): sessions[session].pause()
     case .resume(let session): try sessions[session].resume()
     case .stop(let session): sessions[session].stop()

@@ -17,6 +17,8 @@ enum WalkStep {
     let first: Int
     let loops: Bool
     let priority: Int?
+    /// The speakers that the session wants from now on; nil for those that it wants already.
+    var rooms: [Int]?
   }
 
   struct Interruption {
@@ -107,7 +109,8 @@ extension WalkStep {
     return Play(
       title: title, first: first, loops: Int.random(in: 0..<4, using: &random) == 0,
       priority: Int.random(in: 0..<5, using: &random) == 0
-        ? [50, 100, 150].randomElement(using: &random) : nil)
+        ? [50, 100, 150].randomElement(using: &random) : nil,
+      rooms: Int.random(in: 0..<3, using: &random) == 0 ? randomSpeakers(using: &random) : nil)
   }
 
   /// Returns a random frame, now and then exactly at an end, or past it.
@@ -121,12 +124,17 @@ extension WalkStep {
     }
   }
 
+  /// Returns one speaker or several, in any order.
+  private static func randomSpeakers(using random: inout SeededRandom) -> [Int] {
+    let count = Int.random(in: 1...speakerCount, using: &random)
+    return Array((0..<speakerCount).shuffled(using: &random).prefix(count))
+  }
+
   private static func randomInterruption(
     _ number: Int, using random: inout SeededRandom
   ) -> Interruption {
-    let count = Int.random(in: 1...speakerCount, using: &random)
-    return Interruption(
-      name: "call \(number)", speakers: Array((0..<speakerCount).shuffled(using: &random).prefix(count)),
+    Interruption(
+      name: "call \(number)", speakers: randomSpeakers(using: &random),
       priority: [100, 150, 150, 200].randomElement(using: &random) ?? 150,
       volume: Bool.random(using: &random) ? Int.random(in: 20...50, using: &random) : nil,
       restores: Int.random(in: 0..<5, using: &random) > 0,
