@@ -75,7 +75,8 @@ struct FailingScript: CustomTestStringConvertible {
 
     try home.tune("short.wav", frames: 4_800)
     let next = try home.script(
-      "local s = require 'speaker' s.play('short.wav', { rooms = s.devices() }) print(s.finish())", as: "next.lua")
+      "local s = require 'speaker' s.play('short.wav', { rooms = s.devices() }) print(s.finish())",
+      as: "next.lua")
     #expect(
       try home.run("run", "--output", "wav:out", next) == Outcome(status: 0, output: "finished\n", errors: "")
     )
@@ -194,7 +195,8 @@ struct FailingScript: CustomTestStringConvertible {
       try home.runInShell("\"$ROOMTONE\" repl --output null <&-")
         == Outcome(status: 0, output: "", errors: ""))
     try home.tune("tune.wav", frames: 4_800)
-    let script = try home.script("local s = require 'speaker' s.play('tune.wav', { rooms = s.devices() }) print(s.finish())")
+    let script = try home.script(
+      "local s = require 'speaker' s.play('tune.wav', { rooms = s.devices() }) print(s.finish())")
     #expect(
       try home.runInShell("\"$ROOMTONE\" run --output wav:out \(script) >&- 2>&-")
         == Outcome(status: 0, output: "", errors: ""))

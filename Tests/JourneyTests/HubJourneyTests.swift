@@ -50,19 +50,52 @@ import Testing
       try("group", function() kitchen:set_group("Up") end)
       try("role", function() kitchen:set_role("left") end)
       try("balance", function() kitchen:set_balance(3) end)
-      try("interrupt", function() require("announce").play { "tune.wav" } end)
       try("controls", function() speaker.house() end)
       print("ready")
       task.sleep("1m")
       """)
     let run = try home.start(["run", "--config", "config.lua", "routine.lua"])
-    for name in ["rename", "group", "role", "balance", "interrupt", "controls"] {
+    for name in ["rename", "group", "role", "balance", "controls"] {
       try run.expect("\(name)\tspeaker.unsupported\tnil")
     }
     try run.expect("ready")
     hub.change { $0[0].volume = "11" }
     try run.expect("volume\tKitchen\t11\tcontroller")
     kill(run.process, SIGTERM)
+  }
+
+  @Test("an alarm rings, and goes on after an announcement, as the hub plays one sound at a time")
+  func alarm() throws {
+    let hub = try Hub()
+    let home = try home(hub)
+    try home.tune("wake.wav", frames: 480_000)
+    try home.tune("gong.wav", frames: 48_000)
+    try home.script(
+      """
+      local alarm, announce, speaker, task = require "alarm", require "announce", require "speaker", require "task"
+      speaker.open { driver = "hkwhub" }
+      local wake = alarm.set {
+        at = os.date("%Y-%m-%d %H:%M:%S", os.time() + 2), rooms = "Kitchen", sources = { "wake.wav" }, fade = 0,
+        duration = "2m",
+      }
+      wake:on("ringing", function() print "rings" end)
+      wake:on("fallback", function(e) print("fallback", e.reason) end)
+      wake:wait "ringing"
+      task.sleep(1)
+      announce.play { "gong.wav", rooms = "Kitchen" }
+      print "announced"
+      local ended = speaker.device("Kitchen"):wait("state", "20s")
+      print(speaker.device("Kitchen").is_playing and "rings again")
+      wake:cancel()
+      print "over"
+      os.exit(0)
+      """)
+    let run = try home.start(["run", "--config", "config.lua", "routine.lua"], deadline: .seconds(60))
+    try run.expect("rings")
+    try run.expect("announced")
+    try run.expect("rings again")
+    try run.expect("over")
+    #expect(hub.orders.count { $0 == "play_web_media_selected_speakers" } >= 3, "\(hub.orders)")
   }
 
   @Test("a station reaches the hub as it comes, also after a pause")
