@@ -148,7 +148,10 @@ struct EngineTests {
       let script = try engine.makeScript("-e", isFile: false, global: true)
       gone = script
       let main = try script.state.load(
-        Array("speaker.on('volume', print) speaker.open { add_all = true } speaker.set_volume(3) task.sleep(1)".utf8), chunkName: "=-e")
+        Array(
+          "speaker.on('volume', print) speaker.open { add_all = true } speaker.set_volume(3) task.sleep(1)"
+            .utf8),
+        chunkName: "=-e")
       #expect(engine.run(script, main).status == 0)
     }
     #expect(gone == nil)

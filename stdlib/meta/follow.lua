@@ -4,6 +4,7 @@
 -- Music that moves with people from room to room.
 --
 --   local follow = require "follow"
+--   speaker.play("evening.mp3", { rooms = "Living Room" })
 --   follow.to { "Kitchen", session = speaker.own }  -- the script's own session
 --   follow.to { "Bathroom", from = "Kitchen", overlap = "3s" } -- what plays there
 --   schedule.at("22:30", { days = "daily" }, function()
