@@ -94,6 +94,7 @@ let package = Package(
     library("HTTP", ["EventLoop", "CCurl"]),
     library("LineEditor", ["EventLoop", "CEdit"]),
     library("Crypto", ["CCrypto"]),
+    library("RTSP", ["Crypto", "EventLoop"]),
 
     // Lua for Swift, and Lua as text.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"], optimized: frequent),
@@ -116,7 +117,8 @@ let package = Package(
       ], optimized: frequent),
     library("StreamCore", ["Codecs", "EventLoop", "HTTP", "CXML2"], optimized: frequent),
     library(
-      "Reception", ["StreamCore", "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP"], optimized: frequent),
+      "Reception", ["StreamCore", "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "RTSP"],
+      optimized: frequent),
     library(
       "Playback", ["StreamCore", "Reception", "AudioCore", "Codecs", "EventLoop", "HTTP"],
       optimized: frequent),
@@ -178,6 +180,7 @@ let package = Package(
     tests(of: "JSONText", ["JSONText"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
+    tests(of: "RTSP", ["RTSP", "EventLoop", "TestSupport"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(
       of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
@@ -195,8 +198,8 @@ let package = Package(
     tests(
       of: "StreamKit",
       [
-        "Playback", "Reception", "RecordingKit", "StreamCore", "HTTP", "AudioCore", "Codecs", "Database",
-        "EventLoop", "TestSupport",
+        "Playback", "Reception", "RecordingKit", "StreamCore", "HTTP", "RTSP", "AudioCore", "Codecs",
+        "Database", "EventLoop", "TestSupport",
       ]),
     tests(of: "HeadsetLink", ["HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetBoard", ["HeadsetBoard", "HeadsetKit", "HeadsetLink", "EventLoop", "TestSupport"]),
