@@ -9,6 +9,8 @@
   each(curl_easy_getinfo)        \
   each(curl_easy_init)           \
   each(curl_easy_pause)          \
+  each(curl_easy_recv)           \
+  each(curl_easy_send)           \
   each(curl_easy_setopt)         \
   each(curl_easy_strerror)       \
   each(curl_free)                \
@@ -104,6 +106,11 @@ static inline long curl_get_long(struct curl_library curl, CURL *handle, CURLINF
 static inline const char *curl_get_string(struct curl_library curl, CURL *handle, CURLINFO info) {
   char *value = NULL;
   return (curl.curl_easy_getinfo)(handle, info, &value) == CURLE_OK ? value : NULL;
+}
+/// Returns the socket of a connection without a transfer; CURL_SOCKET_BAD without one.
+static inline curl_socket_t curl_get_socket(struct curl_library curl, CURL *handle) {
+  curl_socket_t value = CURL_SOCKET_BAD;
+  return (curl.curl_easy_getinfo)(handle, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value : CURL_SOCKET_BAD;
 }
 /// Returns the pointer that CURLOPT_PRIVATE was set to.
 static inline void *curl_get_private(struct curl_library curl, CURL *handle) {

@@ -39,8 +39,23 @@ public final class NetworkThread: Sendable {
     return transfer
   }
 
-  /// Ends all transfers, each with the failure `.cancelled`, and waits until the thread has ended. A second
-  /// call does nothing. Not on the network thread.
+  /// Opens a connection for a protocol of the caller's, encrypted by TLS for `https`. Proxies of the
+  /// environment are not used. On the network thread.
+  /// - Parameters:
+  ///   - request: a request whose URL states scheme, host and port, with its timeout and its certificates.
+  ///   - receiver: not retained; called on the network thread, never from within this call.
+  package func connect(
+    _ request: HTTPRequest, for receiver: any ConnectionReceiver
+  ) -> NetworkConnection {
+    core.loop.assertOnLoop()
+    let connection = CurlConnection(request, core, receiver)
+    // libcurl may be calling, and then accepts no new handle.
+    core.loop.next { [core] in connection.begin(core) }
+    return NetworkConnection(connection)
+  }
+
+  /// Ends all transfers and connections, each with the failure `.cancelled`, and waits until the thread has
+  /// ended. A second call does nothing. Not on the network thread.
   public func close() {
     precondition(!isOwnThread, "the network thread cannot wait for its own end")
     core.stop()

@@ -19,6 +19,8 @@ final class CurlLoop: @unchecked Sendable {
   private var isDone = false
   private(set) var transfers: [ObjectIdentifier: CurlTransfer] = [:]
   private var waiting: [CurlTransfer] = []
+  /// The connections without a transfer, by their handles.
+  private var connections: [UnsafeMutableRawPointer: CurlConnection] = [:]
   private var connecting = 0
   private var watches: [Int32: FDWatch] = [:]
   private var timer: LoopTimer?
@@ -114,7 +116,29 @@ final class CurlLoop: @unchecked Sendable {
     collectFinished()
   }
 
+  /// Opens a connection without a transfer.
+  func open(_ connection: CurlConnection) {
+    do throws(HTTPError) {
+      let easy = try connection.open(curl)
+      connections[easy] = connection
+      let status = curl.curl_multi_add_handle(multi, easy)
+      guard status != CURLM_OK else { return }
+      connections[easy] = nil
+      throw HTTPError(
+        .system, host: connection.request.host, CurlLibrary.text(curl.curl_multi_strerror(status)))
+    } catch { connection.fail(error) }
+  }
+
+  /// Closes a connection, whose handle leaves the multi handle.
+  func close(_ easy: UnsafeMutableRawPointer) {
+    guard connections.removeValue(forKey: easy) != nil else { return }
+    _ = curl.curl_multi_remove_handle(multi, easy)
+  }
+
   private func endAll() {
+    for connection in Array(connections.values) {
+      connection.fail(HTTPError(.cancelled, host: connection.request.host))
+    }
     for transfer in Array(transfers.values) {
       _ = remove(transfer.handle)
       transfer.end(HTTPError(.cancelled, host: transfer.request.host))
@@ -228,8 +252,12 @@ final class CurlLoop: @unchecked Sendable {
   private func collectFinished() {
     var left: Int32 = 0
     while let message = curl.curl_multi_info_read(multi, &left)?.pointee {
-      guard message.msg == CURLMSG_DONE, let transfer = CurlTransfer.of(message.easy_handle, curl)
-      else { continue }
+      guard message.msg == CURLMSG_DONE else { continue }
+      if let easy = message.easy_handle, let connection = connections[easy] {
+        connection.connected(message.data.result)
+        continue
+      }
+      guard let transfer = CurlTransfer.of(message.easy_handle, curl) else { continue }
       finish(transfer.handle, message.data.result)
     }
   }
