@@ -28,6 +28,8 @@ public enum Codec: UInt8, Sendable, CaseIterable {
   /// PCM of a file: frame after frame, little-endian; 1 byte a sample is without a sign, 4 are Float32. As a file, one of
   /// libsndfile's other containers.
   case pcm
+  /// PCM of a live stream, of 16 bits, little-endian: any whole frames of it are a piece.
+  case l16
   /// Matroska, WebM, and other content that passes as it is.
   case other
 
@@ -60,6 +62,8 @@ public enum Codec: UInt8, Sendable, CaseIterable {
     case headers
     /// Packets in pages of Ogg.
     case pages(any OggMapping.Type)
+    /// Samples, which may be divided anywhere.
+    case samples
     /// No frames: it passes in arbitrary pieces.
     case none
   }
@@ -110,6 +114,7 @@ public enum Codec: UInt8, Sendable, CaseIterable {
       extensions: ["wav", "aif", "aifc", "aiff", "au", "caf", "rf64", "snd", "w64"], framing: .none,
       magic: ["RIFX????WAVE", "RF64????WAVE", "FORM????AIFF", "FORM????AIFC", "caff", ".snd", "riff"],
       libraries: [.sndfile], open: soundFile),
+    Row(codec: .l16, title: "PCM", extensions: ["wav"], framing: .samples),
     Row(
       codec: .other, title: "this kind", framing: .none,
       contentTypes: ["audio/webm", "video/webm", "audio/x-matroska", "video/x-matroska"]),
@@ -152,6 +157,8 @@ extension Codec {
   var mapping: (any OggMapping.Type)? { if case .pages(let mapping) = row.framing { mapping } else { nil } }
   /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.
   public var hasFrames: Bool { if case .none = row.framing { false } else { true } }
+  /// `true` if its frames are PCM without headers, which a recording keeps in a WAV file.
+  public var isSamples: Bool { if case .samples = row.framing { true } else { false } }
   /// `true` if the frames are pages of Ogg.
   public var isOgg: Bool { if case .pages = row.framing { true } else { false } }
 

@@ -258,11 +258,11 @@ struct ProcessedDecoderTests {
         pieces.isEmpty ? nil : pieces.removeFirst().withUnsafeBytes { [UInt8]($0) }
       }
     }
-    let format = StreamFormat(codec: .pcm, sampleRate: 44_100, channels: 1)
-    let frame = StreamFrame(offset: 0, length: 24, hash: 0, format: format, samples: 6)
+    let format = AudioFormat(sampleRate: 44_100, channels: 1)
     let odd: [Float] = [0.5, .nan, .infinity, -.infinity, -3e38, 0.25]
-    let decoder = PCMStreamDecoder(Pieces([odd, [Float](repeating: 0.5, count: 1000)]), of: frame)
-    let block = PCMBlock(format: AudioFormat(sampleRate: 44_100, channels: 1), frames: 1000)
+    let decoder = PCMStreamDecoder(
+      Pieces([odd, [Float](repeating: 0.5, count: 1000)]), format: format, width: 4)
+    let block = PCMBlock(format: format, frames: 1000)
     #expect(try decoder.read(into: block.view.buffer) == 6)
     #expect(Array(block.view.buffer.prefix(6)) == [0.5, 0, 0, 0, 0, 0.25])
     let filter = SoundEffect.lowpass(1000).processor(for: block.format)

@@ -210,7 +210,11 @@ final class StreamDecoder: LiveDecoder {
   }
 
   private static func decoder(of frame: StreamFrame, _ reader: BufferReader) throws -> any Decoder {
-    if frame.codec == .pcm { return PCMStreamDecoder(reader, of: frame) }
+    if frame.codec == .pcm || frame.codec == .l16 {
+      return PCMStreamDecoder(
+        reader, format: AudioFormat(sampleRate: frame.sampleRate, channels: frame.channels),
+        width: frame.length / max(1, frame.samples * frame.channels))
+    }
     if let decoder = try frame.codec.decoder(of: reader, headers: reader.headers) { return decoder }
     throw StreamError(
       .unsupported, "a live stream of \(frame.codec) can't be decoded here",

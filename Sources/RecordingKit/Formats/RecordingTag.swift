@@ -41,7 +41,9 @@ public struct RecordingTag: Sendable, Equatable {
   static let longestTag = 1 << 20
 
   /// Returns `true` if files of a codec carry such a tag.
-  public static func suits(_ codec: Codec) -> Bool { codec.hasFrames && !codec.isOgg }
+  public static func suits(_ codec: Codec) -> Bool {
+    codec.hasFrames && !codec.isOgg && !codec.isSamples
+  }
 
   /// Returns the bytes to begin a file with.
   /// - Parameter padding: the number of bytes left empty for `update`, at most 1 MiB.

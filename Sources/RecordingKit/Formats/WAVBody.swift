@@ -24,13 +24,18 @@ final class WAVBody {
   /// - Parameters:
   ///   - path: an empty file.
   ///   - headers: the headers of Ogg pages.
+  ///   - samples: the format of frames that are PCM of 16 bits; nil for coded ones.
   ///   - longest: the limit in PCM frames, besides that of the file format.
   init(
-    path: String, codec: Codec, headers: OggHeaders? = nil, longest: Int = .max
+    path: String, codec: Codec, headers: OggHeaders? = nil, samples: AudioFormat? = nil, longest: Int = .max
   ) throws(RecordError) {
     (self.path, self.longest) = (path, longest)
     frames = Frames()
     block = [Float](repeating: 0, count: 8192)
+    if let samples {
+      decoder = PCMStreamDecoder(frames, format: samples, width: 2)
+      return
+    }
     do {
       let decoder = try codec.decoder(of: frames, headers: headers?.pages(serial: 0).bytes ?? [])
       guard let decoder else { throw RecordError.notDecoded(codec) }

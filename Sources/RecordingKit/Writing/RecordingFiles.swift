@@ -1,3 +1,4 @@
+internal import AudioCore
 internal import Codecs
 internal import EventLoop
 internal import Glibc
@@ -66,7 +67,7 @@ final class RecordingFiles {
       part: nil,
       station: source.station.value,
       url: source.address.url, start: start,
-      codec: options.format == .wav ? "wav" : "\(format.codec)",
+      codec: isWAV(format) ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
     // The gap is before the start, from which the sound is due.
     if isJoined, gap > 0 { (entry.gaps, entry.lead) = ([.init(at: 0, seconds: gap)], gap) }
@@ -110,7 +111,7 @@ final class RecordingFiles {
   func continued(
     _ format: StreamFormat, title: StreamTitle?, start: WallTime
   ) -> (path: String, frames: [StreamFrame], end: WallTime)? {
-    guard format.codec.hasFrames else { return nil }
+    guard format.codec.hasFrames, !format.codec.isSamples else { return nil }
     let path = template.expanded(values(format, title: title, number: 1, start: start), number: 1)
     core.settle(part: path + PartFile.suffix)
     guard let end = core.end(of: path), (try? joinBase(path, format)) != nil,
@@ -165,6 +166,9 @@ final class RecordingFiles {
     return part
   }
 
+  /// Returns `true` if the sound of a stream is recorded as WAV: on request, and PCM always.
+  private func isWAV(_ format: StreamFormat) -> Bool { options.format == .wav || format.codec.isSamples }
+
   /// Returns the form of the sound of a new file.
   private func body(
     of file: PartFile, _ entry: RecordingEntry, _ format: StreamFormat, _ title: StreamTitle?,
@@ -172,8 +176,12 @@ final class RecordingFiles {
     _ headers: OggHeaders?
   ) throws(RecordError) -> RecordingPart.Body {
     if let full { return .wav(try WAVBody(path: file.path, behind: full)) }
-    if options.format == .wav {
-      return .wav(try WAVBody(path: file.path, codec: format.codec, headers: headers))
+    if isWAV(format) {
+      let samples = AudioFormat(sampleRate: format.sampleRate, channels: format.channels)
+      return .wav(
+        try WAVBody(
+          path: file.path, codec: format.codec, headers: headers,
+          samples: format.codec.isSamples ? samples : nil))
     }
     if isCopy { return .copy }
     var tag: RecordingTag?
@@ -282,7 +290,7 @@ final class RecordingFiles {
   func writeCueSheet() {
     guard options.split != nil, let first = closed.first, let cueSheet else { return }
     var sheet = CueSheet(
-      codec: options.format == .wav ? .wav : codec, station: first.station, url: first.url,
+      codec: options.format == .wav || codec.isSamples ? .wav : codec, station: first.station, url: first.url,
       start: core.localTime(first.start))
     let folder = Self.folder(of: first.path)
     var time = 0.0

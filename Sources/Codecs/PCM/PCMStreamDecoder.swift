@@ -1,12 +1,12 @@
-internal import AudioCore
-internal import Codecs
+public import AudioCore
 internal import EventLoop
-internal import StreamCore
 
 /// Decodes the PCM pieces of a source to samples. For one thread at a time.
-final class PCMStreamDecoder: Decoder {
-  let format: AudioFormat
-  let frameCount: Int? = nil
+public final class PCMStreamDecoder: Decoder {
+  /// The format of all pieces.
+  public let format: AudioFormat
+  /// Nil: the end of a stream is not known.
+  public let frameCount: Int? = nil
 
   private let source: any FrameSource
   /// The bytes of a sample: 1, 2 or 3 for integers, 4 for Float32.
@@ -14,14 +14,18 @@ final class PCMStreamDecoder: Decoder {
   private var bytes: [UInt8] = []
   private var position = 0
 
-  /// - Parameter first: the first piece; the others have the same format.
-  init(_ source: any FrameSource, of first: StreamFrame) {
+  /// - Parameters:
+  ///   - source: pieces of whole frames of PCM, little-endian.
+  ///   - format: the format of all pieces.
+  ///   - width: the bytes of a sample: 1 (without a sign), 2 or 3 for integers, 4 for Float32.
+  public init(_ source: any FrameSource, format: AudioFormat, width: Int) {
     self.source = source
-    format = AudioFormat(sampleRate: max(1, first.sampleRate), channels: max(1, first.channels))
-    width = min(4, max(1, first.length / max(1, first.samples * first.channels)))
+    self.format = AudioFormat(sampleRate: max(1, format.sampleRate), channels: max(1, format.channels))
+    self.width = min(4, max(1, width))
   }
 
-  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+  /// Decodes the next samples, as `Decoder` says.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let frameLength = width * format.channels
     if bytes.count - position < frameLength {
       guard let next = source.nextFrame() else { return 0 }
@@ -35,8 +39,9 @@ final class PCMStreamDecoder: Decoder {
     return count
   }
 
-  func seek(toFrame frame: Int) throws {
-    throw StreamError(.noSeek, "a stream is moved by rewind and forward")
+  /// Not supported.
+  public func seek(toFrame frame: Int) throws {
+    throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
   }
 
   private func sample(at index: Int) -> Float {
