@@ -1,15 +1,27 @@
 public import EventLoop
 package import HTTP
 
-/// The address of a stream on a server: an http or https URL, parsed once. User and password in it are sent
+/// The address of a stream on a server: a URL of HTTP or RTSP, parsed once. User and password in it are sent
 /// to its server; no description, dump or error contains them.
 public struct StreamAddress: Sendable {
   /// The scheme of a supported URL.
   public enum Scheme: String, Sendable {
-    case http, https
+    case http, https, rtsp, rtsps
 
-    /// The port of a URL that states none.
-    var port: Int { self == .https ? 443 : 80 }
+    /// The port of a URL that states none. Sources: RFC 2326 §3.2; RFC 7826 §4.2 (rtsps).
+    var port: Int {
+      switch self {
+      case .http: 80
+      case .https: 443
+      case .rtsp: 554
+      case .rtsps: 322
+      }
+    }
+
+    /// `true` for RTSP, which is not fetched by HTTP.
+    public var isRTSP: Bool { self == .rtsp || self == .rtsps }
+    /// `true` if the connection is encrypted.
+    public var isEncrypted: Bool { self == .https || self == .rtsps }
   }
 
   /// The result of resolving a reference against an address.
@@ -59,7 +71,7 @@ public struct StreamAddress: Sendable {
     }
     guard let scheme = Scheme(rawValue: name) else {
       throw StreamError(
-        .unsupported, "\(name):// addresses don't work here", hint: "use http:// or https://",
+        .unsupported, "\(name):// addresses don't work here", hint: Self.hint(instead: name),
         facts: [url, .init("scheme", .string(name))])
     }
     guard let text = Self.encoded(given), let parts = URIReference(text), let host = parts.host,
@@ -77,6 +89,13 @@ public struct StreamAddress: Sendable {
     self.init(
       scheme: scheme, host: host, port: parts.port ?? scheme.port, path: parts.path ?? "/",
       url: Self.redacted(text), description: Self.shown(text), textWithCredentials: text)
+  }
+
+  /// Returns the remedy for an unsupported scheme.
+  private static func hint(instead name: String) -> String {
+    ["mms", "mmsh", "mmst"].contains(name)
+      ? "most such stations have an http:// address now: look for it on the page of the station"
+      : "use http://, https:// or rtsp://"
   }
 
   private init(

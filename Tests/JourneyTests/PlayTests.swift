@@ -107,8 +107,9 @@ import Testing
         "\"b\" could be several rooms or speakers (speaker.unknown); write more of the name: \"Bedroom\", \"Bath\""
       ),
       (
-        ["rtsp://user:secret@station.example/live"],
-        "rtsp:// addresses don't work here (stream.unsupported); use http:// or https://"
+        ["mms://user:secret@station.example/live"],
+        "mms:// addresses don't work here (stream.unsupported); most such stations have an http:// address now: "
+          + "look for it on the page of the station"
       ),
     ] {
       let outcome = try home.start(["play"] + house + words).finish()

@@ -130,7 +130,7 @@ struct RecordTests {
     "a recording that is refused is reported in one line, with the exit status of wrong usage for mistakes in the command line",
     arguments: [
       ("record nowhere", 2, "no station \"nowhere\" is configured, and it is not a URL"),
-      ("record rtsp://a/", 2, "rtsp:// addresses"),
+      ("record mms://a/", 2, "mms:// addresses"),
       ("record URL -o '{titel}.mp3'", 2, "did you mean {title}?"), ("record URL --for 0s", 2, "more than 0s"),
       ("record URL --until 2020-01-01T00:00", 2, "has passed"), ("record URL --until soon", 2, "\"soon\""),
       ("record URL --split --append", 2, "do not go together"),

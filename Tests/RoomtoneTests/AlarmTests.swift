@@ -150,7 +150,7 @@ struct AlarmTests {
       for _, change in ipairs {
         { rooms = "Attic" }, { sources = {} }, { at = "2025-01-30 07:00" }, { at = "2026-02-30 07:00" },
         { at = "25:00" }, { days = "someday" }, { source = "x" }, { sources = { "nowhere.mp3" } },
-        { sources = { "rtsp://radio" } }, { volume = 0 }, { duration = 0 }, { sustain = "x" }, { rooms = {} },
+        { sources = { "mms://radio" } }, { volume = 0 }, { duration = 0 }, { sustain = "x" }, { rooms = {} },
         { priority = 2000 },
       } do
         local options = { at = "06:45", rooms = "Kitchen", sources = { "tone.wav" } }
@@ -163,7 +163,7 @@ struct AlarmTests {
       ("speaker.unknown", "Attic"), ("argument", "at least one URL"), ("schedule.past", "has passed"),
       ("schedule.syntax", "option 'at' of 'set': "), ("schedule.syntax", "option 'at' of 'set': "),
       ("schedule.syntax", "option 'days' of 'set': "), ("argument", "did you mean 'sources'"),
-      ("audio.not_found", "nowhere.mp3"), ("stream.unsupported", "rtsp"), ("argument", "option 'volume'"),
+      ("audio.not_found", "nowhere.mp3"), ("stream.unsupported", "mms"), ("argument", "option 'volume'"),
       ("argument", "option 'duration'"), ("argument", "option 'sustain'"), ("argument", "option 'rooms'"),
       ("argument", "option 'priority'"),
     ]

@@ -104,7 +104,7 @@ extension BindingTable {
       audio.unreadable speaker.play "text.wav"
       audio.unsupported speaker.play "stations.m3u"
       stream.url speaker.play "http://[bad/"
-      stream.unsupported speaker.play "rtsp://radio/"
+      stream.unsupported speaker.play "mms://radio/"
       speaker.range speaker.play("tone.wav", { start = 60 })
       speaker.unknown speaker.play("tone.wav", { rooms = "Attic" })
       speaker.outranked other = speaker.session { devices = speaker.devices(), priority = 500 } \#
@@ -205,7 +205,7 @@ extension BindingTable {
       audio.unreadable speaker.interrupt { play = "text.wav" }
       audio.unsupported speaker.interrupt { play = "stations.m3u" }
       stream.url speaker.interrupt { play = "http://[bad/" }
-      stream.unsupported speaker.interrupt { play = "rtsp://radio/" }
+      stream.unsupported speaker.interrupt { play = "mms://radio/" }
       speaker.unknown speaker.interrupt { play = "tone.wav", devices = "Attic" }
       speaker.outranked speaker.session { devices = bath, priority = 500 }:play "long.wav" \#
     speaker.interrupt { play = "tone.wav", devices = bath }

@@ -24,7 +24,7 @@ extension BindingTable {
       then stream.new "morning" --> stream (http://fm/, stopped)
       then code(stream.new, "http://fm/", { auth = "me" }) --> "argument"
       stream.url stream.new "evening"
-      stream.unsupported stream.new "rtsp://radio/"
+      stream.unsupported stream.new "mms://radio/"
       stream.auth stream.new "locked"
     stream.stations
       call stream.stations() --> {locked = "http://fm/", morning = "http://fm/"}
@@ -113,7 +113,7 @@ extension BindingTable {
       call radio:set_url("http://other/", { user_agent = "Me" }) -->
       then radio.url, radio.user_agent, radio.status --> "http://other/", "Me", "playing"
       stream.url radio:set_url "evening"
-      stream.unsupported radio:set_url "rtsp://radio/"
+      stream.unsupported radio:set_url "mms://radio/"
       stream.auth radio:set_url "locked"
     stream.Stream:set_type
       call radio:set_type "raw" -->

@@ -266,7 +266,7 @@ struct ConfigurationTests {
       ("stations { morning = { url = 'http://a/', user = 'me' } }", ["password_file", "go together"]),
       ("stations { morning = { url = 'http://a/', ca_file = 'a.pem' } }", ["ca_file", "absolute path"]),
       ("stations { morning = { url = 'http://a/', passwd = 'x' } }", ["passwd"]),
-      ("stations { morning = 'rtsp://radio/' }", ["'morning'", "rtsp://"]),
+      ("stations { morning = 'mms://radio/' }", ["'morning'", "mms://"]),
       (
         "stations { morning = 'radio' }",
         ["'morning'", "no station \"radio\" is configured, and it is not a URL"]

@@ -112,7 +112,7 @@ struct DefinitionTests {
       speaker.house():unplug(kitchen)
       note(kitchen.set_volume, kitchen, 3)
       note(function() while true do speaker.session() end end)
-      note(require "stream".new, "rtsp://radio")
+      note(require "stream".new, "mms://radio")
       local h = require "headset".connect()
       note(require "headset".connect)
       note(h.update_firmware, h, "nowhere")

@@ -222,7 +222,7 @@ struct MisuseTests {
       """
       local stream = require "stream"
       for _, url in ipairs {
-        "rtsp://user:secret@h/x", "htp://user:secret@h/x", "http://user:secret@[bad/x", "http://user:secret@h:99999/x",
+        "mms://user:secret@h/x", "htp://user:secret@h/x", "http://user:secret@[bad/x", "http://user:secret@h:99999/x",
         "http:/user:secret@h/x", "//user:secret@h/x", "user:secret@127.0.0.1:1/x",
       } do
         for _, err in ipairs {
@@ -235,7 +235,7 @@ struct MisuseTests {
       """)
     #expect(lines.count == 30 && !lines.contains { $0.contains("secret") }, "\(lines)")
     #expect(
-      lines.filter { $0.hasPrefix("stream.unsupported\t") && $0.contains("rtsp:// addresses") }.count == 3)
+      lines.filter { $0.hasPrefix("stream.unsupported\t") && $0.contains("mms:// addresses") }.count == 3)
     #expect(
       lines.contains { $0.hasPrefix("audio.not_found\t") && $0.contains("…127.0.0.1:1/x: no such file") })
     #expect(lines.last == "bad argument #1 to 'play' ([1]: the path contains a zero byte)")

@@ -304,7 +304,7 @@ struct RecorderTests {
       ("{ url = url, cron = '@daily', days = 'mon', duration = 60 }", "'days'", "argument"),
       ("{ url = url, at = '20:00', timezone = 'UTC', duration = 60 }", "'timezone'", "argument"),
       ("{ url = url, cron = '@daily', timezone = 'Mars', duration = 60 }", "Mars", "schedule.zone"),
-      ("{ url = 'rtsp://x', cron = '@daily', duration = 60 }", "rtsp", "stream.unsupported"),
+      ("{ url = 'mms://x', cron = '@daily', duration = 60 }", "mms", "stream.unsupported"),
       ("{ url = url, cron = '@daily', duration = 60, fallbacks = { 5 } }", "entry 1", "argument"),
       ("{ url = url, cron = '@daily', duration = 60, fallbacks = { 'x' } }", "", "stream.url"),
       ("{ url = url, cron = '@daily', duration = 60, pad_before = '25h' }", "24h", "argument"),

@@ -71,7 +71,7 @@ struct StreamConditionTests {
       """
       local radio = stream.new(url)
       radio:on("bad_content", function(event) print("reported", event.code, event.url) end)
-      for _, bad in ipairs { "", "morning fm", "rtsp://radio/x", "mms://radio/x" } do
+      for _, bad in ipairs { "", "morning fm", "gopher://radio/x", "mms://radio/x" } do
         local err = failure(stream.new, bad)
         print(err.code, err.message, err.hint)
         print(code(radio.set_url, radio, bad), code(radio.set_url, radio, bad, { start = false }), radio.url == url)
@@ -85,10 +85,10 @@ struct StreamConditionTests {
         "stream.url\tno station \"morning fm\" is configured, and it is not a URL\twrite it with http:// or https://",
         "stream.url\tstream.url\ttrue",
         "reported\tstream.url\tmorning fm", "reported\tstream.url\tmorning fm",
-        "stream.unsupported\trtsp:// addresses don't work here\tuse http:// or https://",
-        "stream.unsupported\tstream.unsupported\ttrue", "reported\tstream.unsupported\trtsp://radio/x",
-        "reported\tstream.unsupported\trtsp://radio/x",
-        "stream.unsupported\tmms:// addresses don't work here\tuse http:// or https://",
+        "stream.unsupported\tgopher:// addresses don't work here\tuse http://, https:// or rtsp://",
+        "stream.unsupported\tstream.unsupported\ttrue", "reported\tstream.unsupported\tgopher://radio/x",
+        "reported\tstream.unsupported\tgopher://radio/x",
+        "stream.unsupported\tmms:// addresses don't work here\tmost such stations have an http:// address now: look for it on the page of the station",
         "stream.unsupported\tstream.unsupported\ttrue", "reported\tstream.unsupported\tmms://radio/x",
         "reported\tstream.unsupported\tmms://radio/x",
       ])

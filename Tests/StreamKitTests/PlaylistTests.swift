@@ -153,10 +153,12 @@ struct PlaylistTests {
     let empty = #expect(throws: StreamError.self) { try read("[playlist]\n", .pls) }
     #expect(empty?.kind == .notFound)
     let refused = #expect(throws: StreamError.self) {
-      try read("mms://a.example/x\nrtsp://b.example/\n", .m3u)
+      try read("mms://a.example/x\ngopher://b.example/\n", .m3u)
     }
     #expect(refused?.kind == .unsupported)
     #expect(refused?.message.contains("mms://") == true)
+    let other = #expect(throws: StreamError.self) { try read("rtsp://u:p@b.example/live\n", .m3u) }
+    #expect(other?.kind == .unsupported && other?.hint?.hasSuffix("rtsp://b.example/live") == true)
     let javascript = #expect(throws: StreamError.self) {
       try read("javascript:alert(1)\nfile:///etc/passwd", .m3u)
     }

@@ -35,7 +35,7 @@ struct StreamAddressTests {
       ("", StreamError.Kind.url, "the URL is empty"),
       ("morning fm", .url, "no station \"morning fm\" is configured, and it is not a URL"),
       ("http://", .url, "\"http://\" names no server"),
-      ("rtsp://a/b", .unsupported, "rtsp:// addresses don't work here"),
+      ("gopher://a/b", .unsupported, "gopher:// addresses don't work here"),
       ("MMS://a", .unsupported, "mms:// addresses don't work here"),
       ("file:///etc/passwd", .unsupported, "file:// addresses don't work here"),
       ("/music/a.mp3", .url, "no station \"/music/a.mp3\" is configured, and it is not a URL"),
@@ -247,6 +247,18 @@ struct StreamAddressTests {
     #expect(base.resolving("file:///etc/passwd") == .unsupported(scheme: "file"))
     #expect(base.resolving("http:///x") == .unsupported(scheme: "http"))
     #expect(base.resolving("") == nil && base.resolving(String(repeating: "a", count: 8193)) == nil)
+  }
+
+  @Test("addresses of RTSP have their own ports, and are other servers than those of HTTP")
+  func rtsp() throws {
+    let (plain, encrypted): (StreamAddress, StreamAddress) = (
+      "RTSP://me:s@cam.example/live?x=1", "rtsps://cam.example/live"
+    )
+    #expect(plain.port == 554 && encrypted.port == 322 && plain.scheme.isRTSP && encrypted.scheme.isEncrypted)
+    #expect(!plain.isSameServer(as: encrypted) && !plain.isSameServer(as: "http://cam.example:554/"))
+    #expect(plain.description == "RTSP://cam.example/live?…")
+    let error = #expect(throws: StreamError.self) { try StreamAddress("mms://a/b" as String) }
+    #expect(error?.hint?.contains("http:// address now") == true)
   }
 
   @Test("URLs are told from paths and names by their scheme")

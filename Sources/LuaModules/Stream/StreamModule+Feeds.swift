@@ -41,6 +41,14 @@ extension StreamModule {
     }
     let reader = try reader(given)
     let address = try StreamAddress(url)
+    guard !address.scheme.isRTSP else {
+      throw StreamError(
+        .unsupported, "a feed can't be fetched by \(address.scheme.rawValue)://",
+        hint: "use http:// or https://",
+        facts: [
+          .init("url", .string(address.description)), .init("scheme", .string(address.scheme.rawValue)),
+        ])
+    }
     stream.feed = try Feed(address, reader: reader, loop: script.loop) { [weak script] event in
       guard let script else { return }
       let field = ("url", address.description)

@@ -17,6 +17,8 @@ public enum StreamSource {
   ) throws -> any StreamReceiver {
     let address = listed.address
     switch self {
+    case .network(let thread) where address.scheme.isRTSP:
+      return RTSPReceiver(at: address, options: options, network: try thread(), tee: tee, report: report)
     case .network(let thread):
       return StationReceiver(
         at: address, depth: listed.depth, options: options, network: try thread(), tee: tee,

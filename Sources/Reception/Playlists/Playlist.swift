@@ -111,13 +111,21 @@ public struct Playlist: Sendable, Equatable {
     }
     let found = try Self.references(in: bytes, format: format, name: base.description)
     var refused: String?
+    var other: StreamAddress?
     var entries: [Entry] = []
     for reference in found.prefix(Self.entryLimit) {
       switch base.resolving(reference.text) {
+      case .address(let address)? where address.scheme.isRTSP: other = other ?? address
       case .address(let address)?: entries.append(Entry(address: address, title: reference.title))
       case .unsupported(let scheme)?: refused = refused ?? scheme
       case nil: break
       }
+    }
+    if entries.isEmpty, let other {
+      throw StreamError(
+        .unsupported, "the playlist \(base) lists only rtsp:// addresses",
+        hint: "play the stream by its own address: \(other)",
+        facts: [url, .init("scheme", .string(other.scheme.rawValue))])
     }
     if entries.isEmpty, let refused {
       throw StreamError(
