@@ -21,8 +21,9 @@ struct RTPDepacketizer: Sendable {
     case opus(OpusPages)
   }
 
-  /// The bytes of a piece of PCM, which fits into a block of the buffer.
+  /// The bytes of a piece of PCM, which fits into a block of the buffer, and its share of a second.
   private static let pieceSize = 4096
+  private static let piecesPerSecond = 50
   /// The bytes before the sound in a packet of MPEG audio. Source: RFC 2250 §3.5.
   private static let mpegHead = 4
 
@@ -140,7 +141,8 @@ struct RTPDepacketizer: Sendable {
     let width = law == nil ? 2 : 1
     let frameSize = width * format.channels
     var rest = payload.prefix(payload.count / frameSize * frameSize)
-    let most = max(1, Self.pieceSize / (2 * format.channels)) * frameSize
+    let frames = min(Self.pieceSize / (2 * format.channels), format.sampleRate / Self.piecesPerSecond)
+    let most = max(1, frames) * frameSize
     while !rest.isEmpty {
       let piece = rest.prefix(most)
       rest = rest.dropFirst(piece.count)

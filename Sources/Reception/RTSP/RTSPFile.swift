@@ -105,6 +105,9 @@ extension RTSPReceiver {
     report(.file(FileFacts(canSeek: isPlayed, duration: new.duration)))
   }
 
+  /// The sound to be buffered before a file plays, at most.
+  private static let pacedWait = StreamTime(seconds: 0.7)
+
   /// The sound that follows begins at a time.
   func beginFile(_ played: RTSPClient.PlayedRange) {
     guard let file else { return }
@@ -115,6 +118,8 @@ extension RTSPReceiver {
     beginReception()
     if file.isPlayed {
       tee.buffer?.begin(at: max(start, .zero), preroll: 0, generation: file.generation)
+      // The server sends at the pace of playback: what a player waits for, it waits for each time.
+      if tee.buffer?.want(min(options.fileWait, Self.pacedWait)) == true { report(.buffered) }
     }
   }
 

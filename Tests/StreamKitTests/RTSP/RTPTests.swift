@@ -167,7 +167,7 @@ struct RTPTests {
       #expect(frame.samples * 4 == bytes.count)
       pieces.append(bytes)
     }
-    #expect(pieces.map(\.count) == [4096, 4096, 808])
+    #expect(pieces.map(\.count) == [3840, 3840, 1320])
     #expect(Array(pieces[0].prefix(4)) == [1, 0, 3, 2])
   }
 
