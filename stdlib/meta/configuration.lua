@@ -30,7 +30,8 @@
 --   log { level = "info" }
 --   location { latitude = 52.5, longitude = 13.4 }        -- for times by the sun
 --   -- a name is valid wherever a URL is
---   stations { morning = "http://127.0.0.1:8000/morning.mp3" }
+--   stations { morning = "http://127.0.0.1:8000/morning.mp3",
+--              nursery = "rtsp://192.0.2.9/audio" }
 --   recordings { folder = "~/Radio",
 --                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
 --                keep = "60d",         -- until they are deleted (default: never)

@@ -41,6 +41,13 @@
 -- the file is received again from its beginning up to that byte, and fails when five connections in a row end before
 -- it. A URL may contain blanks and umlauts as they are.
 --
+-- Cameras, baby monitors, intercoms and some broadcasters send by `rtsp://` or, encrypted, `rtsps://`: the sound alone is
+-- received, through the one connection of TCP (RTP between the messages), in MP3 and its older layers, AAC, Opus, L16,
+-- PCMU or PCMA; the user and the password of the URL are sent as a digest where the server wants one. Such a server
+-- repeats nothing: after a lost connection the sound of the outage is missing. PCM has the format `"l16"`, and is
+-- recorded as WAV. A presentation that states its length is a file, which can be sought in. A server that offers UDP
+-- alone is refused, and so are the older `mms://` addresses: most such stations have an `http://` address now.
+--
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
 --   show:seek "10s"
@@ -98,12 +105,12 @@ function stream.effect.highpass(hz) end
 ---@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s); for a file of this machine, half a second at most.
 ---@field throttle_bypass? Duration Sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback (default: 0).
 ---@field metadata_encoding? string Encoding of titles that are not UTF-8 (default: `"latin1"`).
----@field auth? string[] User and password for basic authentication; they can't be read back.
+---@field auth? string[] User and password for basic authentication, in RTSP for a digest too; they can't be read back.
 
 ---@class stream.URLOptions: stream.Options
 ---@field start? boolean `true` switches to the URL at once, `false` with the next `start` (default: true).
 
----Creates a stream at an http or https URL; nothing is connected.
+---Creates a stream at a URL of HTTP or RTSP (`http`, `https`, `rtsp`, `rtsps`); nothing is connected.
 ---
 ---Raises `stream.url` (neither a URL nor the name of a station), `stream.unsupported` (another scheme), `stream.auth`
 ---(the station's password file can't be read), `argument`.
@@ -175,7 +182,7 @@ function stream.file(path, options) end
 ---@field name? string Name that the station announces.
 ---@field genre? string Genre that the station announces.
 ---@field bit_rate? integer kbit/s: as the station announces it, else the average of the last 30 to 60 s; of a file of this machine the average of the whole file; nil before 3 s have been received.
----@field format? string Codec: `"mp3"`, `"aac"`, `"layer2"`, `"vorbis"`, `"opus"`, `"oggflac"` (FLAC, in Ogg or not); `"pcm"` for WAV and other formats that are not decoded frame by frame; nil before sound is received.
+---@field format? string Codec: `"mp3"`, `"aac"`, `"layer2"`, `"vorbis"`, `"opus"`, `"oggflac"` (FLAC, in Ogg or not), `"l16"` (PCM of RTSP); `"pcm"` for WAV and other formats that are not decoded frame by frame; nil before sound is received.
 ---@field title? string The title that is heard, as sent, with XML entities (`&amp;`) decoded; `artist - title` from a feed.
 ---@field text? string Alias of `title`.
 ---@field artist? string The part of the title before the first `" - "`, or the artist from a feed.
@@ -188,7 +195,7 @@ function stream.file(path, options) end
 ---@field buffer_max_seconds number Capacity of the buffer in seconds, at the current bit rate.
 ---@field time_shift number Distance of the play position from the newest sound, in seconds.
 ---@field byte_offset? integer Byte offset of the play position in the received sound, or in the file.
----@field can_seek boolean `true` if any position of the file can be sought: its length is known, and the server sends ranges, or lists its segments (HLS).
+---@field can_seek boolean `true` if any position of the file can be sought: its length is known, and the server sends ranges, lists its segments (HLS) or plays from any time (RTSP).
 ---@field file_time? number Position in the file, in seconds; nil for stations.
 ---@field file_duration? number Length of the file in seconds; nil for stations, and while unknown.
 ---@field gain number Gain in dB, as set by `set_gain`.
