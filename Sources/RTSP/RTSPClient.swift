@@ -46,14 +46,26 @@ package struct RTSPClient: Sendable {
     case describing
     /// The medium is to be chosen.
     case described
-    case settingUp
-    /// Sound is requested. Data that comes before the answer is of an earlier request.
-    case starting(Track)
+    /// A medium is requested, which is to play from a time on; nil for a live presentation.
+    case settingUp(from: Double?)
+    /// Sound is requested, from a time on or where it stopped.
+    case starting(Track, Start)
     case playing(Track)
     /// A rest is requested: sound comes until the answer. After it the session moves to a time, or rests.
     case pausing(Track, thenFrom: Double?)
     case resting(Track)
     case over
+  }
+
+  /// A request to play.
+  package struct Start: Sendable, Equatable {
+    /// The time; nil to continue.
+    let from: Double?
+    /// `true` for the first of the session: data that comes before the answer is its sound, as some servers
+    /// send before they answer. Later it is of an earlier request.
+    let isFirst: Bool
+    /// The time to move to once the server has answered; nil to stay.
+    var thenFrom: Double?
   }
 
   /// A medium that is set up.
@@ -64,7 +76,7 @@ package struct RTSPClient: Sendable {
   }
 
   /// A request that waits for its answer.
-  private struct Pending {
+  struct Pending {
     let method: RTSPMethod
     let number: Int
     let request: RTSPRequest
@@ -73,41 +85,35 @@ package struct RTSPClient: Sendable {
   }
 
   /// The state of the session.
-  package private(set) var phase = Phase.idle
+  package internal(set) var phase = Phase.idle
   /// The moment at which `deadlinePassed` is due; nil without one.
-  package private(set) var deadline: Instant?
+  package internal(set) var deadline: Instant?
 
   /// The limit of answers to no request, and of requests of the server.
-  private static let strayLimit = 64
+  static let strayLimit = 64
   /// The timeout of a session whose server states none. Source: RFC 2326 §12.37.
-  private static let usualTimeout = 60
+  static let usualTimeout = 60
   /// The limit of queued requests: a caller that moves all the time is served when the server answers.
   private static let queueLimit = 8
 
-  private let uri: String
-  private let credentials: RTSPCredentials?
+  let uri: String
+  let credentials: RTSPCredentials?
   private let userAgent: String
   private let clientNonce: String
-  private var base: String
-  private var aggregate: String
+  var base: String
+  var aggregate: String
   private var number = 0
-  private var pending: Pending?
-  private var queue: [(method: RTSPMethod, request: RTSPRequest)] = []
-  private var challenge: RTSPChallenge?
+  var pending: Pending?
+  var queue: [(method: RTSPMethod, request: RTSPRequest)] = []
+  var challenge: RTSPChallenge?
   /// The number of requests with the current nonce.
-  private var nonceCount = 0
-  private var session: String?
+  var nonceCount = 0
+  var session: String?
   /// The interval of requests that keep the session alive.
-  private var interval = Duration.seconds(usualTimeout / 2)
+  var interval = Duration.seconds(usualTimeout / 2)
   /// The request that keeps the session alive: the server may not know the first choice.
-  private var aliveMethod = RTSPMethod.options
+  var aliveMethod = RTSPMethod.options
   private var strays = 0
-  /// `true` once the server has answered a request to play.
-  private var hasPlayed = false
-  /// The seconds from which the next request plays; nil to continue.
-  private var wanted: Double?
-  /// `true` if the answer to the current request to play is of an earlier time.
-  private var isMoved = false
 
   /// - Parameters:
   ///   - uri: the URI of the presentation, without user and password.
@@ -133,12 +139,11 @@ package struct RTSPClient: Sendable {
   ) -> [Action] {
     guard phase == .described else { return [] }
     aggregate = SessionDescription.uri(of: description.control, base: base)
-    let target = SessionDescription.uri(of: medium.control, base: aggregate == uri ? base : aggregate)
+    let target = SessionDescription.uri(of: medium.control, base: aggregate)
     guard RTSPRequest.isURI(aggregate), RTSPRequest.isURI(target) else {
       return fail(RTSPError(.malformed, "describes a medium with a URI that can't be requested"))
     }
-    phase = .settingUp
-    wanted = start
+    phase = .settingUp(from: start)
     return request(.setup, target, [("Transport", "RTP/AVP/TCP;unicast;interleaved=0-1")], at: now)
   }
 
@@ -151,15 +156,13 @@ package struct RTSPClient: Sendable {
     case .pausing(let track, _):
       phase = .pausing(track, thenFrom: start)
       return []
-    case .starting:
-      wanted = start
-      isMoved = true
+    case .starting(let track, var request):
+      request.thenFrom = start
+      phase = .starting(track, request)
       return []
-    case .resting(let track):
-      wanted = start
-      return play(track, at: now)
+    case .resting(let track): return play(track, from: start, at: now)
     case .settingUp:
-      wanted = start
+      phase = .settingUp(from: start)
       return []
     case .idle, .asking, .describing, .described, .over: return []
     }
@@ -175,8 +178,7 @@ package struct RTSPClient: Sendable {
   /// Continues after a rest.
   package mutating func resume(at now: Instant) -> [Action] {
     guard case .resting(let track) = phase else { return [] }
-    wanted = nil
-    return play(track, at: now)
+    return play(track, from: nil, at: now)
   }
 
   /// Ends the session in order.
@@ -210,7 +212,11 @@ package struct RTSPClient: Sendable {
           ? fail(RTSPError(.malformed, "answers requests that were not sent")) : []
       }
       // An interim answer.
-      if response.status < 200 { return [] }
+      if response.status < 200 {
+        strays += 1
+        return strays > Self.strayLimit
+          ? fail(RTSPError(.malformed, "sends interim answers without end")) : []
+      }
       self.pending = nil
       return answered(pending, response, at: now)
     }
@@ -220,8 +226,7 @@ package struct RTSPClient: Sendable {
     let track: Track
     switch phase {
     case .playing(let playing), .pausing(let playing, nil): track = playing
-    // Some servers send before they answer.
-    case .starting(let started) where !hasPlayed: track = started
+    case .starting(let started, let request) where request.isFirst: track = started
     case .idle, .asking, .describing, .described, .settingUp, .starting, .pausing, .resting, .over: return []
     }
     if channel == track.channel { return [.packet(bytes)] }
@@ -242,9 +247,18 @@ package struct RTSPClient: Sendable {
     return [.send(response.bytes)]
   }
 
+  /// `true` while the session is set up: each answer is a step.
+  package var isBeginning: Bool {
+    switch phase {
+    case .asking, .describing, .described, .settingUp: true
+    case .starting(_, let start): start.isFirst
+    case .idle, .playing, .pausing, .resting, .over: false
+    }
+  }
+
   // MARK: Requests
 
-  private mutating func request(
+  mutating func request(
     _ method: RTSPMethod, _ uri: String, _ fields: [(name: String, value: String)] = [], at now: Instant
   ) -> [Action] {
     var request = RTSPRequest(method.rawValue, uri)
@@ -256,7 +270,7 @@ package struct RTSPClient: Sendable {
     return send(method, request)
   }
 
-  private mutating func send(_ method: RTSPMethod, _ plain: RTSPRequest, attempts: Int = 0) -> [Action] {
+  mutating func send(_ method: RTSPMethod, _ plain: RTSPRequest, attempts: Int = 0) -> [Action] {
     number += 1
     var request = RTSPRequest(plain.method, plain.uri)
     request.headers.append("CSeq", "\(number)")
@@ -277,10 +291,11 @@ package struct RTSPClient: Sendable {
     return [.send(request.bytes)]
   }
 
-  private mutating func play(_ track: Track, at now: Instant) -> [Action] {
-    phase = .starting(track)
-    isMoved = false
-    let fields = wanted.map { [("Range", "npt=\(Self.seconds($0))-")] } ?? []
+  mutating func play(
+    _ track: Track, from start: Double?, isFirst: Bool = false, at now: Instant
+  ) -> [Action] {
+    phase = .starting(track, Start(from: start, isFirst: isFirst))
+    let fields = start.map { [("Range", "npt=\(Self.seconds($0))-")] } ?? []
     return request(.play, aggregate, fields, at: now)
   }
 
@@ -295,132 +310,5 @@ package struct RTSPClient: Sendable {
     phase = .over
     deadline = nil
     return [.fail(error)]
-  }
-
-  // MARK: Answers
-
-  private mutating func answered(
-    _ pending: Pending, _ response: RTSPResponse, at now: Instant
-  ) -> [Action] {
-    if response.status == 401 { return challenged(pending, response) }
-    if (300..<400).contains(response.status), let location = response.headers["Location"] {
-      phase = .over
-      return [.redirect(location)]
-    }
-    let isDone = response.status < 300
-    var actions: [Action]
-    switch (pending.method, phase) {
-    case (.options, .asking):
-      // A server may know no OPTIONS, or refuse it; what counts is the description.
-      let methods = response.headers["Public"]?.split(separator: ",").map { $0.trimmed.uppercased() } ?? []
-      if methods.contains(RTSPMethod.parameter.rawValue) { aliveMethod = .parameter }
-      phase = .describing
-      actions = request(.describe, uri, [("Accept", "application/sdp")], at: now)
-    case (.options, _), (.parameter, _):
-      if response.status == 454 { return fail(RTSPError(pending.method, response)) }
-      if !isDone { aliveMethod = .options }
-      actions = []
-    case (.teardown, _): actions = []
-    case _ where !isDone:
-      if pending.method == .setup, response.status == 461 { return fail(Self.withoutTCP) }
-      return fail(RTSPError(pending.method, response))
-    case (.describe, .describing): actions = described(response)
-    case (.setup, .settingUp): actions = isSetUp(response, at: now)
-    case (.play, .starting(let track)): actions = started(track, response, at: now)
-    case (.pause, .pausing(let track, let start)):
-      phase = .resting(track)
-      wanted = start
-      actions = start == nil ? [.resting] : play(track, at: now)
-    default: actions = []
-    }
-    if self.pending == nil, !queue.isEmpty, phase != .over {
-      let next = queue.removeFirst()
-      actions += send(next.method, next.request)
-    }
-    return actions
-  }
-
-  private static let withoutTCP = RTSPError(
-    .unsupported, "offers UDP alone: its sound can't come through this connection",
-    hint: "choose RTP over RTSP (TCP) in the settings of the server")
-
-  private mutating func challenged(_ pending: Pending, _ response: RTSPResponse) -> [Action] {
-    let wanted = RTSPError(
-      .auth, credentials == nil ? "wants a user and a password" : "refuses the user and the password",
-      facts: [.init("status", .int(401))])
-    let fields = response.headers.all("WWW-Authenticate")
-    guard credentials != nil else { return fail(wanted) }
-    guard let new = RTSPChallenge.best(fields) else {
-      return fail(RTSPError(.auth, "wants a way of authentication that is not known here"))
-    }
-    // A new nonce is answered once more; other than that the credentials are wrong.
-    guard pending.attempts == 0 || pending.attempts == 1 && new.isStale else { return fail(wanted) }
-    (challenge, nonceCount) = (new, 0)
-    return send(pending.method, pending.request, attempts: pending.attempts + 1)
-  }
-
-  private mutating func described(_ response: RTSPResponse) -> [Action] {
-    do throws(RTSPError) {
-      let description = try SessionDescription(response.body)
-      // Source: RFC 2326 §C.1.1.
-      let stated = response.headers["Content-Base"] ?? response.headers["Content-Location"]
-      if let stated, RTSPRequest.isURI(stated), stated.lowercased().hasPrefix("rtsp") { base = stated }
-      phase = .described
-      return [.described(description)]
-    } catch { return fail(error) }
-  }
-
-  private mutating func isSetUp(_ response: RTSPResponse, at now: Instant) -> [Action] {
-    let transport = response.headers["Transport"]?.lowercased() ?? ""
-    let fields = transport.split(separator: ";").map(\.trimmed)
-    guard fields.first.map({ $0.contains("tcp") }) ?? true else { return fail(Self.withoutTCP) }
-    var channels: [UInt8] = []
-    if let stated = fields.first(where: { $0.hasPrefix("interleaved=") }) {
-      channels = stated.dropFirst("interleaved=".count).split(separator: "-").compactMap { UInt8($0) }
-    }
-    let channel = channels.first ?? 0
-    let track = Track(
-      channel: channel, reportChannel: channels.count > 1 ? channels[1] : channel &+ 1)
-    guard let stated = response.headers["Session"] else {
-      return fail(RTSPError(.malformed, "sets up a medium without a session"))
-    }
-    let parts = stated.split(separator: ";").map(\.trimmed)
-    guard let name = parts.first, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), name.utf8.count <= 1024
-    else {
-      return fail(RTSPError(.malformed, "states a session that has no name"))
-    }
-    session = String(name)
-    let timeout = parts.dropFirst().lazy.compactMap { part in
-      part.lowercased().hasPrefix("timeout=") ? Int(part.dropFirst("timeout=".count).trimmed) : nil
-    }.first
-    let seconds = min(max(timeout ?? Self.usualTimeout, 1), 3600)
-    interval = .milliseconds(seconds * 500)
-    deadline = now.advanced(by: interval)
-    return play(track, at: now)
-  }
-
-  private mutating func started(_ track: Track, _ response: RTSPResponse, at now: Instant) -> [Action] {
-    if isMoved, let wanted {
-      isMoved = false
-      phase = .pausing(track, thenFrom: wanted)
-      return request(.pause, aggregate, at: now)
-    }
-    phase = .playing(track)
-    hasPlayed = true
-    var range = PlayedRange()
-    range.start = response.headers["Range"].flatMap { SessionDescription.Range($0) }?.start ?? wanted
-    let information = response.headers["RTP-Info"]?.split(separator: ",").first ?? ""
-    for field in information.split(separator: ";").map(\.trimmed) {
-      if field.hasPrefix("seq=") { range.sequence = UInt16(field.dropFirst(4)) }
-      if field.hasPrefix("rtptime=") { range.timestamp = UInt32(field.dropFirst(8)) }
-    }
-    return [.playing(range)]
-  }
-}
-
-extension Failure<RTSPErrorKind> {
-  /// Creates the failure of a request with that answer.
-  fileprivate init(_ method: RTSPMethod, _ response: RTSPResponse) {
-    self.init(method, status: response.status, reason: response.reason)
   }
 }

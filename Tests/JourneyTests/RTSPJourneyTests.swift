@@ -12,7 +12,8 @@ import Testing
     try Command.succeed(
       "ffmpeg",
       [
-        "-v", "error", "-i", Fixtures.repository("scripts/wake_up.mp3"), "-t", "6", "-ar", "48000", "-ac", "2",
+        "-v", "error", "-i", Fixtures.repository("scripts/wake_up.mp3"), "-t", "6", "-ar", "48000", "-ac",
+        "2",
         "-bitexact", home.path("music.wav"),
       ])
     try Command.succeed("opusenc", ["--quiet", home.path("music.wav"), home.path("music.opus")])

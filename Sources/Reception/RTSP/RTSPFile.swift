@@ -20,16 +20,32 @@ struct RTSPFile {
   /// The frames that have come while the buffer has no room.
   var waiting: [(frame: StreamFrame, bytes: [UInt8])] = []
   private var waitingBytes = 0
-  /// `true` while the buffer has no room.
-  var isHeldBack = false
+  var intake = Intake.open
   /// `true` if the next answer to a request to play continues where the sound has stopped.
   var continues = false
-  /// The failure of a connection that ended while the buffer had no room.
-  var failure: StreamError?
   /// The moment at which the file counts as complete, as no sound follows; nil before its end.
   var end: Instant?
+
+  /// The acceptance of frames.
+  enum Intake {
+    case open
+    /// The buffer has no room, and the server is to rest.
+    case heldBack
+    /// The buffer has no room, and the connection has ended.
+    case lost(StreamError)
+    /// Everything has come.
+    case complete
+  }
+
+  /// `true` while the buffer has no room.
+  var isHeldBack: Bool {
+    switch intake {
+    case .heldBack, .lost: true
+    case .open, .complete: false
+    }
+  }
   /// `true` once everything has come.
-  var isComplete = false
+  var isComplete: Bool { if case .complete = intake { true } else { false } }
 
   /// The distance from the stated end within which a connection that ends, or is silent, has sent everything.
   static let tolerance = 0.5
@@ -64,8 +80,7 @@ struct RTSPFile {
     self.generation = generation
     (position, incoming) = (time, time)
     (waiting, waitingBytes) = ([], 0)
-    (isHeldBack, isComplete, continues) = (false, false, false)
-    (end, failure) = (nil, nil)
+    (intake, continues, end) = (.open, false, nil)
   }
 
   /// Passes sound that is missing.
@@ -77,8 +92,9 @@ struct RTSPFile {
   /// Keeps a failure for the time when there is room.
   /// - Returns: `false` if there is room.
   mutating func hold(_ error: StreamError) -> Bool {
-    if isHeldBack { failure = error }
-    return isHeldBack
+    guard isHeldBack else { return false }
+    intake = .lost(error)
+    return true
   }
 }
 
@@ -157,7 +173,7 @@ extension RTSPReceiver {
   }
 
   private func holdBack() {
-    file?.isHeldBack = true
+    file?.intake = .heldBack
     report(.heldBack)
     // In a turn of its own: the frames of a packet are being delivered.
     loop.next { [self] in
@@ -169,19 +185,21 @@ extension RTSPReceiver {
 
   /// The buffer has room.
   func resume() {
-    guard !isStopped, file?.isHeldBack == true else { return }
-    file?.isHeldBack = false
+    guard !isStopped, let held = file, held.isHeldBack else { return }
+    file?.intake = .open
     let waiting = file?.takeWaiting() ?? []
     tee.receive { outlets in
       for (frame, bytes) in waiting {
         if file?.isHeldBack == true { file?.keep(frame, bytes) } else { append(frame, bytes, into: &outlets) }
       }
     }
-    guard !isStopped, file?.isHeldBack == false else { return }
-    if let failure = file?.failure.take() {
+    if isStopped { return }
+    if case .lost(let failure) = held.intake {
+      if file?.hold(failure) == true { return }
       if isAtEnd { return finish() }
       return driver.perform(driver.machine.ended(failure, at: now))
     }
+    if file?.isHeldBack == true { return }
     if isAtEnd { watchEnd() }
     // The silence of the server was wanted.
     driver.perform(driver.machine.received(.zero, at: now))
@@ -204,7 +222,10 @@ extension RTSPReceiver {
     (lostAt, discontinuity) = (nil, nil)
     guard let actions = session?.client.play(from: old.range.start + time.seconds, at: now) else {
       // The connection has ended meanwhile.
-      if old.isComplete || old.failure != nil { reconnect() }
+      switch old.intake {
+      case .complete, .lost: reconnect()
+      case .open, .heldBack: break
+      }
       return
     }
     session?.connection.isReading = true
@@ -229,21 +250,19 @@ extension RTSPReceiver {
   /// Completes a file.
   func finish() {
     guard let file, !file.isComplete else { return }
-    if file.isHeldBack {
-      // The rest waits for room; the end is noticed again by then.
-      self.file?.failure = .ended(shownURL)
-      return driver.arm()
-    }
     receiveLast()
-    guard !isStopped, self.file?.isHeldBack == false else { return }
-    self.file?.isComplete = true
-    self.file?.end = nil
+    if isStopped { return }
+    let end = StreamError.ended(shownURL)
     disconnected()
+    // The rest waits for room.
+    if self.file?.hold(end) == true { return driver.arm() }
+    self.file?.intake = .complete
+    self.file?.end = nil
     driver.machine.stop()
     driver.arm()
     guard file.isPlayed else {
       report(.complete)
-      return end()
+      return self.end()
     }
     if tee.buffer?.complete(generation: file.generation) == true { report(.buffered) }
     report(.heldBack)

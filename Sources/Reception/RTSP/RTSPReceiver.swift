@@ -139,8 +139,8 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
   }
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
-    // No sound is missing while the server rests.
-    let own = isHeldBack ? nil : deadline
+    // No sound is missing while the server rests, or waits for a disk.
+    let own = isResting ? nil : deadline
     return [own, session?.client.deadline, file?.end].compactMap(\.self).min()
   }
 
@@ -149,7 +149,7 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
     if let actions = session?.client.deadlinePassed(at: now) { perform(actions) }
     if isStopped { return }
     if let end = file?.end, now >= end { return finish() }
-    if isHeldBack { return driver.arm() }
+    if isResting { return driver.arm() }
     driver.deadlinePassed()
   }
 
@@ -163,11 +163,11 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
 
   package func connectionReceived(_ bytes: UnsafeRawBufferPointer) {
     session?.parser.feed(bytes)
-    // Answers count while the session is set up; later only sound does.
-    if driver.machine.phase == .connecting { driver.machine.answered(at: now) }
     let connection = session?.connection
     do throws(RTSPError) {
       while let item = try session?.parser.next() {
+        // Each step of the session counts, and later sound alone.
+        if case .response = item, session?.client.isBeginning == true { driver.machine.answered(at: now) }
         guard let actions = session?.client.received(item, at: now) else { return }
         perform(actions)
         // The session may have been replaced.
@@ -194,9 +194,14 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
     driver.perform(driver.machine.ended(error, at: now))
   }
 
+  /// `true` while no sound is expected.
+  private var isResting: Bool { isHeldBack || session?.connection.isReading == false }
+
   private func diskHasRoom() {
-    guard !isStopped, let session, file?.isOverfull != true else { return }
+    guard !isStopped, let session, !session.connection.isReading, file?.isOverfull != true else { return }
+    driver.perform(driver.machine.received(.zero, at: now))
     session.connection.isReading = true
+    driver.arm()
   }
 
   // MARK: The session
