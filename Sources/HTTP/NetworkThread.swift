@@ -48,10 +48,10 @@ public final class NetworkThread: Sendable {
     _ request: HTTPRequest, for receiver: any ConnectionReceiver
   ) -> NetworkConnection {
     core.loop.assertOnLoop()
-    let connection = CurlConnection(request, core, receiver)
+    let connection = NetworkConnection(request, core, receiver)
     // libcurl may be calling, and then accepts no new handle.
     core.loop.next { [core] in connection.begin(core) }
-    return NetworkConnection(connection)
+    return connection
   }
 
   /// Ends all transfers and connections, each with the failure `.cancelled`, and waits until the thread has

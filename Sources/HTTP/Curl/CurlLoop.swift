@@ -20,7 +20,7 @@ final class CurlLoop: @unchecked Sendable {
   private(set) var transfers: [ObjectIdentifier: CurlTransfer] = [:]
   private var waiting: [CurlTransfer] = []
   /// The connections without a transfer, by their handles.
-  private var connections: [UnsafeMutableRawPointer: CurlConnection] = [:]
+  private var connections: [UnsafeMutableRawPointer: NetworkConnection] = [:]
   private var connecting = 0
   private var watches: [Int32: FDWatch] = [:]
   private var timer: LoopTimer?
@@ -117,7 +117,7 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   /// Opens a connection without a transfer.
-  func open(_ connection: CurlConnection) {
+  func open(_ connection: NetworkConnection) {
     do throws(HTTPError) {
       let easy = try connection.open(curl)
       connections[easy] = connection

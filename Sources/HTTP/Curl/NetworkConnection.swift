@@ -2,11 +2,12 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// A connection that libcurl opens, and whose bytes pass without a transfer. Confined to the network thread.
+/// A connection that libcurl opens, and whose bytes the caller sends and receives. Confined to the network thread; ends
+/// with `close`, or, once its receiver is released, with the next bytes.
 ///
 /// Source: libcurl's manual, CURLOPT_CONNECT_ONLY(3), curl_easy_recv(3). The handle stays in the multi
 /// handle, through which libcurl finds the connection.
-final class CurlConnection {
+package final class NetworkConnection {
   private enum Phase {
     case idle
     case connecting(UnsafeMutableRawPointer)
@@ -32,7 +33,8 @@ final class CurlConnection {
   /// `true` while a further read of received bytes is queued.
   private var isQueued = false
 
-  var isReading = true {
+  /// `false` while no bytes are to be received: the other side has to wait.
+  package var isReading = true {
     didSet {
       guard case .open(_, let socket) = phase, isReading != oldValue else { return }
       if isReading { watch(socket) } else { reading?.cancel() }
@@ -95,7 +97,8 @@ final class CurlConnection {
     } catch { failLater(HTTPError(.system, host: request.host, error.message)) }
   }
 
-  func send(_ bytes: [UInt8]) {
+  /// Sends bytes after the previous ones; those that the other side does not accept yet are kept, 1 MiB at most.
+  package func send(_ bytes: [UInt8]) {
     if case .ended = phase { return }
     waiting += bytes
     guard waiting.count <= Self.waitingLimit else {
@@ -147,6 +150,7 @@ final class CurlConnection {
       let code = buffer.withUnsafeMutableBytes { curl.curl_easy_recv(easy, $0.baseAddress, $0.count, &count) }
       if code == CURLE_AGAIN { return }
       guard code == CURLE_OK, count > 0 else { return fail(code == CURLE_OK ? nil : error(code, easy)) }
+      guard receiver != nil else { return close() }
       buffer.withUnsafeBytes { receiver?.connectionReceived(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
     readLater()
@@ -171,7 +175,8 @@ final class CurlConnection {
     receiver?.connectionEnded(failure)
   }
 
-  func close() {
+  /// Ends the connection; the receiver is not called any more.
+  package func close() {
     reading?.cancel()
     writing?.cancel()
     (reading, writing) = (nil, nil)
