@@ -31,6 +31,8 @@ package struct RTSPParser: Sendable {
   private var head: (message: Item, length: Int)?
   /// The number of bytes that were searched for the end of a head.
   private var searched = 0
+  /// `true` once the first line of the head was examined.
+  private var hasLine = false
 
   package init() {}
 
@@ -54,9 +56,13 @@ package struct RTSPParser: Sendable {
     while start < bytes.count, bytes[start] == 13 || bytes[start] == 10 { start += 1 }
     guard start < bytes.count else { return nil }
     if bytes[start] == Self.dollar { return data() }
+    let examined = searched
     guard let end = headEnd() else {
-      // A server of another protocol is recognized by its first bytes.
-      if let line = bytes[start...].firstIndex(of: 10) { _ = try Self.message(text(start..<line)) }
+      // A server of another protocol is recognized by its first line.
+      if !hasLine, let line = bytes[(start + examined)...].firstIndex(of: 10) {
+        _ = try Self.message(text(start..<line))
+        hasLine = true
+      }
       if bytes.count - start > Self.headLimit {
         throw RTSPError(.tooLarge, "sends a head of more than \(Self.headLimit / 1024) KiB")
       }
@@ -64,7 +70,7 @@ package struct RTSPParser: Sendable {
     }
     let (message, length) = try Self.read(text(start..<end))
     start = end
-    searched = 0
+    (searched, hasLine) = (0, false)
     return body(of: message, length)
   }
 

@@ -148,6 +148,17 @@ import Testing
       fileNames(in: home.path("")).filter { $0.hasSuffix(".wav") }.sorted() == ["login.wav", "tls.wav"])
   }
 
+  @Test(
+    "packets that a relay loses end in a gap that is noted, and in a whole file",
+    arguments: ["mp3", "aac", "pcmu"])
+  func lost(codec: String) throws {
+    let home = try Home()
+    let server = try RTSPServer(try Self.pipelines(home), losing: 5..<10)
+    let outcome = try home.run("record", server.url(codec), "-o", "x.{ext}", "--for", "2s")
+    #expect(outcome.status == 0 && outcome.lines.last?.contains("gaps: 1 (") == true, "\(outcome)")
+    #expect(try home.run("recordings", "verify").status == 0)
+  }
+
   @Test("a line that is cut ends in a gap that is noted, and in a whole file")
   func cut() throws {
     let home = try Home()

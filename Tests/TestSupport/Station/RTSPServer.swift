@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A real server of RTSP (gst-rtsp-server) on a free port of 127.0.0.1, ended with its last reference.
 public final class RTSPServer: Sendable {
-  /// The port; with TLS that of a relay in front of the server.
+  /// The port; with TLS or losses that of a relay in front of the server.
   public let port: UInt16
   private let isSecure: Bool
   private let process: ServerProcess
@@ -13,9 +13,11 @@ public final class RTSPServer: Sendable {
   ///   - pipelines: a pipeline of GStreamer for each path, whose last part is called `pay0`.
   ///   - user: a user who must log in by a digest.
   ///   - isSecure: `true` for TLS, with a certificate of its own for localhost.
+  ///   - losing: the numbers of the packets of sound that a relay leaves out of each connection.
   /// - Throws: `TestFailure` when the server is not installed, or does not start.
   public init(
-    _ pipelines: [String: String], user: (name: String, password: String)? = nil, isSecure: Bool = false
+    _ pipelines: [String: String], user: (name: String, password: String)? = nil, isSecure: Bool = false,
+    losing: Range<Int> = 0..<0
   ) throws {
     folder = try TemporaryFolder()
     self.isSecure = isSecure
@@ -32,6 +34,7 @@ public final class RTSPServer: Sendable {
     } else {
       arguments.append("")
     }
+    arguments.append("\(losing.lowerBound)-\(losing.upperBound)")
     arguments += pipelines.map { "\($0.key)=\($0.value)" }.sorted()
     // The system's Python: packages of Debian are not in others.
     process = try ServerProcess(
@@ -63,7 +66,8 @@ public final class RTSPServer: Sendable {
     server = GstRtspServer.RTSPServer.new()
     server.set_address("127.0.0.1")
     server.set_service("0")
-    user, folder = sys.argv[1:3]
+    user, folder, losing = sys.argv[1:4]
+    first, last = map(int, losing.split("-"))
     if user:
         name, password = user.split(":")
         auth = GstRtspServer.RTSPAuth.new()
@@ -72,7 +76,7 @@ public final class RTSPServer: Sendable {
         token.set_string("media.factory.role", "listener")
         auth.add_digest(name, password, token)
         server.set_auth(auth)
-    for argument in sys.argv[3:]:
+    for argument in sys.argv[4:]:
         path, pipeline = argument.split("=", 1)
         factory = GstRtspServer.RTSPMediaFactory.new()
         factory.set_launch("( %s )" % pipeline)
@@ -84,9 +88,33 @@ public final class RTSPServer: Sendable {
         server.get_mount_points().add_factory("/" + path, factory)
     server.attach(None)
 
+    def message(data):
+        if data[:1] == b"$":
+            return 4 + int.from_bytes(data[2:4], "big") if len(data) >= 4 else None
+        end = data.find(b"\\r\\n\\r\\n")
+        if end < 0:
+            return None
+        length = 0
+        for line in data[:end].lower().split(b"\\r\\n"):
+            if line.startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return end + 4 + length
+
+    def kept(source):
+        data, number = b"", 0
+        while more := source.recv(65536):
+            data += more
+            while (length := message(data)) and len(data) >= length:
+                part, data = data[:length], data[length:]
+                if part[:2] == b"$\\0":
+                    number += 1
+                    if first <= number < last:
+                        continue
+                yield part
+
     def copy(source, target):
         try:
-            while data := source.recv(65536):
+            for data in kept(source):
                 target.sendall(data)
         except OSError:
             pass
@@ -98,7 +126,8 @@ public final class RTSPServer: Sendable {
 
     def relay(client, context):
         try:
-            client = context.wrap_socket(client, server_side=True)
+            if context:
+                client = context.wrap_socket(client, server_side=True)
             peer = socket.create_connection(("127.0.0.1", server.get_bound_port()))
         except OSError:
             return
@@ -111,9 +140,11 @@ public final class RTSPServer: Sendable {
             threading.Thread(target=relay, args=(client, context), daemon=True).start()
 
     port = server.get_bound_port()
-    if folder:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder + "/certificate.pem", folder + "/key.pem")
+    if folder or last:
+        context = None
+        if folder:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(folder + "/certificate.pem", folder + "/key.pem")
         listener = socket.create_server(("127.0.0.1", 0))
         port = listener.getsockname()[1]
         threading.Thread(target=accept, args=(listener, context), daemon=True).start()
