@@ -168,6 +168,23 @@ struct RTSPReceiverTests {
     #expect(!receiver.events.contains { $0.hasPrefix("gave up") })
   }
 
+  @Test("a server that closes at once for an hour is asked ever more rarely, and is heard when it is back")
+  func hour() throws {
+    let station = try RTSPStation { line, number in
+      guard !(1..<330).contains(number), line.begin(RTSPStation.pcmu) else { return }
+      line.sound(50)
+      if number > 0 { while let request = line.next(within: 30_000) { line.answer(request) } }
+    }
+    var options = ReceiverOptions()
+    // An hour takes some seconds, in which no answer is late.
+    (options.clock, options.dataTimeout) = (.faster(1000), .seconds(100_000))
+    let receiver = try RTSPListener(station.url, options)
+    #expect(receiver.wait(seconds: 2))
+    #expect(receiver.events.filter { $0 == "connecting" }.count == 331)
+    #expect(receiver.gaps.count == 1 && (receiver.gaps.first ?? 0) > 1800, "\(receiver.gaps)")
+    #expect(receiver.errors.allSatisfy { $0.kind == .network })
+  }
+
   @Test("a source that begins anew is followed, with a gap by the clock")
   func restarted() throws {
     let station = try RTSPStation { line, _ in
