@@ -130,6 +130,29 @@ import Testing
     }
   }
 
+  @Test("a stream by RTSP reaches the hub")
+  func rtsp() throws {
+    let hub = try Hub()
+    let server = try RTSPServer([
+      "tone":
+        "audiotestsrc is-live=true freq=440 ! audio/x-raw,rate=8000 ! alawenc ! rtppcmapay name=pay0 pt=8"
+    ])
+    let home = try home(hub)
+    try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.open()
+      speaker.play_stream "\(server.url("tone"))"
+      task.sleep("3s")
+      print(speaker.state())
+      speaker.stop()
+      """)
+    let outcome = try home.run("run", "--config", "config.lua", "routine.lua")
+    #expect(outcome.status == 0 && outcome.output == "playing\n", "\(outcome)")
+    try home.write(try #require(hub.media.first), to: "heard.wav")
+    #expect(try Sound(file: home.path("heard.wav")).peak > 0.05)
+  }
+
   @Test("wrong options are named")
   func options() throws {
     let home = try Home()

@@ -159,6 +159,27 @@ import Testing
     #expect(try home.run("recordings", "verify").status == 0)
   }
 
+  @Test("doctor listens to a station by RTSP, and a simulation has it without a server")
+  func stations() throws {
+    let (home, server) = (try Home(), try RTSPServer(Self.live))
+    try home.write(
+      Array(
+        "stations { nursery = '\(server.url("live"))', gone = '\(server.url("gone"))' }".utf8),
+      to: "config.lua")
+    let doctor = try home.run("doctor", "--config", "config.lua")
+    #expect(
+      doctor.output.contains("station nursery") && doctor.output.contains("PCM, 8 kHz, mono"), "\(doctor)")
+    #expect(
+      doctor.output.contains("answers DESCRIBE with RTSP 404 Not Found (stream.not_found)"), "\(doctor)")
+    try home.write(
+      Array("station('rtsp://192.0.2.9/audio', { name = 'Nursery', file = 'music.mp3' })".utf8),
+      to: "stations.lua")
+    try home.music()
+    try home.script("require 'speaker'.play_stream 'rtsp://192.0.2.9/audio'")
+    let week = try home.run("simulate", "--for", "1m", "--stations", "stations.lua", "routine.lua")
+    #expect(week.status == 0 && week.output.contains("Nursery"), "\(week)")
+  }
+
   @Test("a line that is cut ends in a gap that is noted, and in a whole file")
   func cut() throws {
     let home = try Home()

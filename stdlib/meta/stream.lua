@@ -270,6 +270,9 @@ function Stream:audiovault(options) end
 
 ---Reads titles from a Live365 feed, as `audiovault`, but at the interval that the feed announces, 10 s to an hour
 ---(default: a minute); `false` ends a Live365 feed. Raises `stream.url`, `stream.unsupported`, `argument`.
+---
+---Titles of AudioCast, which old servers sent by UDP to a port of each listener (`x-audiocast-udpport`), are not
+---supported: Icecast 2 sends its titles in the sound, and such packets do not reach a listener behind a router.
 ---@param options stream.Live365Options|false
 function Stream:live365(options) end
 

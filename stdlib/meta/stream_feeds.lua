@@ -1,9 +1,6 @@
 ---@meta _
 
 -- Options of the feeds of titles, for `Stream:audiovault` and `Stream:live365`.
---
--- Titles of AudioCast, which old servers sent by UDP to a port of each listener (`x-audiocast-udpport`), are not
--- supported: Icecast 2 sends all titles in the sound, and such packets do not reach a listener behind a router.
 
 ---Names of the elements of an AudioVault feed, 1 to 64 bytes each. No public description of that XML is known: the
 ---defaults are plain words, unverified. Case does not matter; a character other than a letter, digit, `_`, `-` or `.`

@@ -227,7 +227,7 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
     case .failure(let obstacle): lose(.noMedium(obstacle, shownURL))
     case .success(let choice):
       session?.sound = choice.sound
-      session?.name = description.name
+      session?.name = description.stationName
       adopt(choice.medium.range ?? description.range)
       let start = file.map { $0.range.start + $0.position.seconds }
       guard let actions = session?.client.setUp(choice.medium, of: description, from: start, at: now) else {

@@ -24,6 +24,14 @@ struct RTSPSession {
   static let redirectLimit = 10
 }
 
+extension SessionDescription {
+  /// The name of the presentation; nil for one that servers give to all of theirs.
+  var stationName: String? {
+    guard let name, !name.hasPrefix("Session streamed "), name != "No Name" else { return nil }
+    return name
+  }
+}
+
 extension StreamAddress {
   /// The URL of the server for libcurl, which opens the connection.
   var serverURL: String { "\(scheme.isEncrypted ? "https" : "http")://\(host):\(port)/" }

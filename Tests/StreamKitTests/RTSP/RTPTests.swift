@@ -36,6 +36,16 @@ struct RTPTests {
     #expect(RTPPacket([0x40] + Self.packet([]).dropFirst()) == nil)
   }
 
+  @Test("names that servers give to all presentations are none")
+  func names() throws {
+    for (name, expected) in [
+      ("Nursery", "Nursery"), ("Session streamed with GStreamer", nil), ("No Name", nil),
+    ] {
+      let description = try SessionDescription(Array("v=0\ns=\(name)\n".utf8))
+      #expect(description.stationName == expected)
+    }
+  }
+
   @Test("numbers wrap; packets are lost, late, stray, or of a source that has begun anew")
   func sequence() throws {
     var order = RTPSequence()
