@@ -142,7 +142,7 @@ import Testing
       """
       local speaker, task = require "speaker", require "task"
       speaker.open()
-      speaker.play_stream "\(server.url("tone"))"
+      speaker.play_stream("\(server.url("tone"))", { rooms = "Kitchen" })
       task.sleep("3s")
       print(speaker.state())
       speaker.stop()

@@ -90,7 +90,7 @@ import Testing
       """
       local speaker = require "speaker"
       local radio = require "stream".new "\(url)"
-      speaker.play_stream(radio)
+      speaker.play_stream(radio, { rooms = "Kitchen" })
       print(radio.format, radio.file_duration and math.floor(radio.file_duration + 0.5))
       require "task".sleep(2.5)
       radio:stop()
@@ -113,7 +113,7 @@ import Testing
       """
       local speaker = require "speaker"
       local radio = require "stream".new "\(server.url("l16"))"
-      speaker.play_stream(radio)
+      speaker.play_stream(radio, { rooms = "Kitchen" })
       print(radio.can_seek)
       radio:seek(2.5)
       radio:wait "file_complete"
@@ -175,7 +175,7 @@ import Testing
       Array("station('rtsp://192.0.2.9/audio', { name = 'Nursery', file = 'music.mp3' })".utf8),
       to: "stations.lua")
     try home.music()
-    try home.script("require 'speaker'.play_stream 'rtsp://192.0.2.9/audio'")
+    try home.script("require 'speaker'.play_stream('rtsp://192.0.2.9/audio', { rooms = 'Kitchen' })")
     let week = try home.run("simulate", "--for", "1m", "--stations", "stations.lua", "routine.lua")
     #expect(week.status == 0 && week.output.contains("Nursery"), "\(week)")
   }
