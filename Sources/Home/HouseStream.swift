@@ -97,5 +97,8 @@ public final class HouseStream {
     new.began()
   }
 
+  /// Lets the stream stop when its session plays it no longer.
+  func endWithSession() { playback?.endsWithSession = true }
+
   func playbackEnded(_ ended: SessionPlayback) { if playback === ended { playback = nil } }
 }

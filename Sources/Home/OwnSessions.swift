@@ -4,6 +4,8 @@ public import SpeakerKit
 /// Confined to the loop.
 public final class OwnSessions {
   private var known: [String: Session] = [:]
+  /// The streams that these sessions play on, and that their scripts have left.
+  private var left: [HouseStream] = []
 
   /// No sessions.
   public init() {}
@@ -19,6 +21,17 @@ public final class OwnSessions {
     new.owner = name
     known[key] = new
     return new
+  }
+
+  /// Keeps a stream that the session of a script plays while a later version of the script is read, and stops it when the
+  /// session plays it no longer.
+  /// - Returns: `false` if the session does not play it.
+  public func keep(_ stream: HouseStream, of key: String) -> Bool {
+    left.removeAll { $0.session == nil }
+    guard let session = self[key], stream.session === session else { return false }
+    stream.endWithSession()
+    left.append(stream)
+    return true
   }
 
   /// Closes the session of a script that has ended; does nothing without one.

@@ -20,7 +20,7 @@ final class SessionPlayback {
   private(set) var source: SourceInfo
   private unowned let owner: HouseStream
   private let title: String?
-  private let endsWithSession: Bool
+  var endsWithSession: Bool
   private var phase = Phase.opening
   private var subscription: EventHub.Subscription?
   private let position = Position()

@@ -27,6 +27,10 @@ final class SpeakerModule {
   ) throws {
     let module = try SpeakerModule(script, door, events, journal)
     module.streamModule = streams
+    // The own session plays on over a reload, and so does its stream.
+    streams.leaves = { [door, unowned script] stream in
+      script.leavesSession && door.own.keep(stream, of: script.sessionKey)
+    }
     script.keep(module)
     module.defineDevices()
     module.defineGroups()
@@ -65,6 +69,10 @@ final class SpeakerModule {
       if !script.leavesSession { door.own.close(script.sessionKey) }
       guard script.endsPlayback else { return }
       for played in module.played { played.session?.stop() }
+    }
+    // Again, once the routines have ended: one that cleans up may have made the session anew.
+    script.atLast { [door, unowned script] in
+      if !script.leavesSession { door.own.close(script.sessionKey) }
     }
   }
 

@@ -13,6 +13,8 @@ final class StreamModule {
   let streams: LuaClass<ScriptStream>
   private let sound: StreamSoundModule
   /// The streams of the script that are played or recorded: they live even without a reference in Lua.
+  /// Leaves a stream to the session that plays it and outlives the script, if that is so; returns `true` then.
+  var leaves: (HouseStream) -> Bool = { _ in false }
   private var active: [ObjectIdentifier: ScriptStream] = [:]
 
   static func register(in script: Script, service: StreamService, events: ScriptEvents) throws -> StreamModule
@@ -71,7 +73,13 @@ final class StreamModule {
   }
 
   private func endAll() {
-    for object in active.values { object.stream.stop() }
+    for object in active.values {
+      if leaves(object.playable) {
+        for tap in object.taps.all { tap.remove() }
+      } else {
+        object.stream.stop()
+      }
+    }
     active = [:]
   }
 

@@ -170,6 +170,8 @@ final class ScriptHost {
       version.script.leavesSession = machine.isReloading
       engine.loop.start { [self] in
         await version.script.end()
+        // The file may have gone meanwhile: then no later version plays on.
+        if !machine.isReloading { engine.house.own.close(path) }
         evaluations.hasEnded(version.script)
         perform(machine.hasEnded(generation))
       }

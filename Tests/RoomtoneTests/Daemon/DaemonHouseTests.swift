@@ -79,4 +79,55 @@ import Testing
         "hello: 1\ttrue", "all: 6\ttrue", "hello: 0\tstopped",
       ])
   }
+
+  @Test("a station of the own session plays on over a reload, and stops when the script is gone")
+  func station() throws {
+    let text = """
+      local speaker = require "speaker"
+      local state = speaker.state()
+      if state == "stopped" then speaker.play_stream("http://a.example/all.mp3", { rooms = "Kitchen" }) end
+      speaker.on("ended", function(e) print("ended", e.reason) end)
+      print(state)
+
+      """
+    let harness = try DaemonHarness([("radio.lua", text)])
+    try harness.begin()
+    harness.pass(.seconds(10))
+    for version in 1...3 {
+      try harness.write(text + "-- version \(version)", to: "radio.lua")
+      _ = try harness.call("reload")
+      harness.pass(.seconds(20))
+    }
+    #expect(harness.printed.first == "radio: stopped" && harness.printed.count >= 4)
+    #expect(harness.printed.dropFirst().allSatisfy { $0 == "radio: playing" }, "\(harness.printed)")
+    let house = try #require(harness.daemon.engine.house.open)
+    #expect(house.sessions.map(\.state) == [.playing] && house.sessions[0].position > 60)
+    try harness.remove("radio.lua")
+    _ = try harness.call("reload")
+    harness.pass(.seconds(10))
+    #expect(house.sessions.isEmpty)
+  }
+
+  @Test("a script that is gone leaves no session behind, whatever its last routine does")
+  func gone() throws {
+    let harness = try DaemonHarness([
+      (
+        "last.lua",
+        """
+        local speaker, task = require "speaker", require "task"
+        local t <close> = setmetatable({}, { __close = function()
+          speaker.play_stream("http://a.example/all.mp3", { rooms = "Kitchen" })
+          task.sleep(2)
+        end })
+        task.sleep "1h"
+        """
+      )
+    ])
+    try harness.begin()
+    harness.pass(.seconds(1))
+    try harness.remove("last.lua")
+    _ = try harness.call("reload")
+    harness.pass(.seconds(30))
+    #expect(harness.daemon.engine.house.open?.sessions.isEmpty ?? true)
+  }
 }
