@@ -106,9 +106,9 @@ local function restore(own)
   end
 end
 
--- Stops a session that plays on no other speakers that can be reached; returns true if it does so.
+-- Stops a session that has, or gets back, no other speakers that can be reached; returns true if it does so.
 local function stop_alone(session, devices)
-  for _, device in ipairs(session.devices) do
+  for _, device in ipairs(rooms.of(session)) do
     if device.available and not rooms.contains(devices, device) then
       return false
     end
@@ -120,24 +120,26 @@ end
 -- Stops the music on speakers: they leave sessions that play elsewhere too.
 local function stop(devices)
   for _, session in ipairs(speaker.sessions()) do
-    local members = session.devices
-    if session:state() ~= "stopped" and #members > 0 and not stop_alone(session, devices) then
+    local members = rooms.of(session) -- also those that an announcement has now
+    local is_music = not session.interrupts and session:state() ~= "stopped"
+    if is_music and #members > 0 and not stop_alone(session, devices) then
       for _, device in ipairs(members) do
         if rooms.contains(devices, device) then
-          task.try(device.leave, device) -- fails for one that was removed
+          task.try(device.leave, device, session) -- fails for one that was removed
         end
       end
     end
   end
 end
 
--- Returns the speakers on which something plays.
+-- Returns the speakers on which music plays, also those that an alarm or an announcement has now.
 local function playing()
   local found = {}
-  for _, device in ipairs(speaker.devices()) do
-    local session = device.session
-    if session and session:state() ~= "stopped" then
-      table.insert(found, device)
+  for _, session in ipairs(speaker.sessions()) do
+    if not session.interrupts and session:state() ~= "stopped" then
+      for _, device in ipairs(rooms.of(session)) do
+        table.insert(found, device)
+      end
     end
   end
   return found

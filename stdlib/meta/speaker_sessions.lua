@@ -12,6 +12,7 @@
 ---@field owner? string The name of the script that it belongs to; nil for the session of a person or an interruption.
 ---@field lent speaker.Device[] The speakers that interruptions have borrowed, and return to the session at their end.
 ---@field source? speaker.Source What plays or is paused; nil if the session is stopped.
+---@field interrupts boolean `true` for the session of an interruption, such as that of an alarm or an announcement.
 ---@field closed boolean `true` once the session or its house is closed.
 ---@field suspended boolean `true` while an interruption has all its speakers.
 local Session = {}

@@ -1,5 +1,6 @@
 -- The behaviour of sleep timers. `play` begins a station on the own session: all speakers of the house.
 
+local alarm = require "alarm"
 local sleep_timer = require "sleep_timer"
 local speaker = require "speaker"
 local task = require "task"
@@ -30,6 +31,28 @@ describe("sleep_timer.start", function()
     expect(speaker.device("Bedroom Left").volume):to_equal(18)
     expect(timer.active):to_equal(false)
     expect(timer.remaining):to_equal(0.0)
+  end)
+
+  it("stops the music that an announcement has at that moment, and leaves an alarm alone", function()
+    speaker.play_stream("http://radio.example/night.mp3", { rooms = "Bedroom" })
+    local wake = alarm.set {
+      at = "00:01", rooms = "Kitchen", sources = { "http://radio.example/a.mp3" }, fade = 0,
+    }
+    local timer = sleep_timer.start { after = "2m", fade = "1m" }
+    task.sleep "2m59s"
+    task.spawn(speaker.interrupt, {
+      devices = "Bedroom", name = "gong", priority = 300,
+      play = function()
+        task.sleep "10s"
+      end,
+    })
+    timer:wait "done"
+    task.sleep "1m"
+    expect(speaker.state()):to_equal "stopped"
+    expect(speaker.device("Bedroom Left").volume):to_equal(18)
+    expect(wake.state):to_equal "ringing"
+    expect(speaker.device("Kitchen").is_playing):to_be_true()
+    wake:cancel()
   end)
 
   it("opens the house when it is the first to use it", function()

@@ -220,6 +220,9 @@ extension SpeakerModule {
       call.return(.list(session.wanted.map { devices($0) }))
     }
     sessions.field("owner") { session, call in call.return(.optional(session.owner)) }
+    sessions.field("interrupts") { [unowned self] session, call in
+      call.return(door.open?.isInterruption(session) ?? false)
+    }
     sessions.field("lent") { [unowned self] session, call in
       call.return(.list((door.open?.speakers(lentBy: session) ?? []).map { devices($0) }))
     }
