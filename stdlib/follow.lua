@@ -64,7 +64,13 @@ local function origin(wanted)
   end
   session = session or session_at(from)
   local members = rooms.of(session)
-  return session, from and rooms.without(members, rooms.without(members, from)) or members
+  if from then
+    return session, rooms.without(members, rooms.without(members, from))
+  end
+  -- All that it has, and those that it wants and does not have: its next play would be heard there.
+  local all = rooms.without(session.rooms, members)
+  table.move(members, 1, #members, #all + 1, all)
+  return session, all
 end
 
 -- Waits while interruptions have all of these speakers: without a member the session would stop.
