@@ -225,7 +225,8 @@ struct PlayOverTests {
         }
         #expect(error?.code == "speaker.range")
       }
-      _ = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 500)
+      let alarm = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 500)
+      try await alarm.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
       let error = await harness.failure {
         try await house.playOver(devices: house.devices, duck: 10) { _ in Issue.record("it must not play") }
       }

@@ -94,6 +94,23 @@ struct SessionStreamTests {
       }
       let playing = sessions.indices.filter { sessions[$0].state == .playing }
       #expect(playing == (0..<32).filter { $0 != 7 && $0 != 4 })
+      // People who play have an interruption each; they are replaced last, and only by a higher priority.
+      for session in sessions { session.stop() }
+      let path = try harness.source("b.wav", Signal.constant(0.5, frames: 480_000))
+      for index in 0..<32 {
+        harness.loop.start {
+          try? await house.interrupt(devices: [house.devices[index]], name: "play \(index)") { person in
+            try await person.play(path)
+            _ = try await person.finish()
+          }
+        }
+      }
+      try await harness.wait(0.1)
+      try await house.interrupt(devices: [house.devices[32]], priority: 200) { alarm in
+        #expect(alarm.stream != nil)
+        try await harness.wait(0.1)
+        #expect(house.sessions.count { $0.state == .playing } == 31)
+      }
     }
   }
 

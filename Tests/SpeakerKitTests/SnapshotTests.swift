@@ -73,7 +73,8 @@ struct SnapshotTests {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       let snapshot = try house.snapshot()
-      _ = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 200)
+      let alarm = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 200)
+      try await alarm.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
       try await house.devices[0].leave()
       try house.setVolume(7)
       try await harness.wait(0.01)

@@ -173,6 +173,68 @@ struct WantedTests {
     }
   }
 
+  @Test("a session that waits goes on in a room that comes back, or that it is given")
+  func resumes() throws {
+    try HouseHarness.run(output: .null, addAll: false) { harness in
+      let (house, devices) = (harness.house, harness.house.devices)
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+      let session = try house.makeSession(name: "music", devices: devices)
+      try await session.play(path)
+      var (returns, ends) = (false, false)
+      harness.loop.start {
+        try? await house.interrupt(devices: [devices[0]], priority: 300, name: "bell") { _ in
+          while !returns { try await harness.wait(0.1) }
+        }
+      }
+      harness.loop.start {
+        try? await house.interrupt(devices: [devices[1]], name: "person") { _ in
+          while !ends { try await harness.wait(0.1) }
+        }
+      }
+      try await harness.wait(0.1)
+      #expect(session.isSuspended)
+      returns = true
+      try await harness.wait(0.3)
+      #expect(!session.isSuspended && session.devices.map(\.name) == ["A"] && devices[0].isPlaying)
+      ends = true
+      try await harness.wait(0.3)
+      #expect(session.devices.count == 2)
+      try await house.interrupt(devices: [devices[0]], name: "bell") { _ in
+        try await devices[1].leave(session)
+      }
+      // It is given another room while an interruption has all of its own.
+      try await session.play(path, rooms: [devices[0]])
+      try await house.interrupt(devices: [devices[0]], name: "bell") { _ in
+        #expect(session.isSuspended)
+        try await session.play(path, rooms: [devices[1]])
+        #expect(!session.isSuspended && devices[1].isPlaying)
+      }
+    }
+  }
+
+  @Test("a room that an interruption keeps is free for the session from which it was taken")
+  func kept() throws {
+    try HouseHarness.run(output: .null, addAll: false) { harness in
+      let (house, devices) = (harness.house, harness.house.devices)
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      let session = try house.makeSession(name: "music", devices: [devices[0]])
+      try await session.play(path)
+      try await house.interrupt(devices: [devices[0]], restore: false) { _ in
+        #expect(session.state == .stopped)
+        try await session.play(path)
+        #expect(devices[0].session === session)
+      }
+      #expect(session.state == .playing)
+      let other = try house.makeSession(name: "other", devices: [devices[1]])
+      try await other.play(path)
+      try await other.play(path, rooms: devices)
+      try await house.interrupt(devices: [devices[0]], priority: 300) { _ in
+        let error = await harness.failure { try await other.play(path, rooms: [devices[0]]) }
+        #expect(error?.code == "speaker.outranked")
+      }
+    }
+  }
+
   @Test("a speaker that leaves is wanted no more, and one that is removed by none")
   func leaves() throws {
     try HouseHarness.run(output: .null, addAll: false) { harness in

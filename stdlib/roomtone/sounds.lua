@@ -126,6 +126,11 @@ local function is_reachable(session)
   return false
 end
 
+-- Failures that pass: the speakers can't be reached, or another session has them or the stream.
+local WAITS = {
+  ["speaker.no_active_device"] = true, ["speaker.no_stream"] = true, ["speaker.outranked"] = true,
+}
+
 -- Plays a sound on a session until it fails: silent for `sustain` seconds, or ended. Returns the reason.
 -- `sounding` is called once, when the sound has been heard for `sustain` seconds altogether; `replaced` is a
 -- sound that the session plays before it, and which is closed when this one starts.
@@ -138,7 +143,7 @@ function sounds.play(sound, session, sustain, sounding, replaced)
   end
   meter(true)
   local _, err = task.try(start, sound, session, replaced)
-  while not err or err.code == "speaker.no_active_device" do
+  while not err or WAITS[err.code] do
     session:wait("ended", STEP)
     -- The time does not count while no speaker of the session can be reached, or another session has them.
     if is_reachable(session) then

@@ -20,6 +20,7 @@ extension House {
       silent.first(where: \.devices.isEmpty) ?? silent.min { $0.lastStop < $1.lastStop }
       ?? replaceable(by: priority, on: devices)
     guard let donor, let stream = donor.stream else { throw noStream }
+    // An interruption goes on without a sound; an alarm rings again as soon as it can.
     if donor.source != nil { donor.perform(donor.machine.stop(.replaced)) }
     withdrawStream(of: donor)
     give(stream, to: session)
@@ -51,17 +52,23 @@ extension House {
 
   /// Returns the session that one of `priority` replaces when all streams are taken; nil for none. On a driver with one
   /// session at a time that is the one that sounds, unless its priority is higher; on others one of lower priority: a
-  /// paused one first, then one that has no other speakers than `devices`, then the lowest.
+  /// paused one first, then one that has no other speakers than `devices`, then the lowest; one of an interruption last,
+  /// and only by a higher priority, so that two alarms do not replace each other all the time.
   private func replaceable(by priority: Int, on devices: [Device] = []) -> Session? {
     guard capabilities.contains("sessions") else {
-      return sessions.first { $0.stream != nil && $0.source != nil && $0.priority <= priority }
+      return sessions.first {
+        $0.stream != nil
+          && (isInterruption($0) ? $0.priority < priority : $0.source != nil && $0.priority <= priority)
+      }
     }
     let within = sessions(within: devices)
-    func cost(_ session: Session) -> (Int, Int, Int) {
+    func cost(_ session: Session) -> (Int, Int, Int, Int) {
       let isWithin = within.contains { $0 === session }
-      return (session.state == .paused ? 0 : 1, isWithin ? 0 : 1, session.priority)
+      return (
+        isInterruption(session) ? 1 : 0, session.state == .paused ? 0 : 1, isWithin ? 0 : 1, session.priority
+      )
     }
-    return sessions.filter { $0.stream != nil && $0.priority < priority && !isInterruption($0) }
+    return sessions.filter { $0.stream != nil && $0.priority < priority }
       .min { cost($0) < cost($1) }
   }
 

@@ -102,6 +102,19 @@ extension Session {
         result.taken.append(device)
       }
     }
+    // One that waits has its speakers again when the interruption ends; another one that is left with none else asks anew.
+    if !isSuspended, !result.taken.contains(where: \.isAvailable),
+      !result.had.contains(where: { $0.session === self && $0.isAvailable })
+    {
+      for device in result.had where device.session !== self {
+        if let other = device.session, !rule.mayHave(from: house.holder(of: device)) {
+          result.kept.append((device, other))
+        } else {
+          result.taken.append(device)
+        }
+      }
+      result.had.removeAll { $0.session !== self }
+    }
     return result
   }
 

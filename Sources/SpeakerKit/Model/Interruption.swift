@@ -28,7 +28,7 @@ extension House {
   ) async throws {
     loop.assertOnLoop()
     guard isOpen else { throw Self.closedError }
-    try require("play", for: "interruptions")
+    try requireInterruptions()
     if let volume { try Self.check(volume: volume) }
     guard devices.contains(where: \.isAvailable) else {
       throw SpeakerError(.noActiveDevice, "interrupt: no speaker that can be reached", hint: "name one")
@@ -93,12 +93,17 @@ extension House {
     interruptions.contains { $0.session === device.session && $0.setsLevel(of: device) }
   }
 
+  /// A driver that plays can at least replace what sounds.
+  private func requireInterruptions() throws(SpeakerError) {
+    if !capabilities.contains("play") { try require("interrupt", for: "interruptions") }
+  }
+
   /// Checks that a file can be played, by opening it.
   /// - Parameter priority: of the interruption that is to play it: without a stream for one it is not opened; nil for a
   ///   sound over others, which gets a stream later.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `speaker.no_stream`, `speaker.unsupported`, `CancellationError`.
   public func check(file path: String, interruptingAt priority: Int? = nil) async throws {
-    if priority != nil { try require("play", for: "interruptions") }
+    if priority != nil { try requireInterruptions() }
     try await openings.perform(on: loop) {
       if let priority { try requireStream(priority: priority) }
       driver.discard(try await driver.load(SourceRequest(path: path)))
@@ -229,6 +234,8 @@ final class Interruption {
     if restores { for loan in loans { if let heir = returnSpeaker(loan) { heirs.append(heir) } } }
     for loan in loans where loan.level != nil { loan.device.fade?.levelIsFree(of: loan.device) }
     for suspension in suspensions where suspension.session.isOpen { release(suspension, to: heirs) }
+    // Another interruption may have the rest of a session's speakers: it goes on in this one.
+    for loan in loans { if let other = loan.from, other.isOpen { house.resumeSuspended(other) } }
     if !loans.isEmpty {
       house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
     }
@@ -290,7 +297,7 @@ final class Interruption {
   }
 
   fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
-    loans.contains { $0.device === device && $0.from === session }
+    restores && loans.contains { $0.device === device && $0.from === session }
   }
 
   /// Lets a speaker return to no session in place of `session`.

@@ -52,7 +52,7 @@ extension HouseModel {
     if speakers[speaker].session == session { return true }
     guard interruptions.contains(where: { $0.player == speakers[speaker].session }) else { return false }
     return interruptions.contains { one in
-      one.loans.contains { $0.speaker == speaker && $0.from == session }
+      one.restores && one.loans.contains { $0.speaker == speaker && $0.from == session }
     }
   }
 
@@ -182,9 +182,19 @@ extension HouseModel {
     guard players[session].isOpen else { return "speaker.closed" }
     if play.first < 0 { return "speaker.range" }
     let asked = play.rooms ?? players[session].wanted
-    let missing = asked.filter { !has($0, session) }
-    let taken = missing.filter {
-      mayHave($0, sounds: true, priority: play.priority ?? players[session].priority)
+    let priority = play.priority ?? players[session].priority
+    var missing = asked.filter { !has($0, session) }
+    var taken = missing.filter { mayHave($0, sounds: true, priority: priority) }
+    let present = (play.rooms ?? speakers.indices.map { $0 }).filter {
+      speakers[$0].session == session && speakers[$0].isAvailable
+    }
+    if !isSuspended(session), present.isEmpty, !taken.contains(where: { speakers[$0].isAvailable }) {
+      // Without any other, it asks for those that interruptions have.
+      let lent = speakers.indices.filter {
+        speakers[$0].session != session && has($0, session) && play.rooms?.contains($0) ?? true
+      }
+      missing += lent
+      taken += lent.filter { mayHave($0, sounds: true, priority: priority) }
     }
     // Rooms that it names replace those that it has; one that an interruption has counts while it is suspended.
     let keepsSome =

@@ -91,6 +91,7 @@ extension HouseModel {
     for number in one.suspensions where players[suspensions[number].player].isOpen {
       release(number, of: one, to: heirs)
     }
+    for loan in one.loans { if let from = loan.from, players[from].isOpen { resumeSuspended(from) } }
     for member in members(of: one.player) { move(member, to: nil) }
     players[one.player].isOpen = false
   }
