@@ -21,10 +21,10 @@
 --   --   Bathroom  | music ===============================
 --   --   Bedroom   |             radio ===================
 --
--- `join` of a speaker or a group adds a room, `leave` removes one, `open { add_all = true }` adds all, and `rooms` of
--- a later `play` replaces them, once its source is open. `session.rooms` lists what a session wants,
--- `session.devices` what it has, `speaker.sessions()` all sessions with their owners. A session that wants no room
--- raises `speaker.no_active_device` when it plays.
+-- `join` of a speaker or a group adds a room, `leave` removes one from the session that has it, `open { add_all =
+-- true }` adds all, and `rooms` of a later `play` replaces them, once its source is open. `session.rooms` lists what
+-- a session wants, `session.devices` what it has, `speaker.sessions()` all sessions with their owners. A session that
+-- wants no room raises `speaker.no_active_device` when it plays.
 --
 -- What two scripts do to each other: the one that begins to sound takes a room from the one that sounds there, if its
 -- priority is as high. The other goes on in its further rooms; without any it stops (`ended`, reason `"no_devices"`).
