@@ -119,7 +119,7 @@ extension WhyTests {
     Case(
       title: "an alarm that is outranked",
       code:
-        "require 'alarm'.set { at = '06:45', name = 'wake up', rooms = 'Kitchen', sources = { 'long.wav' }, duration = '1m' } local s = speaker.session { name = 'vip', devices = kitchen, priority = 500 } schedule.at('06:47', { name = 'ask' }, function() why 'wake up' os.exit() end)",
+        "require 'alarm'.set { at = '06:45', name = 'wake up', rooms = 'Kitchen', sources = { 'long.wav' }, duration = '1m' } local s = speaker.session { name = 'vip', devices = kitchen, priority = 500 } s:play('long.wav', { loop = true }) schedule.at('06:47', { name = 'ask' }, function() why 'wake up' os.exit() end)",
       answer: [
         #"job "wake up": no run is scheduled"#,
         #"  06:46:00  could not ring: "Kitchen" is in "vip" of priority 500, and the request has priority 200"#,
