@@ -104,7 +104,7 @@ struct CapabilityTests {
         set_name = function() kitchen:set_name "x" end, set_group = function() kitchen:set_group "x" end,
         leave_group = function() kitchen:set_group "x" end, set_role = function() kitchen:set_role "left" end,
         set_balance = function() kitchen:set_balance(1) end,
-        interrupt = function() speaker.interrupt { play = "x.wav" } end, set_gain = function() speaker.set_gain(1) end,
+        set_gain = function() speaker.set_gain(1) end,
         fade_gain = function() speaker.fade { gain = 1, over = 1 } end,
         fade_volume = function() speaker.fade { volume = 1, over = 1 } end,
         house = function() speaker.house() end, refresh_wifi = function() kitchen:refresh_wifi() end,
@@ -118,7 +118,7 @@ struct CapabilityTests {
       """)
     #expect(lines.first == "true\tnil\tnil\tnil")
     let refused = [
-      "fade_gain", "fade_volume", "house", "interrupt", "leave_group", "refresh_wifi",
+      "fade_gain", "fade_volume", "house", "leave_group", "refresh_wifi",
       "set_balance", "set_gain", "set_group", "set_name", "set_role",
     ]
     #expect(lines.dropFirst().dropLast(2).sorted() == refused.map { "\($0)\tspeaker.unsupported\ttrue" })

@@ -41,6 +41,7 @@ extension Session {
   /// left alone from then on.
   /// - Throws: `speaker.no_active_device` without a room, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
+    try openHouse().require("fade", for: "fades")
     try await openHouse().fade(requireRooms(for: "fade"), volume: volume, over: duration, in: self)
   }
 
