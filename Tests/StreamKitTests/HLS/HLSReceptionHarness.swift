@@ -30,7 +30,8 @@ final class HLSReceptionHarness: BodyConnection {
   /// The first frame of each segment of about a second, and the end.
   private let borders: [Int]
   private let reported = Lock<[String]>([])
-  private(set) lazy var reception = HLSReception(at: Self.address, gap: nil, over: self, into: outlet)
+  /// The present reception, which refers to this connection: released at the end.
+  private var current: HLSReception?
   private var timer: LoopTimer?
   private var listHeaders: [(name: String, value: String)] = [("icy-name", "Memory")]
 
@@ -82,6 +83,14 @@ final class HLSReceptionHarness: BodyConnection {
   func end() {
     (isStopped, timer) = (true, nil)
     reception.end()
+    current = nil
+  }
+
+  var reception: HLSReception {
+    if let current { return current }
+    let first = HLSReception(at: Self.address, gap: nil, over: self, into: outlet)
+    current = first
+    return first
   }
 
   // MARK: The station
@@ -115,7 +124,7 @@ final class HLSReceptionHarness: BodyConnection {
   /// - Parameter gap: the seconds missing before, if the stream was one of another kind.
   func open(gap: Double? = nil) {
     isStopped = false
-    if let gap { reception = HLSReception(at: Self.address, gap: gap, over: self, into: outlet) }
+    if let gap { current = HLSReception(at: Self.address, gap: gap, over: self, into: outlet) }
     guard case .bytes(let list, _) = answers[Self.address.path] else { return }
     let head = HTTPResponse(status: 200, url: Self.address.description, headers: HTTPHeaders(listHeaders))
     reception.open(list, at: Self.address, head)
