@@ -174,8 +174,10 @@ public struct RoomActions {
   public func stop(_ room: String?) async throws -> [Playing] {
     let speakers = try speakers(room)
     for session in try sessions(room) {
+      // One that an announcement has returns to the session, which goes on there.
+      let all = house.speakers(of: session)
       let own = session.devices.filter { member in speakers.contains { $0 === member } }
-      if own.count == session.devices.count {
+      if all.allSatisfy({ member in speakers.contains { $0 === member } }) {
         session.stop()
       } else {
         for device in own { try await device.leave() }

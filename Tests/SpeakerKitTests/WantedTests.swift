@@ -212,6 +212,22 @@ struct WantedTests {
     }
   }
 
+  @Test("a session that loses its last other room waits for the one that an interruption gives back")
+  func waits() throws {
+    try HouseHarness.run(output: .null, addAll: false) { harness in
+      let (house, devices) = (harness.house, harness.house.devices)
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+      let session = try house.makeSession(name: "music", devices: devices)
+      try await session.play(path)
+      try await house.interrupt(devices: [devices[0]], priority: 300, name: "bell") { _ in
+        let other = try house.makeSession(name: "other")
+        try await other.play(path, rooms: [devices[1]])
+        #expect(session.isSuspended && session.state == .playing)
+      }
+      #expect(!session.isSuspended && session.devices.map(\.name) == ["A"] && devices[0].isPlaying)
+    }
+  }
+
   @Test("a room that an interruption keeps is free for the session from which it was taken")
   func kept() throws {
     try HouseHarness.run(output: .null, addAll: false) { harness in

@@ -120,7 +120,7 @@ extension House {
     if !isReported { driver.setSession(session?.stream, ofDevice: device.id) }
     if old != nil { events.emit(.device(device, .left)) }
     if session != nil { events.emit(.device(device, .joined)) }
-    if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
+    if let old, old.devices.isEmpty, !old.isSuspended, !suspend(waiting: old) { old.lastMemberLeft() }
     old?.watchSilence()
     session?.watchSilence()
     reportPlaying()

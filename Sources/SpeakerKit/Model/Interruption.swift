@@ -82,6 +82,16 @@ extension House {
     for interruption in interruptions { interruption.resume(session) }
   }
 
+  /// Suspends a session that has lost all other speakers, if an interruption will return one.
+  /// - Returns: `true` if so.
+  func suspend(waiting session: Session) -> Bool {
+    guard session.source != nil, capabilities.contains("interrupt") else { return false }
+    let lent = speakers(of: session)
+    let lender = interruptions.first { one in lent.contains { one.borrowed($0, from: session) } }
+    lender?.suspend(session)
+    return lender != nil
+  }
+
   /// Returns `true` for the session of an interruption, or of a sound over others.
   public func isInterruption(_ session: Session?) -> Bool {
     session != nil
@@ -186,10 +196,7 @@ final class Interruption {
 
   private func borrow(_ volume: Int?) {
     suspensions = wholes.map { Suspension(of: $0, fade: fade) }
-    for suspension in suspensions {
-      suspension.session.suspend()
-      emit(.suspended, suspension.session)
-    }
+    for suspension in suspensions { begin(suspension) }
     for device in devices where !device.isRemoved {
       let (from, before) = (device.session, device.lastMove)
       house.move(device, to: session)
@@ -287,6 +294,19 @@ final class Interruption {
     suspension.isOver = true
     fadeIn(suspension.session, over: suspension.fade)
     if suspension.session.unsuspend() { emit(.resumed, suspension.session) }
+  }
+
+  /// Suspends a session that has no other speakers than those that it gets back.
+  fileprivate func suspend(_ other: Session) {
+    emit(.suspending, other)
+    let suspension = Suspension(of: other, fade: .zero)
+    suspensions.append(suspension)
+    begin(suspension)
+  }
+
+  private func begin(_ suspension: Suspension) {
+    suspension.session.suspend()
+    emit(.suspended, suspension.session)
   }
 
   /// Ends the suspensions of a session that has a speaker again.

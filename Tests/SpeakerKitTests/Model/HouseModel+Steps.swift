@@ -48,7 +48,7 @@ extension HouseModel {
   }
 
   /// Returns `true` if a session has a speaker, or will have it again after interruptions.
-  private func has(_ speaker: Int, _ session: Int) -> Bool {
+  func has(_ speaker: Int, _ session: Int) -> Bool {
     if speakers[speaker].session == session { return true }
     guard interruptions.contains(where: { $0.player == speakers[speaker].session }) else { return false }
     return interruptions.contains { one in
@@ -79,7 +79,7 @@ extension HouseModel {
     if old != nil { reportDevice(speaker, "left") }
     if session != nil { reportDevice(speaker, "joined") }
     if let old {
-      if members(of: old).isEmpty, !isSuspended(old) { stop(old, "no_devices") }
+      if members(of: old).isEmpty, !isSuspended(old), !suspend(waiting: old) { stop(old, "no_devices") }
       follow(old)
     }
     if let session { follow(session) }

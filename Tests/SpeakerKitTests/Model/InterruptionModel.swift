@@ -82,6 +82,23 @@ extension HouseModel {
     report("suspended \(players[player].name) by \(name)")
   }
 
+  /// Suspends a session that has lost all other speakers, if an interruption will return one.
+  /// - Returns: `true` if so.
+  mutating func suspend(waiting player: Int) -> Bool {
+    guard players[player].title != nil else { return false }
+    let lent = speakers.indices.filter { has($0, player) }
+    let lender = interruptions.firstIndex { one in
+      one.restores && one.loans.contains { $0.from == player && lent.contains($0.speaker) }
+    }
+    guard let lender else { return false }
+    let name = players[interruptions[lender].player].name
+    report("suspending \(players[player].name) by \(name)")
+    interruptions[lender].suspensions.append(suspensions.count)
+    suspensions.append((player, isOver: false))
+    suspend(player, by: name)
+    return true
+  }
+
   /// Ends an interruption: restores what has not been changed since.
   mutating func endInterruption(_ index: Int) {
     let one = interruptions.remove(at: index)
