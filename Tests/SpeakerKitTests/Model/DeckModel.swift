@@ -59,7 +59,8 @@ struct DeckModel {
     guard sounds, let source else { return (0, nil) }
     let left = source.length.map { max(0, $0 - frame) } ?? .max
     let count = min(Self.blockFrames, left)
-    let isOver = count < Self.blockFrames
+    // A source that ends with its block is over as well: the next one begins without a fade.
+    let isOver = count == left
     block = (source.cue, frame, count, instant)
     frame += count
     switch motion {
