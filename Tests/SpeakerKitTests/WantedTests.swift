@@ -228,6 +228,23 @@ struct WantedTests {
     }
   }
 
+  @Test("a session that loses its last other room stops when what has the first one keeps it")
+  func waitsInVain() throws {
+    try HouseHarness.run(output: .null, addAll: false) { harness in
+      let (house, devices) = (harness.house, harness.house.devices)
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+      let session = try house.makeSession(name: "music", devices: devices)
+      try await session.play(path)
+      try await house.interrupt(devices: [devices[0]], priority: 300, name: "bell") { _ in
+        try await house.interrupt(devices: [devices[0]], priority: 300, restore: false, name: "play") { _ in
+          let other = try house.makeSession(name: "other")
+          try await other.play(path, rooms: [devices[1]])
+          #expect(!session.isSuspended && session.state == .stopped)
+        }
+      }
+    }
+  }
+
   @Test("a room that an interruption keeps is free for the session from which it was taken")
   func kept() throws {
     try HouseHarness.run(output: .null, addAll: false) { harness in

@@ -58,9 +58,18 @@ extension House {
 
   /// Returns `true` if a session has a speaker, or will have it again when interruptions return it.
   func hasSpeaker(_ device: Device, _ session: Session) -> Bool {
-    if device.session === session { return true }
-    guard interruptions.contains(where: { $0.session === device.session }) else { return false }
-    return interruptions.contains { $0.borrowed(device, from: session) }
+    device.session === session || lender(of: device, to: session) != nil
+  }
+
+  /// Returns the interruption that has borrowed a speaker from a session, if the one that has it now, and those from which
+  /// that has borrowed it, return it; nil for none.
+  private func lender(of device: Device, to session: Session) -> Interruption? {
+    var holder = device.session
+    while let one = interruptions.first(where: { $0.session === holder }) {
+      holder = one.heir(of: device)
+      if holder === session { return one }
+    }
+    return nil
   }
 
   /// Returns the speakers that interruptions have borrowed from a session and will return, in the order of the house.
@@ -86,10 +95,12 @@ extension House {
   /// - Returns: `true` if so.
   func suspend(waiting session: Session) -> Bool {
     guard session.source != nil, capabilities.contains("interrupt") else { return false }
-    let lent = speakers(of: session)
-    let lender = interruptions.first { one in lent.contains { one.borrowed($0, from: session) } }
-    lender?.suspend(session)
-    return lender != nil
+    for device in devices {
+      guard let lender = lender(of: device, to: session) else { continue }
+      lender.suspend(session)
+      return true
+    }
+    return false
   }
 
   /// Returns `true` for the session of an interruption, or of a sound over others.
@@ -316,8 +327,9 @@ final class Interruption {
     }
   }
 
-  fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
-    restores && loans.contains { $0.device === device && $0.from === session }
+  /// Returns the session to which the interruption returns a speaker; nil for none.
+  fileprivate func heir(of device: Device) -> Session? {
+    restores ? loans.first { $0.device === device }?.from : nil
   }
 
   /// Lets a speaker return to no session in place of `session`.
