@@ -98,7 +98,9 @@ extension Session {
   }
 
   /// Arms the timer for the next whole second of the source, while it plays.
-  func armSeconds() {
+  /// - Parameter hasResumed: `true` for a session that runs again: after a pause shorter than a block, the next one begins
+  ///   before the one so far is over, and the position advances by the rest of that.
+  func armSeconds(hasResumed: Bool = false) {
     secondTimer?.cancel()
     secondTimer = nil
     guard isRunning else { return }
@@ -109,7 +111,8 @@ extension Session {
     }
     let rate = format.sampleRate
     let missing = (reportedSeconds + 1) * rate - elapsed
-    let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
+    var nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
+    if hasResumed { nanoseconds = min(nanoseconds, 20_000_000) }
     // While the driver's position does not move (it starts a block later, or waits for its disk) this fires
     // again soon.
     secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in

@@ -31,7 +31,7 @@ extension Session {
 
   /// Updates clocks, timers and fades after a change of `isRunning`.
   func runningChanged() {
-    armSeconds()
+    armSeconds(hasResumed: isRunning)
     applyTurns()
     watchSilence()
     playClock.run(isRunning, at: loop.now)
