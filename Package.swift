@@ -192,7 +192,7 @@ let package = Package(
     tests(
       of: "SpeakerKit",
       [
-        "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "HTTP", "JSONText", "Scheduling",
+        "SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "Home", "HTTP", "JSONText", "Scheduling",
         "TestSupport",
       ]),
     tests(

@@ -1,6 +1,7 @@
 import AudioCore
 import EventLoop
 import Glibc
+import Scheduling
 import SpeakerKit
 import TestSupport
 import TestTraits
@@ -56,7 +57,10 @@ import Testing
     var blocks: [MixModel.Block] = []
     var seen: Set<String> = []
     var largestStep: Float = 0
-    let harness = try HouseHarness.run(speakers: RandomWalk.speakers) { harness in
+    let limits = Self.limits(seed)
+    let harness = try HouseHarness.run(
+      speakers: RandomWalk.speakers, limits: try Self.configuration(limits)
+    ) { harness in
       var paths: [String: String] = [:]
       for (title, frames) in WalkStep.lengths {
         let signal = Self.signal(source, frames: frames)
@@ -65,19 +69,54 @@ import Testing
         // larger.
         paths[title] = try harness.source("\(title).wav", signal, signal.map { $0 / 2 })
       }
-      let walk = try RandomWalk(harness, seed: seed, paths: paths)
+      let walk = try RandomWalk(harness, seed: seed, paths: paths, limits: limits)
       try await walk.run(steps: Self.steps)
       (blocks, seen) = (walk.model.mix.blocks, walk.seen)
     }
     for (index, speaker) in RandomWalk.speakers.enumerated() {
       let path = harness.folder.file("out/\(speaker.name).wav")
       if let problem = try Self.problem(
-        in: path, speaker: index, blocks: blocks, largestStep: largestStep)
+        in: path, speaker: index, blocks: blocks, largestStep: largestStep, ceiling: limits[index])
       {
         throw TestFailure("seed \(seed), \(source.rawValue): speaker \(speaker.name) \(problem)")
       }
     }
     return seen
+  }
+
+  /// Returns the limits of a walk by the time of the loop, whose clock begins at 22:13:20; every fourth walk has none.
+  private static func limits(_ seed: UInt64) -> [HouseModel.Limit?] {
+    func at(_ time: String) -> Int64 {
+      let parts = time.split(separator: ":").compactMap { Int64($0) }
+      return ((parts[0] * 60 + parts[1]) * 60 - (22 * 60 + 13) * 60 - 20) * 1_000_000_000
+    }
+    switch seed % 4 {
+    case 0: return [.init(maximum: 30), nil, .init(maximum: 50, quiet: (at("22:14"), at("22:15"), 12)), nil]
+    case 1:
+      return [
+        .init(maximum: 40, quiet: (at("20:00"), at("22:14"), 20)), .init(maximum: 45),
+        .init(maximum: 35, quiet: (at("22:14"), at("22:16"), 0)), .init(maximum: 0),
+      ]
+    case 2: return [nil, .init(maximum: 48, quiet: (at("22:14"), at("22:15"), 47)), nil, .init(maximum: 20)]
+    default: return [nil, nil, nil, nil]
+    }
+  }
+
+  /// Returns limits as a house is configured with them.
+  private static func configuration(_ limits: [HouseModel.Limit?]) throws -> [String: SpeakerLimit] {
+    func time(_ instant: Int64) throws -> TimeOfDay {
+      let minutes = (instant / 1_000_000_000 + 22 * 3600 + 13 * 60 + 20) / 60
+      return try TimeOfDay(parsing: "\(minutes / 60):\(minutes % 60 < 10 ? "0" : "")\(minutes % 60)")
+    }
+    var found: [String: SpeakerLimit] = [:]
+    for (speaker, limit) in zip(RandomWalk.speakers, limits) {
+      guard let limit else { continue }
+      let quiet = try limit.quiet.flatMap {
+        try QuietHours(from: time($0.from), to: time($0.to), maximum: $0.maximum)
+      }
+      found[speaker.name] = SpeakerLimit(maximum: limit.maximum, quiet: quiet)
+    }
+    return found
   }
 
   /// Returns a signal that rises over its first block and falls over its last, so that it may be played from
@@ -112,7 +151,7 @@ import Testing
   /// at an end, where the others are 1.) Which of them may move in a block follows from the requests before
   /// it; in most blocks none does. Rounding the source and the result to 16 bits adds one step each.
   private static func problem(
-    in path: String, speaker: Int, blocks: [MixModel.Block], largestStep: Float
+    in path: String, speaker: Int, blocks: [MixModel.Block], largestStep: Float, ceiling: HouseModel.Limit?
   ) throws -> String? {
     let bytes = try readBytes(path)
     let frames = (bytes.count - 44) / 4
@@ -126,6 +165,8 @@ import Testing
         let limit = Int((largestStep + ramps) * 32_768) + 2
         let isHeard = block.heard[speaker] || wasHeard
         wasHeard = block.heard[speaker]
+        let loudest = ceiling.map { VolumeLaw.gain(at: $0.maximum(at: block.time, early: 0)) } ?? 1
+        let most = Int((amplitude * loudest * 32_768).rounded(.up)) + 2
         var offset = 44 + block.firstFrame * 4
         let end = offset + block.frames * 4
         while offset < end {
@@ -139,6 +180,11 @@ import Testing
           }
           if !isHeard, newLeft != 0 || newRight != 0 {
             return "sounds at frame \((offset - 44) / 4), where it is in no session that does"
+          }
+          if max(abs(newLeft), abs(newRight)) > most {
+            return """
+              exceeds its limit at frame \((offset - 44) / 4): \(newLeft), \(newRight), where \(most) is allowed
+              """
           }
           (left, right) = (newLeft, newRight)
           offset += 4

@@ -6,9 +6,7 @@ extension HouseModel {
   mutating func perform(_ step: WalkStep) -> String? {
     switch step {
     case .join(let speaker, let session): return join(speaker, session)
-    case .leave(let speaker):
-      if let session = speakers[speaker].session { players[session].wanted.removeAll { $0 == speaker } }
-      move(speaker, to: nil)
+    case .leave(let speaker): leave(speaker)
     case .play(let session, let play): return self.play(session, play)
     case .pause(let session): pause(session)
     case .resume(let session): return resume(session)
@@ -25,6 +23,11 @@ extension HouseModel {
     case .rename(let speaker, let name): return rename(speaker, name)
     case .regroup(let speaker, let name): return regroup(speaker, name)
     case .powerCut: for speaker in speakers.indices { plug(speaker, false) }
+    case .person(let person): return perform(person)
+    case .reload: break
+    case .restart(let session):
+      close(session)
+      _ = open(players[session].name, priority: 100)
     }
     return nil
   }
@@ -34,6 +37,11 @@ extension HouseModel {
   /// Returns `true` if a session of higher priority sounds on a speaker.
   func isOutranked(_ speaker: Int, by priority: Int) -> Bool {
     !mayHave(speaker, sounds: true, priority: priority)
+  }
+
+  mutating func leave(_ speaker: Int) {
+    if let session = speakers[speaker].session { players[session].wanted.removeAll { $0 == speaker } }
+    move(speaker, to: nil)
   }
 
   private mutating func join(_ speaker: Int, _ session: Int) -> String? {
@@ -49,11 +57,18 @@ extension HouseModel {
 
   /// Returns `true` if a session has a speaker, or will have it again after interruptions.
   func has(_ speaker: Int, _ session: Int) -> Bool {
-    if speakers[speaker].session == session { return true }
-    guard interruptions.contains(where: { $0.player == speakers[speaker].session }) else { return false }
-    return interruptions.contains { one in
-      one.restores && one.loans.contains { $0.speaker == speaker && $0.from == session }
+    speakers[speaker].session == session || lender(of: speaker, to: session) != nil
+  }
+
+  /// Returns the interruption that borrowed a speaker from a session, if it and all later ones return it.
+  func lender(of speaker: Int, to session: Int) -> Int? {
+    var holder = speakers[speaker].session
+    while let index = interruptions.firstIndex(where: { $0.player == holder }), interruptions[index].restores
+    {
+      holder = interruptions[index].loans.first { $0.speaker == speaker }?.from
+      if holder == session { return index }
     }
+    return nil
   }
 
   /// Returns `true` if a session gets a speaker that it wants: an idle one, else by priority when it sounds itself.
@@ -104,6 +119,7 @@ extension HouseModel {
     speakers[speaker].isAvailable = isPlugged
     send(.member(speaker: speaker, session: isPlugged ? speakers[speaker].session : nil))
     reportDevice(speaker, isPlugged ? "available" : "unavailable")
+    if isPlugged { applyLimit(to: speaker) }
     if isPlugged, let level = speakers[speaker].owed { give(level, to: speaker) }
     if let session = speakers[speaker].session { follow(session) }
     reportPlaying()
@@ -135,7 +151,7 @@ extension HouseModel {
 
   // MARK: Levels
 
-  private mutating func ask(_ level: Level, of target: WalkStep.Target) -> String? {
+  mutating func ask(_ level: Level, of target: WalkStep.Target) -> String? {
     let wanted: [Int]
     switch (target, level) {
     case (.house, .muted): return ask(level, of: .session(0))
@@ -158,14 +174,14 @@ extension HouseModel {
     let reached = wanted.filter { speakers[$0].isAvailable }
     guard !reached.isEmpty else { return nil }
     switch level {
-    case .volume, .muted:
+    case .volume, .limited, .muted:
       for index in reached {
         speakers[index].touches += 1
         speakers[index].isLevelOfInterruption = false
       }
     case .role, .balance: break
     }
-    ask(.levels(reached.map { ($0, level) }))
+    askLevels(reached.map { ($0, level) })
     return nil
   }
 
@@ -251,7 +267,7 @@ extension HouseModel {
     follow(session)
   }
 
-  private mutating func pause(_ session: Int) {
+  mutating func pause(_ session: Int) {
     guard players[session].state == "playing" else { return }
     checkSeconds(session)
     players[session].state = "paused"
@@ -259,7 +275,7 @@ extension HouseModel {
     changed(session)
   }
 
-  private mutating func resume(_ session: Int) -> String? {
+  mutating func resume(_ session: Int) -> String? {
     guard players[session].state == "paused" else { return "speaker.not_paused" }
     players[session].state = "playing"
     if !isSuspended(session) { send(.resume(session)) }

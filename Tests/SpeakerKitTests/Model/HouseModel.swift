@@ -27,10 +27,26 @@ struct HouseModel {
     /// Number of the last move, and of level changes so far: both decide what an interruption restores.
     var move = 0
     var touches = 0
-    /// True if its level was set last by an interruption, or restored behind one: an event also where it is the same.
+    /// True if its level was set last by an interruption or a limit, or restored behind one: an event also where it is the same.
     var isLevelOfInterruption = false
     /// Level that an interruption could not restore.
     var owed: (volume: Int, isMuted: Bool, touches: Int)?
+    /// Highest volume, and volume that was asked for, where that is higher.
+    var limit: Limit?
+    var asked: Int?
+    var requested: Int { asked ?? volume }
+  }
+
+  /// Highest volume of a speaker, and in quiet hours, which begin and end once.
+  struct Limit {
+    var maximum: Int
+    var quiet: (from: Int64, to: Int64, maximum: Int)?
+
+    /// Returns the limit at a time; a lower one applies a little earlier than it has to.
+    func maximum(at now: Int64, early: Int64 = HouseModel.lead) -> Int {
+      guard let quiet, quiet.from <= now + early, now < quiet.to else { return maximum }
+      return quiet.maximum
+    }
   }
 
   struct Player {
@@ -64,6 +80,8 @@ struct HouseModel {
 
   enum Level {
     case volume(Int)
+    /// A volume that leaves the mute.
+    case limited(Int)
     case muted(Bool)
     case role(ChannelRole)
     case balance(Int)
@@ -77,11 +95,15 @@ struct HouseModel {
 
   /// Time from the request of a level or a name to its effect.
   static let reaction: Int64 = 5_000_000
+  /// Time by which a speaker is lowered before its quiet hours.
+  static let lead: Int64 = 250_000_000
   /// Timeout of a session without an available speaker.
   static let silenceTimeout: Int64 = 30_000_000_000
 
   var now: Int64
   private var silenceCount = 0
+  /// Times of changes of limits to come, sorted.
+  var hours: [Int64]
   var speakers: [Speaker]
   /// All sessions so far.
   var players = [Player(name: "test")]
@@ -105,11 +127,21 @@ struct HouseModel {
     players[0].wanted = Array(speakers.indices)
     mix = MixModel(memberships: speakers.map(\.session))
     self.now = now
+    hours = Set(speakers.compactMap(\.limit?.quiet).flatMap { [$0.from - Self.lead, $0.to] })
+      .filter { $0 > now }.sorted()
+    // The house has lowered them before its first sound.
+    for index in speakers.indices {
+      let volume = min(speakers[index].volume, ceiling(of: index))
+      guard volume < speakers[index].volume else { continue }
+      self.speakers[index].asked = speakers[index].volume
+      self.speakers[index].volume = volume
+      self.speakers[index].isLevelOfInterruption = true
+    }
   }
 
   // MARK: Time
 
-  private enum Happening { case block, end, effect, interruption(Int), silence(Int) }
+  private enum Happening { case block, end, effect, interruption(Int), silence(Int), hours }
 
   /// Processes all that is due before `instant`.
   mutating func advance(to instant: Int64) {
@@ -123,6 +155,7 @@ struct HouseModel {
       case .effect: apply(pending.removeFirst().effect)
       case .interruption(let index): endInterruption(index)
       case .silence(let player): stop(player, "no_devices")
+      case .hours: changeHours()
       }
     }
     now = instant
@@ -140,6 +173,7 @@ struct HouseModel {
     if let due = mix.nextBlock { all.append((due, .block)) }
     if let first = ends.first { all.append((first.due, .end)) }
     if let first = pending.first { all.append((first.due, .effect)) }
+    if let first = hours.first { all.append((first, .hours)) }
     return all.min { $0.0 < $1.0 }
   }
 
@@ -161,7 +195,7 @@ struct HouseModel {
         ends.insert((due, ended), at: ends.firstIndex { $0.due > due } ?? ends.count)
       }
     }
-    mix.rendered(frames: frames, heard: heard)
+    mix.rendered(frames: frames, heard: heard, at: now)
     if !decks.contains(where: \.sounds) { mix.rest() }
   }
 
@@ -354,6 +388,7 @@ struct HouseModel {
     let before = speakers[index]
     switch level {
     case .volume(let volume): (speakers[index].volume, speakers[index].isMuted) = (volume, false)
+    case .limited(let volume): speakers[index].volume = volume
     case .muted(let isMuted):
       guard before.isMuted != isMuted else { return false }
       speakers[index].isMuted = isMuted
@@ -368,7 +403,7 @@ struct HouseModel {
     }
     send(.level(index))
     switch level {
-    case .volume, .muted: return true
+    case .volume, .limited, .muted: return true
     case .role, .balance: return false
     }
   }

@@ -52,11 +52,11 @@ extension HouseModel {
       var levels: [(speaker: Int, level: Level)] = []
       for index in one.loans.indices where speakers[one.loans[index].speaker].isAvailable {
         let speaker = speakers[one.loans[index].speaker]
-        one.loans[index].level = (speaker.volume, speaker.isMuted, speaker.touches)
+        one.loans[index].level = (speaker.requested, speaker.isMuted, speaker.touches)
         speakers[one.loans[index].speaker].isLevelOfInterruption = true
         levels.append((one.loans[index].speaker, .volume(volume)))
       }
-      ask(.levels(levels))
+      askLevels(levels)
     }
     interruptions.append(one)
     return play(player, .init(title: "bell", first: 0, loops: false, priority: nil))
@@ -86,11 +86,8 @@ extension HouseModel {
   /// - Returns: `true` if so.
   mutating func suspend(waiting player: Int) -> Bool {
     guard players[player].title != nil else { return false }
-    let lent = speakers.indices.filter { has($0, player) }
-    let lender = interruptions.firstIndex { one in
-      one.restores && one.loans.contains { $0.from == player && lent.contains($0.speaker) }
-    }
-    guard let lender else { return false }
+    let lenders = speakers.indices.map { lender(of: $0, to: player) }
+    guard let lender = lenders.compactMap({ $0 }).first else { return false }
     let name = players[interruptions[lender].player].name
     report("suspending \(players[player].name) by \(name)")
     interruptions[lender].suspensions.append(suspensions.count)
@@ -147,7 +144,7 @@ extension HouseModel {
     guard level.touches == speakers[index].touches else { return }
     guard speakers[index].isAvailable else { return speakers[index].owed = level }
     speakers[index].isLevelOfInterruption = true
-    ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
+    askLevels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : []))
   }
 
   /// Ends a suspension with the first speaker that is returned.
@@ -189,8 +186,12 @@ extension HouseModel {
     }
   }
 
-  /// Closes the session of an interruption, which ends that.
+  /// Closes a session; that of an interruption ends that.
   mutating func close(_ player: Int) {
-    if let index = interruptions.firstIndex(where: { $0.player == player }) { endInterruption(index) }
+    if let index = interruptions.firstIndex(where: { $0.player == player }) { return endInterruption(index) }
+    stop(player, "stopped")
+    players[player].isOpen = false
+    players[player].wanted = []
+    for member in members(of: player) { move(member, to: nil) }
   }
 }

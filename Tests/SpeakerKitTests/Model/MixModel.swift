@@ -26,6 +26,8 @@ struct MixModel {
   struct Block {
     let firstFrame: Int
     let frames: Int
+    /// Time at which its first frame is heard.
+    let time: Int64
     /// Ramps by speaker.
     let ramps: [Ramps]
     /// `true` for each speaker that may be heard.
@@ -95,7 +97,7 @@ struct MixModel {
   ///
   /// A ramp takes one block; a replacement fades out in one block and in during the next; and a block that
   /// the end of a source cuts short leaves the rest of its ramps to the next.
-  mutating func rendered(frames: Int, heard: [Bool]) {
+  mutating func rendered(frames: Int, heard: [Bool], at now: Int64) {
     let firstFrame = blocks.last.map { $0.firstFrame + $0.frames } ?? 0
     let ramps = memberships.indices.map { speaker in
       var ramps = changes.speakers[speaker].union(before.speakers[speaker])
@@ -106,7 +108,7 @@ struct MixModel {
       if isLastCut, let last = blocks.last { ramps.formUnion(last.ramps[speaker]) }
       return ramps
     }
-    blocks.append(Block(firstFrame: firstFrame, frames: frames, ramps: ramps, heard: heard))
+    blocks.append(Block(firstFrame: firstFrame, frames: frames, time: now, ramps: ramps, heard: heard))
     before = changes
     changes = Changes(memberships)
     isLastCut = frames < DeckModel.blockFrames

@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import Home
 import SpeakerKit
 import TestSupport
 
@@ -25,6 +26,9 @@ final class RandomWalk {
   private(set) var model: HouseModel
   /// Sessions by number, including closed ones.
   private var sessions: [Session]
+  /// Numbers of the first session, and of those of scripts.
+  private var own = [0]
+  private let scripts = OwnSessions()
   private let devices: [Device]
   private var inbox: [Event] = []
   private var reported: [HouseModel.Report] = []
@@ -35,8 +39,12 @@ final class RandomWalk {
   private var interruptions = 0
 
   /// Creates a walk.
-  /// - Parameter paths: the sources by title.
-  init(_ harness: HouseHarness, seed: UInt64, paths: [String: String]) throws {
+  /// - Parameters:
+  ///   - paths: the sources by title.
+  ///   - limits: those of the speakers.
+  init(
+    _ harness: HouseHarness, seed: UInt64, paths: [String: String], limits: [HouseModel.Limit?]
+  ) throws {
     self.harness = harness
     self.seed = seed
     self.paths = paths
@@ -44,17 +52,19 @@ final class RandomWalk {
     let house = harness.house
     devices = house.devices
     model = HouseModel(
-      Self.speakers.map {
+      zip(Self.speakers, limits).map { speaker, limit in
         .init(
-          label: $0.name, name: $0.name, volume: $0.volume, role: $0.role, balance: $0.balance, session: 0)
+          label: speaker.name, name: speaker.name, volume: speaker.volume, role: speaker.role,
+          balance: speaker.balance, session: 0, limit: limit)
       }, at: harness.loop.now.nanoseconds)
     for (index, speaker) in Self.speakers.enumerated() {
       if let group = speaker.group { model.groups[group, default: []].append(index) }
     }
     sessions = [house.session]
-    for (name, priority) in [("low", 50), ("high", 150)] {
-      sessions.append(try house.makeSession(name: name, priority: priority))
-      _ = model.open(name, priority: priority)
+    for name in WalkStep.scripts {
+      own.append(sessions.count)
+      sessions.append(try scripts.session(of: name, named: name, in: house))
+      _ = model.open(name, priority: 100)
     }
     record()
   }
@@ -64,7 +74,7 @@ final class RandomWalk {
     for number in 1...steps {
       // Three at a time nest in every way of the contract.
       let step = WalkStep.random(
-        number, known: sessions.count, mayInterrupt: model.interruptions.count < 3, using: &random)
+        number, known: sessions.count, own: own, mayInterrupt: model.interruptions.count < 3, using: &random)
       let wait = step.randomWait(using: &random)
       try await perform(step, number, wait: wait)
     }
@@ -72,7 +82,7 @@ final class RandomWalk {
       try await harness.loop.sleep(for: .milliseconds(100))
       try compare()
     }
-    for session in 0..<WalkStep.sessionCount { try await perform(.stop(session), steps, wait: 50_000_001) }
+    for session in own { try await perform(.stop(session), steps, wait: 50_000_001) }
   }
 
   private func perform(_ step: WalkStep, _ number: Int, wait: Int64) async throws {
@@ -135,6 +145,33 @@ final class RandomWalk {
     case .rename(let speaker, let name): try await devices[speaker].setName(name)
     case .regroup(let speaker, let name): try await devices[speaker].setGroup(name)
     case .powerCut: for device in devices { try controls.unplug(device) }
+    case .person(let person): try await ask(person)
+    case .reload(let session):
+      let name = sessions[session].name
+      let found = try scripts.session(of: name, named: name, in: harness.house)
+      guard found === sessions[session] else { throw failure("the next version has another session") }
+    case .restart(let session):
+      let name = sessions[session].name
+      scripts.close(name)
+      own = own.map { $0 == session ? sessions.count : $0 }
+      sessions.append(try scripts.session(of: name, named: name, in: harness.house))
+    }
+  }
+
+  private func ask(_ person: WalkStep.Person) async throws {
+    let actions = RoomActions(harness.house)
+    func name(_ place: WalkStep.Place?) -> String? {
+      switch place {
+      case nil: nil
+      case .room(let name): name
+      case .speaker(let speaker): devices[speaker].name
+      }
+    }
+    switch person {
+    case .stop(let place): _ = try await actions.stop(name(place))
+    case .pause(let place): _ = try actions.pause(name(place))
+    case .resume(let place): _ = try actions.resume(name(place))
+    case .step(let place, let step): _ = try await actions.setVolume(.step(step), in: name(place))
     }
   }
 

@@ -2,8 +2,7 @@ import AudioCore
 import EventLoop
 import TestSupport
 
-/// A request to a house. Speakers and sessions are numbered; session 0 is the default one, those from 3 on
-/// belong to interruptions, including past ones.
+/// A request to a house. Speakers and sessions are numbered, closed ones included; session 0 exists during the whole walk.
 enum WalkStep {
   enum Target {
     case house
@@ -50,12 +49,32 @@ enum WalkStep {
   case regroup(Int, String)
   /// Loss of power of all speakers, for a while.
   case powerCut
+  /// An action of a person.
+  case person(Person)
+  /// The next version of the script with a session: it finds that session.
+  case reload(Int)
+  /// The end of the script with a session, and its next start, with a new session.
+  case restart(Int)
+
+  /// Actions of a person, in the whole house for nil.
+  enum Person {
+    case stop(Place?)
+    case pause(Place?)
+    case resume(Place?)
+    case step(Place?, Int)
+  }
+
+  /// A room, or a speaker.
+  enum Place {
+    case room(String)
+    case speaker(Int)
+  }
 }
 
 extension WalkStep {
   static let speakerCount = 4
-  /// Number of sessions that exist during the whole walk.
-  static let sessionCount = 3
+  /// Names of the scripts with own sessions.
+  static let scripts = ["low", "high"]
   /// Lengths of the sources in frames, by title. One ends with a whole second, the others in the middle of a
   /// block.
   static let lengths = ["long": 400_333, "short": 96_000, "bell": 30_011]
@@ -64,21 +83,24 @@ extension WalkStep {
   /// - Parameters:
   ///   - number: number of the step.
   ///   - known: number of sessions so far.
+  ///   - own: sessions of scripts, and the first one.
   ///   - mayInterrupt: `true` if one more interruption may begin.
-  static func random(_ number: Int, known: Int, mayInterrupt: Bool, using random: inout SeededRandom)
-    -> WalkStep
-  {
+  static func random(
+    _ number: Int, known: Int, own: [Int], mayInterrupt: Bool, using random: inout SeededRandom
+  ) -> WalkStep {
     let speaker = Int.random(in: 0..<speakerCount, using: &random)
-    let isOfInterruption = known > sessionCount && Int.random(in: 0..<10, using: &random) == 0
-    let sessions = isOfInterruption ? max(sessionCount, known - 2)..<known : 0..<sessionCount
-    let session = Int.random(in: sessions, using: &random)
+    let isOfInterruption = known > own.count && Int.random(in: 0..<10, using: &random) == 0
+    let session =
+      isOfInterruption
+      ? Int.random(in: max(own.count, known - 2)..<known, using: &random)
+      : own.randomElement(using: &random) ?? 0
     let target: Target =
       switch Int.random(in: 0..<6, using: &random) {
       case 0: .house
       case 1, 2: .session(session)
       default: .speaker(speaker)
       }
-    switch Int.random(in: 0..<120, using: &random) {
+    switch Int.random(in: 0..<134, using: &random) {
     case 0..<14: return .join(speaker, session: session)
     case 16..<21: return .leave(speaker)
     case 21..<41: return .play(session, randomPlay(using: &random))
@@ -95,11 +117,30 @@ extension WalkStep {
     case 105..<112: return .plug(speaker, true)
     case 112..<116:
       return mayInterrupt ? .interrupt(randomInterruption(number, using: &random)) : .leave(speaker)
-    case 116: return known > sessionCount ? .close(known - 1) : .leave(speaker)
+    case 116: return own.contains(known - 1) ? .leave(speaker) : .close(known - 1)
     case 14, 117: return .rename(speaker, "Speaker \(Int.random(in: 0..<6, using: &random))")
     case 15, 118:
       return .regroup(speaker, ["harman", "Room", "Hall"].randomElement(using: &random) ?? "harman")
+    case 119..<130: return .person(randomPerson(using: &random))
+    case 130, 131: return .reload(own[Int.random(in: 1..<own.count, using: &random)])
+    case 132: return .restart(own[Int.random(in: 1..<own.count, using: &random)])
     default: return Int.random(in: 0..<3, using: &random) == 0 ? .powerCut : .leave(speaker)
+    }
+  }
+
+  private static func randomPerson(using random: inout SeededRandom) -> Person {
+    let place: Place? =
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: nil
+      case 1: .room("Room")
+      case 2: .room("Hall")
+      default: .speaker(Int.random(in: 0..<speakerCount, using: &random))
+      }
+    return switch Int.random(in: 0..<8, using: &random) {
+    case 0: .stop(place)
+    case 1: .pause(place)
+    case 2, 3: .resume(place)
+    default: .step(place, [-20, -5, -1, 1, 5, 20].randomElement(using: &random) ?? 1)
     }
   }
 
@@ -157,6 +198,7 @@ extension WalkStep {
     // The name is in effect when the call returns, and the next step sees it.
     if case .rename = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
     if case .regroup = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
+    if case .person(.step) = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
     return Int64.random(in: 1...longest, using: &random)
   }
 }
