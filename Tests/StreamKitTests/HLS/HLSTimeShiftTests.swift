@@ -59,8 +59,8 @@ import Testing
       let late = (before.seconds - 5) - stream.position.seconds
       #expect(late >= 0 && late < frame && stream.status == .paused, "\(late)")
       let numbers = frames(harness, station)
-      // The frame that sounds at the position: the first that was received was at 0.
-      let wanted = first + Int((stream.position.seconds / frame).rounded(.down))
+      // The frame that begins at the position: the first that was received was at 0.
+      let wanted = first + Int((stream.position.seconds / frame).rounded())
       #expect(numbers.first == wanted, "\(numbers.prefix(3)) \(wanted) \(first)")
       #expect(numbers == Array(wanted..<(wanted + numbers.count)))
       // Beyond the window.
