@@ -109,6 +109,9 @@ static const unsigned char meta_speaker_devices[] = {
 static const unsigned char meta_speaker_events[] = {
 #embed "../../stdlib/meta/speaker_events.lua"
 };
+static const unsigned char meta_speaker_history[] = {
+#embed "../../stdlib/meta/speaker_history.lua"
+};
 static const unsigned char meta_speaker_sessions[] = {
 #embed "../../stdlib/meta/speaker_sessions.lua"
 };
@@ -206,6 +209,7 @@ static const standard_library_file files[] = {
     {"meta/speaker.lua", meta_speaker, sizeof meta_speaker},
     {"meta/speaker_devices.lua", meta_speaker_devices, sizeof meta_speaker_devices},
     {"meta/speaker_events.lua", meta_speaker_events, sizeof meta_speaker_events},
+    {"meta/speaker_history.lua", meta_speaker_history, sizeof meta_speaker_history},
     {"meta/speaker_sessions.lua", meta_speaker_sessions, sizeof meta_speaker_sessions},
     {"meta/store.lua", meta_store, sizeof meta_store},
     {"meta/stream.lua", meta_stream, sizeof meta_stream},
