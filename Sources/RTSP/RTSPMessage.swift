@@ -42,8 +42,13 @@ package struct RTSPHeaders: Sendable, Equatable {
     fields[fields.count - 1].value += " \(more)"
   }
 
-  /// The fields as lines.
-  var text: String { fields.map { "\($0.name): \($0.value)\r\n" }.joined() }
+  /// Returns the bytes of a message with these fields.
+  /// - Parameter line: its first line.
+  func bytes(after line: String, with body: [UInt8]) -> [UInt8] {
+    let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+    let length = body.isEmpty ? "" : "Content-Length: \(body.count)\r\n"
+    return Array("\(line)\r\n\(lines)\(length)\r\n".utf8) + body
+  }
 }
 
 /// A request, of either side.
@@ -58,10 +63,7 @@ package struct RTSPRequest: Sendable, Equatable {
   package init(_ method: String, _ uri: String) { (self.method, self.uri) = (method, uri) }
 
   /// The bytes to send.
-  package var bytes: [UInt8] {
-    let length = body.isEmpty ? "" : "Content-Length: \(body.count)\r\n"
-    return Array("\(method) \(uri) RTSP/1.0\r\n\(headers.text)\(length)\r\n".utf8) + body
-  }
+  package var bytes: [UInt8] { headers.bytes(after: "\(method) \(uri) RTSP/1.0", with: body) }
 
   /// Returns `true` for a URI that can stand in a request: without blanks and control characters.
   package static func isURI(_ text: String) -> Bool {
@@ -80,10 +82,7 @@ package struct RTSPResponse: Sendable, Equatable {
   package init(_ status: Int, _ reason: String) { (self.status, self.reason) = (status, reason) }
 
   /// The bytes to send.
-  package var bytes: [UInt8] {
-    let length = body.isEmpty ? "" : "Content-Length: \(body.count)\r\n"
-    return Array("RTSP/1.0 \(status) \(reason)\r\n\(headers.text)\(length)\r\n".utf8) + body
-  }
+  package var bytes: [UInt8] { headers.bytes(after: "RTSP/1.0 \(status) \(reason)", with: body) }
 
   /// The number of the request that it answers; nil if the server states none.
   package var number: Int? { headers["CSeq"].flatMap { Int($0) } }
