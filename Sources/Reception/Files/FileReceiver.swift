@@ -277,10 +277,11 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
         buffer.begin(at: time, preroll: parser?.preroll ?? 0, generation: seekGeneration)
         buffer.setEnd(parser?.soundEnd)
       case .frame(let frame, let bytes):
-        let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, nil, generation: seekGeneration) }
+        let arrival = bytes.withUnsafeBytes {
+          outlet.append(frame, $0, generation: seekGeneration, to: buffer)
+        }
         (hasSounded, requests) = (true, 0)
         if !arrival.isAccepted { waiting = item }
-        if arrival.isEnough { report(.buffered) }
         if arrival.isHeldBack { return holdBack() }
       case .jump(let byte): if jump(to: byte) { return .stop }
       case .end:

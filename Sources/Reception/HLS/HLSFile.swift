@@ -222,7 +222,8 @@ extension HLSReception {
       file.phase = .heldBack(waiting + [new], then: rest)
       return true
     }
-    let arrival = outlet.append(new, bytes, generation: file.generation, into: &outlets)
+    let arrival = outlet.append(
+      new.frame, bytes, title: new.title, generation: file.generation, into: &outlets)
     if !arrival.isAccepted {
       file.phase = .heldBack([new], then: .more)
     } else if arrival.isHeldBack {
@@ -241,7 +242,8 @@ extension HLSReception {
     outlet.tee.receive { outlets in
       for frame in frames where !isHeldBack {
         let arrival = frame.bytes.withUnsafeBytes {
-          outlet.append(frame, $0, generation: file.generation, into: &outlets)
+          outlet.append(
+            frame.frame, $0, title: frame.title, generation: file.generation, into: &outlets)
         }
         if arrival.isAccepted { accepted += 1 }
         isHeldBack = arrival.isHeldBack || !arrival.isAccepted

@@ -63,17 +63,30 @@ final class SoundOutlet {
     return true
   }
 
-  /// Appends a frame of a file to the buffer, and reports the title that begins with it if there is room.
+  /// Appends a frame, and reports the title that begins with it if there is room. Of frames that begin with headers, the
+  /// first one of sound follows a discontinuity.
+  /// - Parameter generation: in a file that is played, the seek generation of the frame.
   func append(
-    _ new: TitledFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, into outlets: inout FrameTee.Outlets
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata? = nil, generation: Int?,
+    into outlets: inout FrameTee.Outlets
   ) -> StreamBuffer.Arrival {
     let arrival = outlets.append(
-      new.frame, bytes, discontinuity, title: new.title.map { StreamTitle($0) }, generation: generation)
+      frame, bytes, frame.isHeaders ? nil : discontinuity, title: title.map { StreamTitle($0) },
+      generation: generation)
     hasDelivered = true
     guard arrival.isAccepted else { return arrival }
-    discontinuity = nil
+    if !frame.isHeaders { discontinuity = nil }
     if arrival.isEnough { reportEnough() }
-    if let title = new.title { report(.metadata(title, at: arrival.start)) }
+    if let title { report(.metadata(title, at: arrival.start)) }
+    return arrival
+  }
+
+  /// Appends a frame of a file to the buffer that alone plays it.
+  func append(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, generation: Int, to buffer: StreamBuffer
+  ) -> StreamBuffer.Arrival {
+    let arrival = buffer.append(frame, bytes, nil, generation: generation)
+    if arrival.isEnough { reportEnough() }
     return arrival
   }
 

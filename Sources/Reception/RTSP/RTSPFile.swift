@@ -155,11 +155,9 @@ extension RTSPReceiver {
 
   private func append(_ frame: StreamFrame, _ bytes: [UInt8], into outlets: inout FrameTee.Outlets) {
     guard let file else { return }
-    let between = frame.isHeaders ? nil : discontinuity.take()
     let arrival = bytes.withUnsafeBytes {
-      outlets.append(frame, $0, between, generation: file.isPlayed ? file.generation : nil)
+      outlet.append(frame, $0, generation: file.isPlayed ? file.generation : nil, into: &outlets)
     }
-    if arrival.isEnough { report(.buffered) }
     if arrival.isAccepted {
       self.file?.position = file.position + frame.duration
     } else {
@@ -219,7 +217,7 @@ extension RTSPReceiver {
   func move(to time: StreamTime, generation: Int) {
     guard !isStopped, let old = file else { return }
     file?.move(to: time, generation: generation)
-    (lostAt, discontinuity) = (nil, nil)
+    (lostAt, outlet.discontinuity) = (nil, nil)
     guard let actions = session?.client.play(from: old.range.start + time.seconds, at: now) else {
       // The connection has ended meanwhile.
       switch old.intake {

@@ -60,7 +60,7 @@ extension RTSPReceiver {
 
   /// Notes that packets were lost within a session.
   private func noteLoss(_ seconds: Double) {
-    guard seconds > 0, format != nil, lostAt == nil else { return }
+    guard seconds > 0, outlet.format != nil, lostAt == nil else { return }
     soundClock.skip(StreamTime(seconds: seconds))
     file?.skip(StreamTime(seconds: seconds))
     report(gap: seconds)
@@ -69,8 +69,8 @@ extension RTSPReceiver {
   /// Reports a gap before the next frame.
   private func report(gap: Double) {
     var gap = gap
-    if case .gap(let before)? = discontinuity { gap += before }
-    discontinuity = .gap(seconds: gap)
+    if case .gap(let before)? = outlet.discontinuity { gap += before }
+    outlet.discontinuity = .gap(seconds: gap)
     report(.reconnected(gap: gap, stitched: false, overlap: 0))
   }
 
@@ -82,10 +82,7 @@ extension RTSPReceiver {
       report(.answered(station))
     }
     session?.hasSounded = true
-    guard new != format else { return }
-    if format != nil { discontinuity = discontinuity ?? .format }
-    format = new
-    report(.format(new))
+    if new != outlet.format { outlet.begin(new) }
   }
 
   private func deliver(_ frame: StreamFrame, _ bytes: [UInt8], into outlets: inout FrameTee.Outlets) {
@@ -96,12 +93,9 @@ extension RTSPReceiver {
       report(gap: max(0, seconds - frame.duration.seconds - lost))
     }
     soundClock.add(frame, at: seconds)
-    let between = frame.isHeaders ? nil : discontinuity.take()
-    let arrival = bytes.withUnsafeBytes { outlets.append(frame, $0, between) }
-    guard arrival.isAccepted else {
-      report(.full)
-      return end()
-    }
-    if arrival.isEnough { report(.buffered) }
+    let arrival = bytes.withUnsafeBytes { outlet.append(frame, $0, generation: nil, into: &outlets) }
+    guard !arrival.isAccepted else { return }
+    report(.full)
+    end()
   }
 }

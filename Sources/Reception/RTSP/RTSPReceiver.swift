@@ -5,7 +5,7 @@ package import HTTP
 internal import RTSP
 package import StreamCore
 
-/// Receives one stream from a server of RTSP: connects, again after each loss, and fills the tee.
+/// Receives one stream from a server of RTSP: connects, again after each loss, and fills the outlet.
 ///
 /// A presentation without an end is live: the sound of an outage is lost, and a gap by the clock is reported.
 /// One with a range is a file: it can be moved in, and rests while enough is ahead of the player.
@@ -18,12 +18,9 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
   private let network: NetworkThread
   let loop: EventLoop
   private(set) var options: ReceiverOptions
-  let tee: FrameTee
+  let outlet: SoundOutlet
   let driver: ConnectionDriver
-  private let reporter: @Sendable (ReceiverEvent) -> Void
   var session: RTSPSession?
-  var format: StreamFormat?
-  var discontinuity: PacketBuffer.Discontinuity?
   var soundClock = SoundClock()
   /// The time at which the last sound of the last connection was due; nil while sound comes, and before the
   /// first.
@@ -41,7 +38,8 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     origin = address
-    (self.network, loop, self.options, self.tee, reporter) = (network, network.loop, options, tee, report)
+    (self.network, loop, self.options) = (network, network.loop, options)
+    outlet = SoundOutlet(into: tee, report: report)
     // A server of RTSP repeats nothing: a second connection beside a silent one would bring nothing.
     driver = ConnectionDriver(
       ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
@@ -76,7 +74,8 @@ package final class RTSPReceiver: StreamReceiver, ConnectionOwner, ConnectionRec
     loop.post { self.report(.earlier(from: time, [], nil)) }
   }
 
-  func report(_ event: ReceiverEvent) { reporter(event) }
+  func report(_ event: ReceiverEvent) { outlet.report(event) }
+  var tee: FrameTee { outlet.tee }
   var isStopped: Bool { driver.isStopped }
   var now: Instant { driver.now }
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
