@@ -39,11 +39,14 @@ private func check(_ entry: Playlist.Entry, _ base: StreamAddress) {
 
 /// Any text in place of an address.
 private func checkAddress(_ text: String) {
-  let shown = StreamAddress.redacted(text)
-  require(StreamAddress.redacted(shown) == shown, "an address without a password has none to hide")
+  let redacted = StreamAddress.redacted(text)
+  require(StreamAddress.redacted(redacted) == redacted, "an address without a password has none to hide")
   guard let address = try? StreamAddress(text) else { return }
   require(!address.host.isEmpty, "what can be played has a host")
-  require(address.description == shown, "an address is shown as its text is")
-  require(
-    (try? StreamAddress(shown))?.isSameServer(as: address) == true, "what is shown leads to the same server")
+  require(address.description == StreamAddress.shown(address.url), "an address is shown as its URL is")
+  for text in [redacted, address.url] {
+    require(
+      (try? StreamAddress(text))?.isSameServer(as: address) == true,
+      "an address without its password leads to the same server")
+  }
 }
