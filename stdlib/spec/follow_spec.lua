@@ -24,6 +24,17 @@ local function names()
   return table.concat(list, ", ")
 end
 
+-- Begins an announcement of five seconds in a room; a second of it has passed.
+local function announced(room)
+  local announcement = task.spawn(speaker.interrupt, {
+    devices = room, play = function()
+      task.sleep(5)
+    end,
+  })
+  task.sleep(1)
+  return announcement
+end
+
 describe("follow.to", function()
   it("joins the room before the old one leaves; volumes stay, and nothing stops", function()
     at "Kitchen"
@@ -94,12 +105,7 @@ describe("follow.to", function()
 
   it("moves music that an announcement interrupts in the old room", function()
     at "Kitchen"
-    local announcement = task.spawn(speaker.interrupt, {
-      devices = "Kitchen", play = function()
-        task.sleep(5)
-      end,
-    })
-    task.sleep(1)
+    local announcement = announced "Kitchen"
     follow.to { "Bathroom", from = "Kitchen" }
     announcement:await()
     expect(names()):to_equal "Bathroom"
@@ -220,12 +226,7 @@ describe("follow.to", function()
 
   it("does not return the music to an old room that has an announcement during the move", function()
     at "Kitchen"
-    local announcement = task.spawn(speaker.interrupt, {
-      devices = "Kitchen", play = function()
-        task.sleep(5)
-      end,
-    })
-    task.sleep(1)
+    local announcement = announced "Kitchen"
     expect(speaker.own.lent):to_equal { speaker.device "Kitchen" }
     follow.to { "Bathroom", session = speaker.own }
     expect(names()):to_equal "Bathroom"
