@@ -95,6 +95,7 @@ let package = Package(
     library("LineEditor", ["EventLoop", "CEdit"]),
     library("Crypto", ["CCrypto"]),
     library("RTSP", ["Crypto", "EventLoop"]),
+    library("WebServer", ["EventLoop", "JSONText", "CMicroHTTPD"]),
 
     // Lua for Swift, and Lua as text.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"], optimized: frequent),
@@ -112,8 +113,8 @@ let package = Package(
     library(
       "SpeakerKit",
       [
-        "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "Scheduling", "CALSA", "CAvahi",
-        "CMicroHTTPD",
+        "AudioCore", "Codecs", "Crypto", "EventLoop", "HTTP", "JSONText", "Scheduling", "WebServer", "CALSA",
+        "CAvahi",
       ], optimized: frequent),
     library("StreamCore", ["Codecs", "EventLoop", "HTTP", "CXML2"], optimized: frequent),
     library(
@@ -151,7 +152,7 @@ let package = Package(
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "Playback",
         "Reception", "RecordingKit", "StreamCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "LuaSyntax",
         "Reference", "Scheduling",
-        "CStandardLibrary", "JSONText",
+        "CStandardLibrary", "Crypto", "JSONText", "WebServer",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
@@ -181,6 +182,7 @@ let package = Package(
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "RTSP", ["RTSP", "EventLoop", "TestSupport"]),
+    tests(of: "WebServer", ["WebServer", "EventLoop", "TestSupport"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(
       of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),

@@ -127,6 +127,8 @@ extension Tag {
   @Tag public static var daemon: Tag
   /// The control socket.
   @Tag public static var control: Tag
+  /// The server of the page, and webhooks.
+  @Tag public static var page: Tag
   /// Causes: history and why.
   @Tag public static var history: Tag
   /// The prompt, its keys and its screen.

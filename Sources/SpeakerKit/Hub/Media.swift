@@ -1,6 +1,7 @@
 internal import AudioCore
 internal import Codecs
 internal import EventLoop
+internal import WebServer
 
 /// The sound of a cue, from which media are made that begin at any frame of it.
 enum MediaSource: Sendable {
@@ -88,14 +89,7 @@ final class Media: Sendable {
 }
 
 /// The bytes of a medium for one connection. For the thread of that connection.
-final class MediaReader {
-  /// The result of a read.
-  enum Read: Equatable {
-    case bytes(Int)
-    case end
-    case failed
-  }
-
+final class MediaReader: AnswerReader {
   private let media: Media
   /// The first byte of the medium that the connection asks for.
   private let firstByte: Int
@@ -117,7 +111,7 @@ final class MediaReader {
   }
 
   /// Reads the next bytes; waits for them.
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> AnswerRead {
     let offset = firstByte + sent
     if offset < Media.headerBytes {
       let count = min(buffer.count, Media.headerBytes - offset)
@@ -148,7 +142,7 @@ final class MediaReader {
   }
 
   /// Notes that bytes are sent.
-  private func note(_ count: Int) -> Read {
+  private func note(_ count: Int) -> AnswerRead {
     sent += count
     let now = monotonicNanoseconds()
     media.progress.withLock { progress in

@@ -1,50 +1,22 @@
-internal import CMicroHTTPD
 internal import Crypto
 package import EventLoop
 internal import Glibc
+internal import WebServer
 
 /// Serves media to a hub: HTTP at one address of this machine, each medium under a path that can't be guessed. Confined
 /// to the loop; its connections have threads of their own.
 final class MediaServer {
-  private static let library = SharedLibrary<mhd_library>(
-    "libmicrohttpd.so.12", package: "libmicrohttpd12", names: mhd_names())
-  /// The failure to load libmicrohttpd; nil when it is there.
-  static var libraryFailure: LibraryError? { library.failure }
-
-  /// Media by their paths, and the library that serves them.
+  /// Media by their paths.
   private final class Shelf: Sendable {
     let media = Lock<[String: Media]>([:])
-    let mhd: mhd_library
-    init(_ mhd: mhd_library) { self.mhd = mhd }
   }
 
   /// The address and the port at which it serves.
   let address: String
   let port: Int
-  private let shelf: Shelf
+  private let shelf = Shelf()
   /// The daemon with its connections.
-  private let daemon: Daemon
-
-  /// The daemon of libmicrohttpd, which is stopped once, and the shelf that it refers to. Any thread.
-  private final class Daemon: Sendable {
-    // Sendable: made for calls of any thread; `isStopped` lets one of them end it.
-    private nonisolated(unsafe) let daemon: OpaquePointer
-    private let isStopped = Lock(false)
-    private let shelf: Shelf
-
-    init(_ daemon: OpaquePointer, _ shelf: Shelf) { (self.daemon, self.shelf) = (daemon, shelf) }
-
-    /// Ends the listening, all connections and their threads; waits for the calls of file systems that they are in.
-    func stop() {
-      let isFirst = isStopped.withLock { isStopped in
-        defer { isStopped = true }
-        return !isStopped
-      }
-      guard isFirst else { return }
-      shelf.mhd.MHD_stop_daemon(daemon)
-      withExtendedLifetime(shelf) {}
-    }
-  }
+  private let daemon: HTTPDaemon
 
   /// Starts to serve.
   /// - Parameters:
@@ -53,33 +25,21 @@ final class MediaServer {
   /// - Throws: `speaker.lost` when the machine has no such address, the port is in use, or libmicrohttpd can't be
   ///   loaded.
   init(address: String, port: Int) throws(SpeakerError) {
-    let shelf: Shelf
-    do throws(LibraryError) { shelf = Shelf(try Self.library.functions) } catch {
-      throw SpeakerError(.lost, "can't serve the hub: \(error.message)", hint: error.hint)
+    if let failure = HTTPDaemon.libraryFailure {
+      throw SpeakerError(.lost, "can't serve the hub: \(failure.message)", hint: failure.hint)
     }
     let (listener, bound) = try Self.listener(address, port)
-    // The shelf outlives the daemon, which is stopped before it is released.
-    let context = Unmanaged.passUnretained(shelf).toOpaque()
-    // Threads of the daemon inherit the mask: signals are for the loop.
-    var (blocked, before) = (sigset_t(), sigset_t())
-    sigfillset(&blocked)
-    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
-    pthread_sigmask(SIG_SETMASK, &blocked, &before)
-    let started = mhd_start(
-      shelf.mhd, listener,
-      { context, connection, url, method, _, _, _, _ in
-        guard let context, let connection, let url, let method else { return .NO }
-        let shelf = Unmanaged<Shelf>.fromOpaque(context).takeUnretainedValue()
-        return MediaServer.answer(
-          shelf.mhd, connection, String(cString: method), shelf.media.withLock { $0[String(cString: url)] })
-      }, context)
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    guard let started else {
-      Glibc.close(listener)
+    let shelf = shelf
+    let limits = HTTPDaemon.Limits(connections: 64, perAddress: 8, idleSeconds: 60)
+    do throws(WebError) {
+      // A thread for each connection: its reader may wait for sound.
+      daemon = try HTTPDaemon(listener: listener, threads: .perConnection, limits: limits) { head in
+        .answer(Self.answer(head, shelf.media.withLock { $0[head.path] }))
+      }
+    } catch {
       throw SpeakerError(.lost, "the endpoint for the hub can't be started at \(address) port \(bound)")
     }
-    daemon = Daemon(started, shelf)
-    (self.shelf, self.address, self.port) = (shelf, address, bound)
+    (self.address, self.port) = (address, bound)
   }
 
   deinit { stop() }
@@ -158,64 +118,26 @@ final class MediaServer {
 
   // MARK: Answers, on the threads of connections
 
-  private static func answer(
-    _ mhd: mhd_library, _ connection: OpaquePointer, _ method: String, _ media: Media?
-  ) -> MHD_Result {
-    guard method == "GET" || method == "HEAD" else { return refuse(mhd, connection, 405) }
-    guard let media else { return refuse(mhd, connection, 404) }
+  private static func answer(_ head: RequestHead, _ media: Media?) -> WebAnswer {
+    guard head.method == "GET" || head.method == "HEAD" else { return WebAnswer(405) }
+    guard let media else { return WebAnswer(404) }
     var range: Range<Int>?
-    let stated = mhd.MHD_lookup_connection_value(connection, .HEADER_KIND, "Range")
-      .map { String(cString: $0) }
-    if let bytes = media.bytes, let stated {
+    if let bytes = media.bytes, let stated = head.header("range") {
       switch ByteRange(stated, of: bytes) {
       case .whole: break
       case .part(let part): range = part
-      case .outside: return refuse(mhd, connection, 416, [("Content-Range", "bytes */\(bytes)")])
+      case .outside: return WebAnswer(416, headers: [("Content-Range", "bytes */\(bytes)")])
       }
     }
     let first = range?.lowerBound ?? 0
-    let reader = Unmanaged.passRetained(MediaReader(media, firstByte: first))  // released by the response
-    let size = (range?.count ?? media.bytes).map(UInt64.init) ?? mhd_size_unknown
-    let response = mhd.MHD_create_response_from_callback(
-      size, 16_384,
-      { context, _, buffer, room in
-        guard let context, let buffer else { return -2 }
-        let reader = Unmanaged<MediaReader>.fromOpaque(context).takeUnretainedValue()
-        switch reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: room)) {
-        case .bytes(let count): return count
-        case .end: return -1  // MHD_CONTENT_READER_END_OF_STREAM
-        case .failed: return -2  // MHD_CONTENT_READER_END_WITH_ERROR
-        }
-      }, reader.toOpaque(),
-      { context in if let context { Unmanaged<MediaReader>.fromOpaque(context).release() } })
-    guard let response else {
-      reader.release()
-      return .NO
-    }
     var headers = [("Content-Type", "audio/wav"), ("Cache-Control", "no-store")]
     if media.bytes != nil { headers.append(("Accept-Ranges", "bytes")) }
     if let range, let bytes = media.bytes {
       headers.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes)"))
     }
-    return send(mhd, connection, range == nil ? 200 : 206, response, headers)
-  }
-
-  private static func refuse(
-    _ mhd: mhd_library, _ connection: OpaquePointer, _ status: UInt32, _ headers: [(String, String)] = []
-  ) -> MHD_Result {
-    guard let response = mhd.MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) else {
-      return .NO
-    }
-    return send(mhd, connection, status, response, headers)
-  }
-
-  private static func send(
-    _ mhd: mhd_library, _ connection: OpaquePointer, _ status: UInt32, _ response: OpaquePointer,
-    _ headers: [(String, String)]
-  ) -> MHD_Result {
-    defer { mhd.MHD_destroy_response(response) }
-    for (name, value) in headers { _ = mhd.MHD_add_response_header(response, name, value) }
-    return mhd.MHD_queue_response(connection, status, response)
+    return WebAnswer(
+      range == nil ? 200 : 206, headers: headers,
+      .reader(count: range?.count ?? media.bytes) { MediaReader(media, firstByte: first) })
   }
 }
 
@@ -247,5 +169,5 @@ enum ByteRange: Equatable {
 /// The library that serves media to a hub.
 package enum MediaLibrary {
   /// The failure to load libmicrohttpd; nil when it is there.
-  package static var failure: LibraryError? { MediaServer.libraryFailure }
+  package static var failure: LibraryError? { HTTPDaemon.libraryFailure }
 }
