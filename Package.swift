@@ -218,7 +218,7 @@ let package = Package(
       [
         "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
         "HeadsetKit", "HeadsetLink", "HeadsetBoard", "RecordingKit", "Reference", "Scheduling",
-        "SpeakerKit", "TestSupport",
+        "SpeakerKit", "TestSupport", "WebServer",
       ]),
     tests(
       of: "RoomtoneCLI",

@@ -20,10 +20,13 @@ public struct Trigger: Sendable, Equatable {
   public let value: String?
   /// The door through which it comes.
   public let origin: Origin
+  /// The sender at the door in words, such as `webhook "doorbell"`, which is the cause of the trigger; nil for a person
+  /// or a script.
+  public let sender: String?
 
   /// A trigger; `problem(withName:)` accepts its name.
-  public init(_ name: String, value: String? = nil, origin: Origin) {
-    (self.name, self.value, self.origin) = (name, value, origin)
+  public init(_ name: String, value: String? = nil, origin: Origin, sender: String? = nil) {
+    (self.name, self.value, self.origin, self.sender) = (name, value, origin, sender)
   }
 
   /// Returns the fault of a name; nil for a correct one.
@@ -96,11 +99,13 @@ public final class TriggerService {
   public func fire(_ trigger: Trigger) {
     loop.assertOnLoop()
     let now = loop.wallNow
-    let cause = journal?.current
+    let sender = trigger.sender.map { Cause(.trigger, trigger.name, detail: $0, at: now) }
+    let cause = sender ?? journal?.current
     journal?.record(
       .trigger, of: .trigger, trigger.name, to: .number(listenerCount(trigger.name)), detail: trigger.value,
       cause: cause)
-    delivered = Cause(.trigger, trigger.name, detail: trigger.origin.rawValue, at: now, parent: cause)
+    delivered =
+      sender ?? Cause(.trigger, trigger.name, detail: trigger.origin.rawValue, at: now, parent: cause)
     defer { delivered = nil }
     for listener in listeners[trigger.name]?.all ?? [] { listener(trigger, now) }
   }

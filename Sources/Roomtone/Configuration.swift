@@ -31,6 +31,8 @@ public struct Configuration: Sendable {
   public var location: Location?
   /// The address and the keys of the headset.
   public var headset = HeadsetSettings()
+  /// The server of the page and its webhooks; nil without one.
+  public var page: PageSettings?
 
   /// The defaults.
   public init() {}
@@ -55,8 +57,8 @@ public struct Configuration: Sendable {
 
   /// Reads a file.
   ///
-  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `recordings`
-  /// and `stations`, each with one table as its argument.
+  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `page`,
+  /// `recordings` and `stations`, each with one table as its argument.
   /// - Parameter mark: the mark of the file, for processes that it ends; nil without one.
   /// - Throws: `LuaError`: the mistake with file and line.
   public init(text: [UInt8], path: String, mark: HoldMark? = nil) throws {
@@ -117,7 +119,7 @@ public struct Configuration: Sendable {
     [
       Section(name: "headset", read: readHeadset), Section(name: "house", read: readHouse),
       Section(name: "limits", read: readLimits), Section(name: "location", read: readLocation),
-      Section(name: "log", read: readLog),
+      Section(name: "log", read: readLog), Section(name: "page", read: readPage),
       Section(name: "recordings", read: readRecordings), Section(name: "stations", read: readStations),
     ]
   }

@@ -178,7 +178,10 @@ final class ControlMethods {
         message: "the value takes more than \(Trigger.largestValue >> 10) KiB as JSON")
     }
     let listeners = daemon.engine.triggers.listenerCount(name)
-    daemon.engine.triggers.fire(Trigger(name, value: value, origin: .ctl))
+    daemon.engine.triggers.fire(
+      Trigger(
+        name, value: value, origin: request.hook == nil ? .ctl : .http,
+        sender: request.hook.map { "webhook \(quoted($0, atMost: Trigger.longestName))" }))
     return .object([("name", .string(name)), ("listeners", .number(listeners))])
   }
 

@@ -8,6 +8,8 @@ final class ControlRequest {
   let parameters: JSON
   /// The place of the person who sends the request, for the causes of changes.
   let place: String
+  /// The webhook that sends the request; nil for a person.
+  var hook: String?
   /// Called when the client no longer waits for the answer, and when a client that follows an answered
   /// request disconnects.
   var onCancel: () -> Void = {}

@@ -26,7 +26,7 @@ struct DaemonReport {
         ("scripts", .array(scripts.elements)),
         ("scripts_left_out", .number(scripts.next.map { daemon.scripts.count - $0 } ?? 0)),
         ("attached", .array(daemon.attached.map { .string($0.name) })),
-        ("jobs", .number(engine.scheduledJobs.count)),
+        ("jobs", .number(engine.scheduledJobs.count)), ("page", daemon.page?.status ?? .null),
       ])
   }
 

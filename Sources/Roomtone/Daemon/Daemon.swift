@@ -41,6 +41,8 @@ public final class Daemon {
   private var phase = Phase.new
   private var folder: ScriptFolder?
   private var server: ControlServer?
+  /// The page's server; nil without one in the configuration.
+  private(set) var page: PageServer?
   private var watchdog: LoopTimer?
   private var status = ""
   private var settled: [() -> Void] = []
@@ -134,7 +136,19 @@ public final class Daemon {
     for name in try folder.scripts() { add(name, folder).load(anyway: false) }
     if let interval = options.notifier.watchdogInterval { keepWatch(every: interval) }
     updateStatus()
+    openPage()
     whenSettled { [unowned self] in options.notifier.send(.ready, .status(status)) }
+  }
+
+  /// Serves the page of the configuration, after the scripts have begun to listen. Without it nothing listens.
+  private func openPage() {
+    guard let settings = engine.options.configuration.page, !engine.loop.isVirtual else { return }
+    let methods = ControlMethods(daemon: self)
+    let page = PageServer(
+      settings, stateFolder: engine.options.stateFolder, loop: engine.loop,
+      log: { [log] in log.add(.init($0), $1) }, perform: { methods.perform($0) })
+    self.page = page
+    page.open()
   }
 
   /// Opens the house for all scripts.
@@ -157,6 +171,7 @@ public final class Daemon {
     options.notifier.send(.stopping)
     engine.onEnding()
     server?.close()
+    page?.quiesce()
     folder?.close()
     watchdog?.cancel()
     for host in hosts.values { host.remove() }
@@ -168,7 +183,8 @@ public final class Daemon {
         await engine.headsets.close()
         await engine.house.close()
         engine.loop.next(turns: 3) { [self] in
-          (server, folder) = (nil, nil)
+          page?.close()
+          (server, folder, page) = (nil, nil, nil)
           phase = .ended
         }
       }
@@ -218,6 +234,7 @@ public final class Daemon {
   /// Reads all scripts again, also new ones and those whose files were removed.
   public func reload() {
     isReloading = true
+    page?.reload()
     options.notifier.sendReloading()
     var changes = FolderChanges()
     changes.isAll = true

@@ -29,10 +29,22 @@ enum ControlText {
     }
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
     if let jobs = status["jobs"]?.int { table.add(["Jobs", "\(jobs)"]) }
+    if let page = status["page"] { for row in self.page(page) { table.add(row) } }
     let scripts = status["scripts"] ?? .array([])
     let leftOut = status["scripts_left_out"]?.int ?? 0
     return table.lines + (scripts.elements?.isEmpty == false ? [""] + self.scripts(scripts).lines : [])
       + (leftOut > 0 ? ["and \(leftOut) more: roomtone ctl scripts"] : [])
+  }
+
+  /// Returns the rows of the page's server; none where the configuration has no page.
+  private static func page(_ page: JSON) -> [[String]] {
+    guard let url = page["url"]?.text else { return [] }
+    let hooks = page["hooks"]?.int ?? 0
+    let state = page["error"]?.text ?? "\(url), \(hooks) webhook\(hooks == 1 ? "" : "s")"
+    return [["Page", state]]
+      + (page["refused"]?.elements ?? []).map { hook in
+        ["", "webhook \(quoted(hook["hook"]?.text ?? "")) is off: \(hook["error"]?.text ?? "")"]
+      }
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {

@@ -1,0 +1,206 @@
+internal import Crypto
+internal import EventLoop
+internal import Glibc
+internal import Home
+internal import JSONText
+internal import WebServer
+
+/// The page's server of a daemon: its address, its certificate, its webhooks. Confined to the loop.
+///
+/// The server has a thread of its own, which sleeps in epoll: handshakes of TLS, wrong tokens and slow clients cost
+/// the loop nothing, and a request reaches it when its token is correct and its body is complete.
+final class PageServer {
+  private enum Phase {
+    case closed
+    case listening(WebServer, HTTPDaemon.Identity?)
+    /// The server could not be started, and is tried again.
+    case failed(any CodedError, LoopTimer)
+  }
+
+  private let settings: PageSettings
+  private let loop: EventLoop
+  private let stateFolder: String?
+  private let log: (LogLevel, String) -> Void
+  private let perform: (ControlRequest) -> Void
+  private let limits = Webhooks.Limits()
+  private var phase = Phase.closed
+  private var backoff = PageServer.retries
+  /// The hooks whose tokens can't be used, and the reasons.
+  private var refused: [(hook: String, error: PageError)] = []
+
+  private static let retries = Backoff(from: .seconds(1), upTo: .seconds(60))
+
+  /// A server that does not listen yet.
+  /// - Parameter perform: receives each request for a trigger, as a method of the control protocol.
+  init(
+    _ settings: PageSettings, stateFolder: String?, loop: EventLoop,
+    log: @escaping (LogLevel, String) -> Void,
+    perform: @escaping (ControlRequest) -> Void
+  ) {
+    (self.settings, self.stateFolder, self.loop) = (settings, stateFolder, loop)
+    (self.log, self.perform) = (log, perform)
+  }
+
+  // MARK: The course
+
+  /// Listens. A failure is logged, and tried again after a while: an address may come with the network.
+  func open() {
+    let router = router()
+    do {
+      let identity = try settings.tls.map(PageFiles.identity)
+      let server = try WebServer(settings.listen, identity: identity, router: router, loop: loop)
+      phase = .listening(server, identity)
+      backoff = Self.retries
+      announce()
+    } catch let error as any CodedError { fail(error) } catch {
+      fail(WebError(.failed, "can't serve the page: \(error)"))
+    }
+  }
+
+  private func announce() {
+    let count = settings.hooks.count - refused.count
+    log(.info, "the page's server listens at \(settings.url), with \(count) webhook\(count == 1 ? "" : "s")")
+    if settings.tls == nil, !settings.listen.address.isLoopback {
+      log(
+        .warn,
+        "tokens can be read in the network: \(settings.listen) is plain http; page { tls = … } encrypts it")
+    }
+  }
+
+  private func fail(_ error: any CodedError) {
+    if case .failed(let last, let timer) = phase {
+      timer.cancel()
+      if last.description != error.description { log(.error, error.description) }
+    } else {
+      log(.error, "the page is not served: \(error.description)")
+    }
+    phase = .failed(
+      error, loop.after(backoff.next(), keepsAlive: false) { [weak self] in self?.open() })
+  }
+
+  /// Reads tokens and certificate again.
+  func reload() {
+    switch phase {
+    case .closed: break
+    case .failed(_, let timer):
+      timer.cancel()
+      backoff = Self.retries
+      open()
+    case .listening(let server, let identity):
+      let router = router()
+      do throws(PageError) {
+        let new: HTTPDaemon.Identity? = if let tls = settings.tls { try PageFiles.identity(tls) } else { nil }
+        guard new != identity else { return server.use(router) }
+      } catch {
+        log(.error, "\(error.description); the certificate before is in use")
+        return server.use(router)
+      }
+      server.quiesce()
+      server.stop()
+      phase = .closed
+      open()
+    }
+  }
+
+  /// Accepts no further requests, and answers those that wait.
+  func quiesce() {
+    switch phase {
+    case .closed: break
+    case .failed(_, let timer):
+      timer.cancel()
+      phase = .closed
+    case .listening(let server, _): server.quiesce()
+    }
+  }
+
+  /// Ends the server. A second call does nothing.
+  func close() {
+    quiesce()
+    if case .listening(let server, _) = phase { server.stop() }
+    phase = .closed
+  }
+
+  // MARK: Requests
+
+  private func router() -> WebRouter {
+    let hooks = hooks()
+    let reference = LoopReference(self)
+    let loop = loop
+    let webhooks = Webhooks(
+      hooks, limits,
+      onWrongToken: { peer in loop.post { reference.object?.reportWrongToken(peer) } },
+      fire: { call, answer in loop.post { reference.object?.fire(call, answer) } })
+    return WebRouter(
+      hosts: AllowedHosts(hostName: PageFiles.hostName, names: settings.names), routes: [webhooks.route])
+  }
+
+  private func hooks() -> [Webhooks.Hook] {
+    let before = refused.map(\.error)
+    refused = []
+    var hooks: [Webhooks.Hook] = []
+    for hook in settings.hooks {
+      do throws(PageError) {
+        let token = TokenHash(try PageFiles.token(of: hook, settings, stateFolder))
+        if let other = hooks.first(where: { $0.token == token }) {
+          throw PageError(
+            .token, "the hooks \(quoted(other.name)) and \(quoted(hook.name)) have the same token",
+            hint: "a token belongs to one hook, which may have several triggers")
+        }
+        hooks.append(Webhooks.Hook(name: hook.name, triggers: Set(hook.triggers), token: token))
+      } catch {
+        refused.append((hook.name, error))
+        if !before.contains(error) {
+          log(.error, "the webhook \(quoted(hook.name)) is off: \(error.description)")
+        }
+      }
+    }
+    return hooks
+  }
+
+  private func reportWrongToken(_ peer: String) {
+    log(.warn, "a wrong token from \(peer) for a webhook; others within a minute are not reported")
+  }
+
+  private func fire(_ call: Webhooks.Call, _ answer: @escaping @Sendable (WebAnswer) -> Void) {
+    guard case .listening = phase else { return }
+    var parameters: [(name: String, value: JSON)] = [("name", .string(call.trigger))]
+    if let value = call.value { parameters.append(("value", value)) }
+    let request = ControlRequest(
+      RPCRequest(id: .null, method: "trigger", parameters: .object(parameters)), at: "a webhook",
+      respond: { answer(Self.answer($0)) }, push: { _, _ in false })
+    request.hook = call.hook
+    log(.debug, "the webhook \(quoted(call.hook)) fires the trigger \(quoted(call.trigger))")
+    perform(request)
+  }
+
+  private static func answer(_ result: Result<JSON, RPCError>) -> WebAnswer {
+    switch result {
+    case .success(let result): return WebAnswer(200, json: result.line)
+    case .failure(let error):
+      let status =
+        switch error.code {
+        case "trigger.too_large": 413
+        case "trigger.name": 400
+        default: 500
+        }
+      return WebAnswer(status, error.code, error.message, hint: error.hint)
+    }
+  }
+
+  // MARK: Status
+
+  /// The state for clients of the control protocol.
+  var status: JSON {
+    var error: String?
+    if case .failed(let failure, _) = phase { error = failure.description }
+    return .object([
+      ("url", .string(settings.url)), ("listening", .bool(error == nil)), ("error", .optional(error)),
+      ("hooks", .number(settings.hooks.count - refused.count)),
+      (
+        "refused",
+        .array(
+          refused.map { .object([("hook", .string($0.hook)), ("error", .string($0.error.description))]) })
+      ),
+    ])
+  }
+}

@@ -1,0 +1,83 @@
+internal import Crypto
+public import EventLoop
+internal import Glibc
+
+/// A failure of the page's server.
+public typealias PageError = Failure<PageErrorKind>
+
+/// The kinds of failure of the page's server; the raw value is the stable code.
+public enum PageErrorKind: String, FailureKind {
+  /// The configuration has no page.
+  case none = "page.none"
+  /// The configuration has no such hook.
+  case unknownHook = "page.unknown_hook"
+  /// A token can't be read or made.
+  case token = "page.token"
+  /// The certificate or its key can't be used.
+  case certificate = "page.certificate"
+}
+
+/// Files with tokens, which their owner alone may read.
+public enum TokenFile {
+  private static let longest = 512, shortest = 16
+
+  /// Returns the token in a file.
+  /// - Throws: `page.token`: the file is missing, others can read it, or it holds no token.
+  public static func read(_ path: String) throws(PageError) -> String {
+    let bytes: [UInt8]
+    do throws(WholeFile.ReadError) { bytes = try WholeFile.read(path, atMost: longest, isSecret: true) } catch
+    {
+      let making = error.errno == ENOENT ? "(umask 077; openssl rand -hex 32 > \(path)) makes one" : nil
+      throw PageError(
+        .token, "can't read the token in \(path.onOneLine): \(error.reason)", hint: error.hint ?? making)
+    }
+    let text = bytes.reversed().drop { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.reversed()
+    // As in the header Authorization: RFC 6750 §2.1, without blanks.
+    guard text.count >= shortest, text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw PageError(
+        .token, "\(path.onOneLine) holds no token: \(shortest) or more letters and digits expected",
+        hint: "(umask 077; openssl rand -hex 32 > \(path)) makes one")
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Makes a file with a new token, and its folder, unless there is one.
+  /// - Throws: `page.token` if it can't be made.
+  static func make(_ path: String) throws(PageError) {
+    guard access(path, F_OK) != 0 else { return }
+    func failure(_ reason: String) -> PageError {
+      PageError(.token, "can't make the token file \(path.onOneLine): \(reason)")
+    }
+    do throws(SystemError) { try LinuxFiles.makeFolders(LinuxFiles.folder(of: path), mode: 0o700) } catch {
+      throw failure(error.text)
+    }
+    guard let random = Digest.randomBytes(32) else { throw failure("the machine has no random numbers") }
+    let digits = random.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
+    // Under another name at first: a process that is killed here leaves no half a token.
+    let new = "\(path).new"
+    unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw failure(SystemError(errno).text) }
+    let isWritten = write(file, digits, digits.utf8.count) == digits.utf8.count && fsync(file) == 0
+    let reason = SystemError(errno).text
+    close(file)
+    guard isWritten, rename(new, path) == 0 else {
+      let text = isWritten ? SystemError(errno).text : reason
+      unlink(new)
+      throw failure(text)
+    }
+  }
+}
+
+/// A token as it is compared: by its hash, in a time that does not depend on where they differ.
+struct TokenHash: Sendable, Equatable {
+  private let hash: [UInt8]
+
+  init(_ token: String) {
+    let digest = Digest()
+    digest.update(Array(token.utf8)[...])
+    hash = digest.finish()
+  }
+
+  static func == (one: TokenHash, other: TokenHash) -> Bool { Digest.isEqual(one.hash, other.hash) }
+}
