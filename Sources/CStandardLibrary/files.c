@@ -52,6 +52,9 @@ static const unsigned char meta_hkwhub[] = {
 static const unsigned char meta_snapcast[] = {
 #embed "../../stdlib/meta/snapcast.lua"
 };
+static const unsigned char meta_webhooks[] = {
+#embed "../../stdlib/meta/webhooks.lua"
+};
 static const unsigned char meta_specs[] = {
 #embed "../../stdlib/meta/specs.lua"
 };
@@ -190,6 +193,7 @@ static const standard_library_file files[] = {
     {"meta/configuration.lua", meta_configuration, sizeof meta_configuration},
     {"meta/sessions.lua", meta_sessions, sizeof meta_sessions},
     {"meta/simulation.lua", meta_simulation, sizeof meta_simulation},
+    {"meta/webhooks.lua", meta_webhooks, sizeof meta_webhooks},
     {"meta/specs.lua", meta_specs, sizeof meta_specs},
     {"meta/error.lua", meta_error, sizeof meta_error},
     {"meta/fade.lua", meta_fade, sizeof meta_fade},

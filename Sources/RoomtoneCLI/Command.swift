@@ -22,6 +22,7 @@ enum Command {
     (.cron, CronCommand.run),
     (.devices, LookCommand.run), (.groups, LookCommand.run), (.status, LookCommand.run),
     (.doctor, DoctorCommand.run), (.snapserverConfig, SnapserverConfigCommand.run),
+    (.page, PageCommand.run),
     (.completion, CompletionCommand.run), (.man, ManCommand.run), (.meta, MetaCommand.run),
   ]
 

@@ -11,6 +11,7 @@ import Testing
     case .jobs: ["show"]
     case .daemonJobs: ["wake up", "bedtime/off"]
     case .scripts: ["bedtime", "doorbell"]
+    case .hooks: ["front"]
     case .topics: ["alarm", "configuration", "alarm.at", "recorder"]
     case .zones: ["Europe/Berlin"]
     }

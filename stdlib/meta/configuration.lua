@@ -1,6 +1,6 @@
 ---@meta _
 ---@topic configuration
----@search settings setup install card soundcard dac usb license amplifier
+---@search settings setup install page tls certificate card soundcard dac usb license amplifier
 
 -- The configuration: speakers, stations, recordings, headset, limits. All of it is optional.
 --
@@ -36,6 +36,9 @@
 --                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
 --                keep = "60d",         -- until they are deleted (default: never)
 --                min_free = "2GB" }    -- stays free on disk, also from stores
+--   -- for webhooks; without it nothing listens
+--   page { listen = "127.0.0.1:8420",
+--          hooks = { front = { triggers = { "doorbell" } } } }
 --   -- or "tcp:127.0.0.1:PORT", "serial:PATH"
 --   headset { transport = "unix:/run/user/1000/headset.sock" }
 --
@@ -72,6 +75,11 @@
 -- limits alone, by the names or ids of the speakers: `roomtone devices`. A snapserver hears a stream late, so that none
 -- is louder than its source while a speaker of the house has a limit: a gain above 0 dB has no effect, and an equalizer
 -- lowers the other bands. A change of limits takes effect at the next start.
+--
+-- `page` is the server of webhooks: `listen` is an address of this machine and a port, `tls` a table with the paths `cert`
+-- and `key` of PEM files, `names` is a list of names by which clients call this machine, besides its own, and `hooks` a
+-- table of hooks by name, each with its `triggers` and, where it is not to be made, a `token_file`; `token_file` of `page`
+-- is for persons. See `roomtone help webhooks`. A change takes effect at the next start of the daemon.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

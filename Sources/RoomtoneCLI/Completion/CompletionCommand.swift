@@ -42,6 +42,7 @@ enum CompletionCommand {
     case .jobs: (try? UserCrontab.read().jobs.map(\.name)) ?? []
     case .stations:
       (try? EngineSetup.configuration(file: configuration).stations.addresses.keys.sorted()) ?? []
+    case .hooks: (try? EngineSetup.configuration(file: configuration).page?.hooks.map(\.name)) ?? []
     case .rooms: (try? rooms(configuration)) ?? []
     case .daemonJobs: (try? jobs()) ?? []
     case .scripts: (try? daemon("scripts").compactMap { $0["name"]?.text }) ?? []

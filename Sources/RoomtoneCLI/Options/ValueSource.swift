@@ -31,6 +31,8 @@ enum NameKind: String, CaseIterable, Sendable {
   case daemonJobs
   /// Scripts of the daemon.
   case scripts
+  /// Webhooks of the configuration.
+  case hooks
   /// Modules, functions and pages of the reference.
   case topics
   /// Inhabited zones of the time zone database.

@@ -1,0 +1,55 @@
+---@meta _
+---@topic webhooks
+---@search webhook hook curl url post token doorbell phone tasker shortcuts ifttt shelly button
+
+-- Webhooks: a doorbell, a phone or a program of the network fires a trigger by a request of HTTP.
+--
+-- The configuration says who may fire what:
+--
+--   -- config.lua
+--   page { listen = "127.0.0.1:8420",  -- this machine alone
+--          hooks = { front = { triggers = { "doorbell" } } } }
+--
+-- A script listens, see `roomtone help trigger`:
+--
+--   -- scripts/doorbell.lua
+--   local speaker, trigger = require "speaker", require "trigger"
+--   trigger.on("doorbell", function()
+--     speaker.interrupt { devices = { "Kitchen" }, play = "bell.wav" }
+--   end)
+--
+-- The daemon, `roomtone serve`, makes a token for each hook at its start, and this prints the line that rings:
+--
+--   # in a shell
+--   roomtone page --curl front
+--
+-- The request is `POST /trigger/NAME` with the header `Authorization: Bearer TOKEN`. A device for which only a URL
+-- can be set sends `?token=TOKEN` instead: a URL may be kept in logs on its way, so prefer the header. The value of
+-- the trigger is the body, by its `Content-Type`: `application/json`; `application/x-www-form-urlencoded`, a table of
+-- texts; `text/plain`, a text; an empty body brings no value. It has at most 64 KiB, and a name may come 20 times a
+-- second.
+--
+-- The answer is one line of JSON: `{"name": "doorbell", "listeners": 1}`, the number of listeners, or an error with
+-- `code`, `message` and mostly `hint`: 400 for a wrong body, 401 for a missing or wrong token, 403 for a trigger that
+-- is not one of the hook, or a request of another site's page, 413 and 415 for the size and the type of the body, 421
+-- for a name of the server that is not known to it (`names` adds one), 429 with `Retry-After` for too many. After ten
+-- wrong tokens within a minute, those of that address are not looked at for a while.
+--
+-- A token fires the triggers of its hook and nothing else. Give each device a hook, so that a lost one is shut out by
+-- removing its file in `~/.local/state/roomtone/hooks` and `roomtone ctl reload`, which makes a new token.
+-- `token_file` names a file of one's own, which its owner alone may read (`chmod 600`). SIGHUP and `roomtone ctl
+-- reload` read the tokens and the certificate again.
+--
+-- For a phone or a doorbell the server has to listen in the network, and over plain http anyone there can read the
+-- token; with a certificate nobody can:
+--
+--   -- config.lua
+--   page { listen = "0.0.0.0:8420",    -- or "[::]:8420", also for IPv6
+--          tls = { cert = "~/tls/radio.pem", key = "~/tls/radio.key" },
+--          names = { "radio.home" },   -- besides the machine's own
+--          hooks = { front = { triggers = { "doorbell" } },
+--                    phone = { triggers = { "door", "light" },
+--                              token_file = "~/tls/phone.token" } } }
+--
+-- `roomtone ctl why doorbell` and `roomtone ctl history` name the hook; `roomtone ctl status` and `roomtone doctor`
+-- say whether the server listens, and why it does not.
