@@ -14,7 +14,7 @@ enum DoctorCommand {
       + [house(subject)]
       + DriverKinds.all.compactMap { kind in kind.server.map { server($0, of: kind, subject) } }
       + CronChecks.table()
-      + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
+      + NetworkChecks.table(subject, isOffline: arguments.has(.offline)) + PageChecks.table(subject)
     let isJSON = arguments.has(.jsonChecks)
     let width = checks.flatMap(\.names).map(\.onOneLine.columns).max() ?? 0
     let isColored = Terminal.hasColor(STDOUT_FILENO)
