@@ -64,7 +64,7 @@ extension CommandSpec {
     options: [.curl, .config],
     notes: [
       """
-      The daemon listens where the configuration has 'page { … }': 'roomtone help configuration'. The token of a webhook \
+      The daemon listens where the configuration has 'page': 'roomtone help configuration'. The token of a webhook \
       fires its triggers and nothing else. It is in a file of the folder of the state, made by the first start, or in the \
       one that the configuration names; 'roomtone help webhooks' says what can be sent.
       """

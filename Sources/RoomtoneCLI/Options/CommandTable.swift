@@ -37,6 +37,7 @@ extension ProgramSpec {
       FactSpec("~/.local/state/roomtone/house.state", "volumes, names and groups of the speakers"),
       FactSpec("~/.local/state/roomtone/store.db", "values that scripts keep, and the memory of their jobs"),
       FactSpec("~/.local/state/roomtone/recordings.db", "the catalogue of recordings"),
+      FactSpec("~/.local/state/roomtone/hooks", "the tokens of webhooks"),
     ])
 }
 
