@@ -142,29 +142,6 @@ package final class WebServer {
       default: WebError(.failed, "can't listen at \(place): \(SystemError(number).text)")
       }
     }
-    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let fd = socket(place.address.isV6 ? AF_INET6 : AF_INET, kind, 0)
-    guard fd >= 0 else { throw failure(errno) }
-    var one: Int32 = 1
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-    let isBound = place.address.withSocketAddress(port: place.port) {
-      bind(fd, $0, $1) == 0 && Glibc.listen(fd, 64) == 0
-    }
-    guard isBound else {
-      let number = errno
-      Glibc.close(fd)
-      throw failure(number)
-    }
-    return (fd, boundPort(fd) ?? place.port)
-  }
-
-  private static func boundPort(_ socket: Int32) -> Int? {
-    var storage = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let status = withUnsafeMutablePointer(to: &storage) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
-    }
-    guard status == 0 else { return nil }
-    return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) }
+    do throws(SystemError) { return try ListeningSocket.open(place) } catch { throw failure(error.number) }
   }
 }

@@ -15,6 +15,8 @@ final class PageServer {
     case listening(WebServer, HTTPDaemon.Identity?)
     /// The server could not be started, and is tried again.
     case failed(any CodedError, LoopTimer)
+    /// The server accepts no further requests, and has answered those that waited.
+    case ending(WebServer)
   }
 
   private let settings: PageSettings
@@ -24,6 +26,8 @@ final class PageServer {
   private let perform: (ControlRequest) -> Void
   private let limits = Webhooks.Limits()
   private var phase = Phase.closed
+  /// The number of the server, as reloads replace it: those that wait at an earlier one are answered already.
+  private var generation = 0
   private var backoff = PageServer.retries
   /// The hooks whose tokens can't be used, and the reasons.
   private var refused: [(hook: String, error: PageError)] = []
@@ -81,7 +85,7 @@ final class PageServer {
   /// Reads tokens and certificate again.
   func reload() {
     switch phase {
-    case .closed: break
+    case .closed, .ending: break
     case .failed(_, let timer):
       timer.cancel()
       backoff = Self.retries
@@ -98,6 +102,7 @@ final class PageServer {
       server.quiesce()
       server.stop()
       phase = .closed
+      generation += 1
       open()
     }
   }
@@ -105,18 +110,20 @@ final class PageServer {
   /// Accepts no further requests, and answers those that wait.
   func quiesce() {
     switch phase {
-    case .closed: break
+    case .closed, .ending: break
     case .failed(_, let timer):
       timer.cancel()
       phase = .closed
-    case .listening(let server, _): server.quiesce()
+    case .listening(let server, _):
+      server.quiesce()
+      phase = .ending(server)
     }
   }
 
   /// Ends the server. A second call does nothing.
   func close() {
     quiesce()
-    if case .listening(let server, _) = phase { server.stop() }
+    if case .ending(let server) = phase { server.stop() }
     phase = .closed
   }
 
@@ -125,11 +132,11 @@ final class PageServer {
   private func router() -> WebRouter {
     let hooks = hooks()
     let reference = LoopReference(self)
-    let loop = loop
+    let (loop, generation) = (loop, generation)
     let webhooks = Webhooks(
       hooks, limits,
       onWrongToken: { peer in loop.post { reference.object?.reportWrongToken(peer) } },
-      fire: { call, answer in loop.post { reference.object?.fire(call, answer) } })
+      fire: { call, answer in loop.post { reference.object?.fire(call, generation, answer) } })
     return WebRouter(
       hosts: AllowedHosts(hostName: PageFiles.hostName, names: settings.names), routes: [webhooks.route])
   }
@@ -161,8 +168,11 @@ final class PageServer {
     log(.warn, "a wrong token from \(peer) for a webhook; others within a minute are not reported")
   }
 
-  private func fire(_ call: Webhooks.Call, _ answer: @escaping @Sendable (WebAnswer) -> Void) {
-    guard case .listening = phase else { return }
+  private func fire(
+    _ call: Webhooks.Call, _ generation: Int, _ answer: @escaping @Sendable (WebAnswer) -> Void
+  ) {
+    // A request that came with the end is answered already.
+    guard case .listening = phase, generation == self.generation else { return }
     var parameters: [(name: String, value: JSON)] = [("name", .string(call.trigger))]
     if let value = call.value { parameters.append(("value", value)) }
     let request = ControlRequest(

@@ -91,29 +91,11 @@ final class MediaServer {
         .lost, "can't serve the hub at \(address) port \(port): \(reason)",
         hint: "`serve` is the address of this machine that the hub can reach; `ip -4 address` lists them")
     }
-    var place = sockaddr_in()
-    place.sin_family = sa_family_t(AF_INET)
-    place.sin_port = UInt16(port).bigEndian
-    guard inet_pton(AF_INET, address, &place.sin_addr) == 1 else {
-      throw failure("it is not an IPv4 address")
-    }
-    let fd = socket(
-      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard fd >= 0 else { throw failure(SystemError(errno).text) }
-    var one: Int32 = 1
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &place) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(fd, pointer, length) == 0 && listen(fd, 16) == 0 ? getsockname(fd, pointer, &length) : -1
-      }
-    }
-    guard status == 0 else {
-      let reason = SystemError(errno).text
-      Glibc.close(fd)
-      throw failure(reason)
-    }
-    return (fd, Int(UInt16(bigEndian: place.sin_port)))
+    guard let place = NetworkAddress(address), !place.isV6 else { throw failure("it is not an IPv4 address") }
+    do throws(SystemError) {
+      let (descriptor, bound) = try ListeningSocket.open(ListenAddress(place, port: port))
+      return (descriptor, bound)
+    } catch { throw failure(error.text) }
   }
 
   // MARK: Answers, on the threads of connections

@@ -73,6 +73,7 @@ package final class HTTPDaemon: Sendable {
     sigfillset(&blocked)
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
     pthread_sigmask(SIG_SETMASK, &blocked, &before)
+    let socket = Self.fileNumber(listener)
     let started = Self.withText(identity?.certificate) { certificate in
       Self.withText(identity?.key) { key in
         mhd_start(
@@ -87,7 +88,8 @@ package final class HTTPDaemon: Sendable {
     }
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard let started else {
-      Glibc.close(listener)
+      // libmicrohttpd has closed it after some failures, and the number may be another file's by now.
+      if Self.fileNumber(listener) == socket { Glibc.close(listener) }
       throw WebError(.failed, "libmicrohttpd does not start the server")
     }
     daemon = started
@@ -114,6 +116,12 @@ package final class HTTPDaemon: Sendable {
     core.end()
     core.mhd.MHD_stop_daemon(daemon)
     withExtendedLifetime(core) {}
+  }
+
+  /// Returns the number of the file or socket that a descriptor stands for; nil for a closed one.
+  private static func fileNumber(_ descriptor: Int32) -> UInt? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? UInt(status.st_ino) : nil
   }
 
   /// Calls `body` with a text of C; with nil without bytes.
