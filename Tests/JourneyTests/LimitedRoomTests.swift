@@ -13,59 +13,59 @@ import Testing
     // Two that take the room from each other.
     "left": taker, "right": taker,
     "gain": """
-      local session = speaker.session { name = "gain", devices = "Kitchen" }
-      session:set_gain(12)
-      trigger.on("go", function() session:play(sine, { loop = true }) session:fade { gain = -6, over = "0.3s" }
-        session:fade { gain = 12, over = "0.3s" } end)
-      """,
+    local session = speaker.session { name = "gain", devices = "Kitchen" }
+    session:set_gain(12)
+    trigger.on("go", function() session:play(sine, { loop = true }) session:fade { gain = -6, over = "0.3s" }
+      session:fade { gain = 12, over = "0.3s" } end)
+    """,
     "boost": """
-      speaker.set_eq { [62] = 12, [125] = 12, [250] = 12, [500] = 12, [1000] = 12 }
-      trigger.on("go", function() task.try(speaker.play, sine, { rooms = "Kitchen", loop = true }) end)
-      """,
+    speaker.set_eq { [62] = 12, [125] = 12, [250] = 12, [500] = 12, [1000] = 12 }
+    trigger.on("go", function() task.try(speaker.play, sine, { rooms = "Kitchen", loop = true }) end)
+    """,
     "dimmer": """
-      trigger.on("go", function()
-        for _ = 1, 3 do
-          speaker.device "Kitchen":fade { to = 0, over = "0.2s" }
-          speaker.device "Kitchen":fade { to = 50, over = "0.4s" }
-        end
-      end)
-      """,
+    trigger.on("go", function()
+      for _ = 1, 3 do
+        speaker.device "Kitchen":fade { to = 0, over = "0.2s" }
+        speaker.device "Kitchen":fade { to = 50, over = "0.4s" }
+      end
+    end)
+    """,
     "steps": """
-      trigger.on("go", function()
-        for volume = 10, 50, 5 do speaker.device "Kitchen":set_volume(volume) task.sleep "0.1s" end
-      end)
-      """,
+    trigger.on("go", function()
+      for volume = 10, 50, 5 do speaker.device "Kitchen":set_volume(volume) task.sleep "0.1s" end
+    end)
+    """,
     // One that a person stops, and that starts again.
     "siren": """
-      local session = speaker.session { name = "siren", priority = 200, devices = "Kitchen" }
-      local count = 0
-      session:on("ended", function()
-        count = count + 1
-        if count < 10 then task.sleep "0.2s" session:play(sine) session:set_volume(50) end
-      end)
-      trigger.on("go", function() task.sleep "1s" session:play(sine) session:set_volume(50) end)
-      """,
+    local session = speaker.session { name = "siren", priority = 200, devices = "Kitchen" }
+    local count = 0
+    session:on("ended", function()
+      count = count + 1
+      if count < 10 then task.sleep "0.2s" session:play(sine) session:set_volume(50) end
+    end)
+    trigger.on("go", function() task.sleep "1s" session:play(sine) session:set_volume(50) end)
+    """,
     "over": """
-      trigger.on("go", function()
-        require "announce".play { sine, rooms = "Kitchen", volume = 50, duck = 3 }
-        require "announce".play { sine, rooms = "Kitchen", volume = 50, fade = 0 }
-        print "announced"
-      end)
-      """,
+    trigger.on("go", function()
+      require "announce".play { sine, rooms = "Kitchen", volume = 50, duck = 3 }
+      require "announce".play { sine, rooms = "Kitchen", volume = 50, fade = 0 }
+      print "announced"
+    end)
+    """,
     // One whose session fails while an interruption has its room.
     "fails": """
-      trigger.on("go", function()
+    trigger.on("go", function()
+      task.sleep "0.5s"
+      speaker.play(sine, { rooms = "Kitchen" })
+      speaker.interrupt { devices = "Kitchen", volume = 50, priority = 250, play = function(session)
+        session:play(sine)
+        speaker.own:close()
+        session:set_gain(12)
         task.sleep "0.5s"
-        speaker.play(sine, { rooms = "Kitchen" })
-        speaker.interrupt { devices = "Kitchen", volume = 50, priority = 250, play = function(session)
-          session:play(sine)
-          speaker.own:close()
-          session:set_gain(12)
-          task.sleep "0.5s"
-          error "it fails"
-        end }
-      end)
-      """,
+        error "it fails"
+      end }
+    end)
+    """,
   ]
 
   private static let taker = """

@@ -63,8 +63,8 @@ final class SoundOutlet {
     return true
   }
 
-  /// Appends a frame, and reports the title that begins with it if there is room. Of frames that begin with headers, the
-  /// first one of sound follows a discontinuity.
+  /// Appends a frame, and reports the title that begins with it if there is room. A discontinuity precedes the first frame
+  /// of sound, not the headers before it.
   /// - Parameter generation: in a file that is played, the seek generation of the frame.
   func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, title: ICYMetadata? = nil, generation: Int?,
