@@ -83,6 +83,7 @@ let package = Package(
     .systemLibrary(name: "CEdit", providers: [.apt(["libedit-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
+    .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
     .target(name: "CStandardLibrary", cSettings: strictC),
@@ -96,6 +97,7 @@ let package = Package(
     library("Crypto", ["CCrypto"]),
     library("RTSP", ["Crypto", "EventLoop"]),
     library("WebServer", ["EventLoop", "JSONText", "CMicroHTTPD"]),
+    library("MQTT", ["EventLoop", "CMosquitto"]),
 
     // Lua for Swift, and Lua as text.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"], optimized: frequent),
@@ -135,16 +137,16 @@ let package = Package(
     library(
       "Home",
       [
-        "EventLoop", "AudioCore", "Database", "HTTP", "JSONText", "Scheduling", "SpeakerKit", "HeadsetKit",
-        "HeadsetLink", "Playback", "Reception", "RecordingKit", "StreamCore",
+        "EventLoop", "AudioCore", "Database", "HTTP", "JSONText", "MQTT", "Scheduling", "SpeakerKit",
+        "HeadsetKit", "HeadsetLink", "Playback", "Reception", "RecordingKit", "StreamCore",
       ]),
 
     // Scripts.
     library(
       "LuaModules",
       [
-        "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "HeadsetKit", "HeadsetLink",
-        "JSONText", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore",
+        "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "MQTT", "SpeakerKit", "HeadsetKit",
+        "HeadsetLink", "JSONText", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore",
       ], optimized: frequent),
     library(
       "Roomtone",
@@ -152,7 +154,7 @@ let package = Package(
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "Playback",
         "Reception", "RecordingKit", "StreamCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "LuaSyntax",
         "Reference", "Scheduling",
-        "CStandardLibrary", "Crypto", "JSONText", "WebServer",
+        "CStandardLibrary", "Crypto", "JSONText", "MQTT", "WebServer",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
@@ -160,7 +162,8 @@ let package = Package(
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
         "HeadsetBoard",
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "Scheduling", "LineEditor", "Codecs",
-        "Crypto", "Database", "HTTP", "JSONText", "Playback", "Reception", "RecordingKit", "StreamCore",
+        "Crypto", "Database", "HTTP", "JSONText", "MQTT", "Playback", "Reception", "RecordingKit",
+        "StreamCore",
       ],
       exclude: pages(of: "RoomtoneCLI"), swiftSettings: strict + usual, linkerSettings: compact),
     .executableTarget(
@@ -183,6 +186,7 @@ let package = Package(
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "RTSP", ["RTSP", "EventLoop", "TestSupport"]),
     tests(of: "WebServer", ["WebServer", "EventLoop", "TestSupport"]),
+    tests(of: "MQTT", ["MQTT", "EventLoop", "TestSupport"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(
       of: "ScriptCheck", ["ScriptCheck", "EventLoop", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
@@ -211,13 +215,14 @@ let package = Package(
       of: "Home",
       [
         "Home", "AudioCore", "SpeakerKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop",
-        "JSONText", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore", "TestSupport",
+        "JSONText", "MQTT", "Playback", "Reception", "RecordingKit", "Scheduling", "StreamCore",
+        "TestSupport",
       ]),
     tests(
       of: "Roomtone",
       [
         "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "RecordingKit", "Reference", "Scheduling",
+        "MQTT", "HeadsetKit", "HeadsetLink", "HeadsetBoard", "RecordingKit", "Reference", "Scheduling",
         "SpeakerKit", "TestSupport", "WebServer",
       ]),
     tests(

@@ -19,6 +19,8 @@ extension Tag {
   @Tag public static var log: Tag
   /// Values that scripts keep.
   @Tag public static var store: Tag
+  /// Brokers of MQTT and their messages.
+  @Tag public static var mqtt: Tag
   /// Buttons and other inputs.
   @Tag public static var trigger: Tag
   /// Transfers over HTTP, below streams and for scripts.
