@@ -20,7 +20,7 @@ public struct Trigger: Sendable, Equatable {
   public let value: String?
   /// The door through which it comes.
   public let origin: Origin
-  /// The sender at the door in words, such as `webhook "doorbell"`, which is the cause of the trigger; nil for a person
+  /// The sender at the door in words, such as `webhook "doorbell"` or a topic with its payload, which is the cause of the trigger; nil for a person
   /// or a script.
   public let sender: String?
 
@@ -60,6 +60,8 @@ public struct PlannedTrigger: Sendable, Equatable {
 public final class TriggerService {
   /// The journal of the triggers; nil without one.
   public var journal: Journal?
+  /// Called with the name of a trigger that somebody begins to listen for.
+  public var onListener: (String) -> Void = { _ in }
   /// The trigger that is passed to its listeners now, as a cause; nil otherwise.
   public private(set) var delivered: Cause?
   /// The planned triggers that have not come, in order of time.
@@ -86,6 +88,7 @@ public final class TriggerService {
   /// - Returns: a function that ends that.
   public func on(_ name: String, _ listener: @escaping (Trigger, WallTime) -> Void) -> () -> Void {
     let number = listeners[name, default: Listeners()].add(listener)
+    onListener(name)
     return { [weak self] in
       self?.listeners[name]?.remove(number)
       if self?.listeners[name]?.count == 0 { self?.listeners[name] = nil }

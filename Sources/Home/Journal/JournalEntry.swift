@@ -62,6 +62,8 @@ public struct JournalEntry: Sendable {
     case fallback, announcement, heard
     /// A script prints or logs `detail`, or raises an error that it does not catch.
     case print, log, failure
+    /// A simulation sends a message of MQTT: `to`.
+    case message
     /// Something that is probably not as intended, and a count at the end.
     case warning, summary
 
@@ -70,7 +72,7 @@ public struct JournalEntry: Sendable {
       switch self {
       case .title, .round, .reconnect, .error, .failing, .source, .fallback, .announcement, .heard, .print,
         .log,
-        .failure, .warning, .summary:
+        .failure, .message, .warning, .summary:
         false
       default: true
       }

@@ -150,6 +150,8 @@ public struct JournalText {
       return text
     case .failing: return "has failed \(to) times in a row"
     case .source: return to == "1" ? "is heard" : "is followed"
+    case .message:
+      return "✉ \(entry.name) \(to.excerpt.onOneLine)" + (entry.fact("retained") == nil ? "" : " (retained)")
     case .headset, .alarm, .fallback, .announcement, .heard, .print, .failure, .warning, .summary:
       return detail
     }

@@ -1,19 +1,4 @@
-/// A message as a broker of MQTT delivers it, or as one is sent.
-public struct MQTTMessage: Sendable, Equatable {
-  /// The topic, without wildcards.
-  public var topic: String
-  /// The payload: any bytes.
-  public var payload: [UInt8]
-  /// `true` for a message that the broker keeps and sends to each new subscriber.
-  public var isRetained: Bool
-  /// The quality of service, 0...2.
-  public var qos: Int
-
-  /// A message.
-  public init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false, qos: Int = 0) {
-    (self.topic, self.payload, self.isRetained, self.qos) = (topic, payload, isRetained, qos)
-  }
-}
+public import MQTT
 
 /// A change of the connection to a broker.
 public enum BrokerChange: Sendable, Equatable {

@@ -1,0 +1,95 @@
+public import EventLoop
+public import JSONText
+public import MQTT
+
+/// A rule that makes triggers of messages: which of them fire, and with which value.
+public struct MQTTTrigger: Sendable {
+  /// The time within which the same value again does not fire: buttons and brokers send twice.
+  public static let repeatTime = Duration.milliseconds(300)
+
+  /// The name of the trigger.
+  public let name: String
+  /// The topics.
+  public let filter: MQTTFilter
+  /// The member of a payload in JSON that is the value; nil for the whole payload.
+  public let field: String?
+  /// The value that fires; nil for any.
+  public let equals: JSON?
+  /// `true` if the same value may fire again at once.
+  public let repeats: Bool
+  private var last: (topic: String, value: String, at: Instant)?
+
+  /// A rule; `Trigger.problem(withName:)` accepts its name.
+  public init(
+    _ name: String, filter: MQTTFilter, field: String? = nil, equals: JSON? = nil, repeats: Bool = false
+  ) {
+    (self.name, self.filter, self.field) = (name, filter, field)
+    (self.equals, self.repeats) = (equals, repeats)
+  }
+
+  /// The verdict on a message.
+  public enum Verdict: Equatable, Sendable {
+    /// It fires, with a value as JSON.
+    case fires(String)
+    /// It is of no interest: retained, empty, another value, or the same again.
+    case passes
+    /// It can't be a value, for a reason in words.
+    case faulty(String)
+  }
+
+  /// Returns the verdict on a message that the filter selects.
+  public mutating func receive(_ message: MQTTMessage, at now: Instant) -> Verdict {
+    // A retained message is the state of a device, not a press; a device that is released may send an empty value.
+    guard !message.isRetained, !message.payload.isEmpty else { return .passes }
+    guard message.payload.count <= Trigger.largestValue else {
+      return .faulty(
+        "\(message.payload.count) bytes, where \(Trigger.largestValue) are the limit of a trigger")
+    }
+    guard let text = String(validating: message.payload, as: UTF8.self) else {
+      return .faulty("it is no text in UTF-8")
+    }
+    guard let value = value(of: text, message.payload) else { return .passes }
+    let line = value.line
+    guard line.utf8.count <= Trigger.largestValue else { return .faulty("its value is too long as JSON") }
+    let isRepeated =
+      last.map { $0.topic == message.topic && $0.value == line && $0.at.duration(to: now) < Self.repeatTime }
+      ?? false
+    guard !isRepeated || repeats else { return .passes }
+    last = (message.topic, line, now)
+    return .fires(line)
+  }
+
+  /// Returns the value of a payload; nil for one that does not fire.
+  private func value(of text: String, _ bytes: [UInt8]) -> JSON? {
+    let parsed = JSON(parsing: bytes)
+    guard let field else {
+      let value = parsed ?? .string(text)
+      guard let equals else { return Self.isEmpty(value) ? nil : value }
+      // A payload of 1 is the number and the text.
+      return equals.text == text || Self.areEqual(value, equals) ? value : nil
+    }
+    guard let value = parsed?[field], !Self.isEmpty(value) else { return nil }
+    return equals.map { Self.areEqual(value, $0) } ?? true ? value : nil
+  }
+
+  private static func isEmpty(_ value: JSON) -> Bool {
+    switch value {
+    case .null: true
+    case .string(let text): text.isEmpty
+    default: false
+    }
+  }
+
+  private static func areEqual(_ value: JSON, _ other: JSON) -> Bool {
+    if let number = number(value), let other = self.number(other) { return number == other }
+    return value.line == other.line
+  }
+
+  private static func number(_ value: JSON) -> Double? {
+    switch value {
+    case .number(let number): Double(number)
+    case .decimal(let number), .exact(let number): number
+    default: nil
+    }
+  }
+}
