@@ -79,6 +79,9 @@ static const unsigned char meta_headset[] = {
 static const unsigned char meta_http[] = {
 #embed "../../stdlib/meta/http.lua"
 };
+static const unsigned char meta_mqtt[] = {
+#embed "../../stdlib/meta/mqtt.lua"
+};
 static const unsigned char meta_json[] = {
 #embed "../../stdlib/meta/json.lua"
 };
@@ -202,6 +205,7 @@ static const standard_library_file files[] = {
     {"meta/headset.lua", meta_headset, sizeof meta_headset},
     {"meta/http.lua", meta_http, sizeof meta_http},
     {"meta/json.lua", meta_json, sizeof meta_json},
+    {"meta/mqtt.lua", meta_mqtt, sizeof meta_mqtt},
     {"meta/log.lua", meta_log, sizeof meta_log},
     {"meta/party.lua", meta_party, sizeof meta_party},
     {"meta/prompt.lua", meta_prompt, sizeof meta_prompt},

@@ -20,8 +20,8 @@ public struct Trigger: Sendable, Equatable {
   public let value: String?
   /// The door through which it comes.
   public let origin: Origin
-  /// The sender at the door in words, such as `webhook "doorbell"` or a topic with its payload, which is the cause of the trigger; nil for a person
-  /// or a script.
+  /// The sender at the door in words, such as `webhook "doorbell"` or a topic with its payload, which is the cause of the
+  /// trigger; nil for a person or a script.
   public let sender: String?
 
   /// A trigger; `problem(withName:)` accepts its name.

@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
   public var headset = HeadsetSettings()
   /// The server of the page and its webhooks; nil without one.
   public var page: PageSettings?
+  /// The broker of MQTT; nil without one.
+  public var mqtt: MQTTOptions?
 
   /// The defaults.
   public init() {}
@@ -57,7 +59,7 @@ public struct Configuration: Sendable {
 
   /// Reads a file.
   ///
-  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `page`,
+  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `mqtt`, `page`,
   /// `recordings` and `stations`, each with one table as its argument.
   /// - Parameter mark: the mark of the file, for processes that it ends; nil without one.
   /// - Throws: `LuaError`: the mistake with file and line.
@@ -119,7 +121,8 @@ public struct Configuration: Sendable {
     [
       Section(name: "headset", read: readHeadset), Section(name: "house", read: readHouse),
       Section(name: "limits", read: readLimits), Section(name: "location", read: readLocation),
-      Section(name: "log", read: readLog), Section(name: "page", read: readPage),
+      Section(name: "log", read: readLog), Section(name: "mqtt", read: readMQTT),
+      Section(name: "page", read: readPage),
       Section(name: "recordings", read: readRecordings), Section(name: "stations", read: readStations),
     ]
   }

@@ -3,9 +3,11 @@ internal import Glibc
 public import HeadsetBoard
 internal import HeadsetKit
 internal import HeadsetLink
+internal import HTTP
 public import Home
 public import LuaModules
 public import LuaRuntime
+internal import MQTT
 public import Reception
 public import RecordingKit
 public import Reference
@@ -32,6 +34,10 @@ public struct EngineOptions {
   public var answers: [String: SimulatedAnswer] = [:]
   /// The triggers of a simulation.
   public var triggers: [PlannedTrigger] = []
+  /// The messages of MQTT of a simulation.
+  public var messages: [PlannedMessage] = []
+  /// The place of this process at the broker of MQTT.
+  public var messageRole = MQTTService.Role.guest
   /// The folder that keeps the house between runs, for one process at a time; nil keeps nothing.
   public var stateFolder: String?
   /// The file of the store of scripts; nil for a store in memory, which ends with the engine.
@@ -111,6 +117,8 @@ public final class Engine {
   public let headsets: HeadsetService
   /// The triggers of scripts.
   public let triggers: TriggerService
+  /// The connection to a broker of MQTT.
+  public let mqtt: MQTTService
   /// The journal of the house.
   public let journal: Journal
   /// The boards that emulate the headsets of a simulation.
@@ -148,6 +156,12 @@ public final class Engine {
     scratch = options.scratch.map { ScratchFiles(folder: $0) { relay.log(.info, $0) } }
     store = ScriptStore(path: options.store) { relay.log(.warn, $0) }
     triggers = TriggerService(loop: loop, planned: options.triggers)
+    let network = streams
+    mqtt = MQTTService(
+      loop: loop, options: options.configuration.mqtt, role: options.messageRole, triggers: triggers,
+      planned: options.messages, network: { try network.network().loop }
+    ) { relay.log($0, $1) }
+    triggers.onListener = { [unowned mqtt] in mqtt.need(trigger: $0) }
     let minimumFree = options.configuration.recordings.minimumFree
     store.minimumFree = minimumFree
     journal = Journal(
@@ -156,7 +170,7 @@ public final class Engine {
         JournalArchive(path: $0, minimumFree: minimumFree, loop: loop) { relay.log(.warn, $0) }
       })
     (triggers.journal, recordings.journal) = (journal, journal)
-    (headsets.journal, streams.journal) = (journal, journal)
+    (headsets.journal, streams.journal, mqtt.journal) = (journal, journal, journal)
     journal.routine = { [unowned loop] in Script.cause(at: loop.wallNow) }
     // A simulation stands for the driver of the configuration.
     let streams = streams
@@ -289,7 +303,8 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, triggers: triggers, journal: journal, requests: requests,
+        recordings: recordings, headsets: headsets, triggers: triggers, mqtt: mqtt, journal: journal,
+        requests: requests,
         location: options.configuration.location,
         store: store, programs: programs, scratch: scratch),
       global: global)

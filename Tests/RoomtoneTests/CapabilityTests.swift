@@ -63,13 +63,16 @@ struct CapabilityTests {
     let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
     let script = Script(name: "test.lua", folder: nil, number: 1, state: state)
     let door = HouseDoor(loop: loop) { _, _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }
+    let (triggers, streams) = (TriggerService(loop: loop), StreamService(loop: loop))
+    let mqtt = MQTTService(
+      loop: loop, options: nil, role: .guest, triggers: triggers, network: { loop }, log: { _, _ in })
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
-        input: InputReader(loop: loop), streams: StreamService(loop: loop),
+        input: InputReader(loop: loop), streams: streams,
         recordings: RecordingService(Recorder(loop: loop)),
         headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings())),
-        triggers: TriggerService(loop: loop), journal: Journal(loop: loop)),
+        triggers: triggers, mqtt: mqtt, journal: Journal(loop: loop)),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

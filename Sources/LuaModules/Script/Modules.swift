@@ -22,6 +22,8 @@ public struct ModuleServices {
   public let location: Location?
   /// The triggers of all scripts.
   public let triggers: TriggerService
+  /// The connection to a broker of MQTT.
+  public let mqtt: MQTTService
   /// The journal of the house.
   public let journal: Journal
   /// The memory of scripts.
@@ -38,7 +40,7 @@ public struct ModuleServices {
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
     recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
-    journal: Journal, requests: RequestService? = nil, location: Location? = nil,
+    mqtt: MQTTService, journal: Journal, requests: RequestService? = nil, location: Location? = nil,
     store: ScriptStore = ScriptStore(path: nil), programs: ProgramTable? = nil,
     scratch: ScratchFiles? = nil
   ) {
@@ -50,6 +52,7 @@ public struct ModuleServices {
     self.recordings = recordings
     self.headsets = headsets
     self.triggers = triggers
+    self.mqtt = mqtt
     self.journal = journal
     self.location = location
     self.store = store
@@ -83,13 +86,14 @@ extension Script {
     TriggerModule.register(in: self, service: services.triggers, events: events)
     let json = try JSONModule.register(in: self)
     HTTPModule.register(in: self, service: services.requests, json: json)
+    MQTTModule.register(in: self, service: services.mqtt, json: json, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
   public static let moduleNames = [
-    "headset", "http", "json", "log", "recordings", "schedule", "speaker", "store", "stream", "task",
-    "trigger",
+    "headset", "http", "json", "log", "mqtt", "recordings", "schedule", "speaker", "store", "stream",
+    "task", "trigger",
   ]
 }

@@ -125,6 +125,7 @@ public final class Daemon {
       server = try ControlServer(path: path, loop: engine.loop) { methods.perform($0) }
     }
     engine.programs.endLeftBehind { log.add(.warn, $0) }
+    engine.mqtt.start()
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
     self.folder = folder
     // A blocking wait is allowed, as nothing else runs yet.

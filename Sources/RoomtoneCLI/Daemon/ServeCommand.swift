@@ -22,6 +22,7 @@ enum ServeCommand {
     var engineOptions = EngineSetup.ownHouse(configuration, command: "serve", script: nil)
     engineOptions.programs = UserFolders.programs
     engineOptions.controlSocket = nil
+    engineOptions.messageRole = .house
     let daemon = Daemon(
       engine: try EngineSetup.engine(engineOptions), version: Command.version, options: options)
     let least = configuration.logLevel
