@@ -131,7 +131,7 @@ final class MQTTLink: @unchecked Sendable {
   private func failure(_ status: Int32) -> MQTTFailure {
     if status == MOSQ_ERR_ERRNO.rawValue {
       if let complaint { return .network(complaint) }
-      return .network(String(cString: strerror(errno)))
+      return .network(errno == 0 ? "the connection was closed" : String(cString: strerror(errno)))
     }
     if status == MOSQ_ERR_EAI.rawValue {
       return .network("its name can't be resolved")
@@ -184,18 +184,18 @@ final class MQTTLink: @unchecked Sendable {
   /// Reads a part of the received bytes.
   func read() {
     guard let client, let socket else { return }
-    unfinishedBytes += LinuxSockets.bytesWaiting(at: socket)
-    let before = events.count
     // A packet a call, for the most part.
-    var left = 64
-    repeat {
+    for _ in 0..<64 {
+      let waiting = LinuxSockets.bytesWaiting(at: socket)
+      let before = events.count
       let status = library.mosquitto_loop_read(client, 1)
       if status != MOSQ_ERR_SUCCESS.rawValue { return lost(status) }
-      left -= 1
-    } while left > 0 && self.socket == socket && LinuxSockets.bytesWaiting(at: socket) > 0
-    if events.count > before { unfinishedBytes = 0 }
-    if unfinishedBytes > packetLimit {
-      events.append(.failed(.network("it sends a message of more than \(packetLimit >> 20) MiB")))
+      unfinishedBytes = events.count > before ? 0 : unfinishedBytes + waiting
+      if unfinishedBytes > packetLimit {
+        events.append(.failed(.network("it sends a message of more than \(packetLimit >> 20) MiB")))
+        return
+      }
+      guard self.socket == socket, LinuxSockets.bytesWaiting(at: socket) > 0 else { return }
     }
   }
 

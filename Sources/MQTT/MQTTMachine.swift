@@ -47,7 +47,8 @@ public enum MQTTReport: Sendable, Equatable {
 struct MQTTMachine {
   /// The time for the broker's answer to the login, and from the beginning until a slow attempt is reported.
   static let answerLimit = Duration.seconds(10)
-  /// The time after which a connection counts as steady.
+  /// The time after which a lost connection is opened again at once, and that after which it counts as steady.
+  static let settledTime = Duration.seconds(2)
   static let steadyTime = Duration.seconds(10)
   /// The delay after a refused login.
   static let loginDelay = Duration.seconds(30)
@@ -72,13 +73,15 @@ struct MQTTMachine {
     case report(MQTTReport)
   }
 
+  private enum Age { case new, settled, steady }
+
   private enum Phase {
     case idle
     /// On a thread that can't be ended; `isLate` after the limit.
     case opening(isLate: Bool)
     /// The login is sent.
     case greeting
-    case connected(isSteady: Bool)
+    case connected(Age)
     case away
     case ended
   }
@@ -86,9 +89,8 @@ struct MQTTMachine {
   /// The failures since the last steady connection.
   private struct Outage {
     var failures = 0
-    /// `true` once a connection was lost before it was steady.
-    var isFlapping = false
-    var hasReportedLoss = false
+    /// The lost connections: the first one and its return are reported.
+    var losses = 0
     var (hasReportedLogin, hasReportedNetwork) = (false, false)
   }
 
@@ -132,11 +134,11 @@ struct MQTTMachine {
   /// The broker has accepted the login.
   mutating func accepted() -> [Action] {
     guard case .greeting = phase else { return [] }
-    phase = .connected(isSteady: false)
-    let isQuiet = outage.isFlapping
+    phase = .connected(.new)
+    let isQuiet = outage.losses > 1
     // The owner learns of the connection before messages arrive on it.
     var actions: [Action] = [.report(.connected(failures: isQuiet ? nil : outage.failures))]
-    actions.append(.wait(Self.steadyTime))
+    actions.append(.wait(Self.settledTime))
     actions += filters.map { .subscribe($0) }
     if overflow > 0 {
       actions.append(.report(.overflow(overflow)))
@@ -154,11 +156,15 @@ struct MQTTMachine {
       phase = .opening(isLate: true)
       return report(.network("it does not answer"))
     case .greeting: return failed(.network("it does not answer"), jitter: jitter)
-    case .connected(false):
-      phase = .connected(isSteady: true)
+    case .connected(.new):
+      phase = .connected(.settled)
+      backoff.reset()
+      return [.wait(Self.steadyTime - Self.settledTime)]
+    case .connected(.settled):
+      phase = .connected(.steady)
       let last = outage
-      (outage, backoff) = (Outage(), Backoff(from: .seconds(1), upTo: .seconds(30)))
-      return last.isFlapping ? [.report(.steady(failures: last.failures))] : []
+      outage = Outage()
+      return last.losses > 1 ? [.report(.steady(failures: last.failures + last.losses))] : []
     case .away: return open()
     case .idle, .opening, .connected, .ended: return []
     }
@@ -177,11 +183,9 @@ struct MQTTMachine {
       }
       outage.failures += 1
       actions += report(failure)
-    case .connected(let isSteady):
-      outage.failures += isSteady ? 0 : 1
-      if !isSteady { outage.isFlapping = true }
-      actions.append(.report(.disconnected(reason: failure.reason, isNew: !outage.hasReportedLoss)))
-      outage.hasReportedLoss = true
+    case .connected:
+      outage.losses += 1
+      actions.append(.report(.disconnected(reason: failure.reason, isNew: outage.losses == 1)))
       actions += returnInFlight()
     }
     phase = .away
@@ -195,7 +199,7 @@ struct MQTTMachine {
       outage.hasReportedLogin = true
     } else {
       // A loss is reported already, and says the same.
-      guard !outage.hasReportedNetwork, !outage.hasReportedLoss else { return [] }
+      guard !outage.hasReportedNetwork, outage.losses == 0 else { return [] }
       outage.hasReportedNetwork = true
     }
     return [.report(.unreachable(failure))]
