@@ -62,14 +62,14 @@ public struct MQTTTrigger: Sendable {
   /// Returns the value of a payload; nil for one that does not fire.
   private func value(of text: String, _ bytes: [UInt8]) -> JSON? {
     let parsed = JSON(parsing: bytes)
-    guard let field else {
-      let value = parsed ?? .string(text)
-      guard let equals else { return Self.isEmpty(value) ? nil : value }
-      // A payload of 1 is the number and the text.
-      return equals.text == text || Self.areEqual(value, equals) ? value : nil
-    }
-    guard let value = parsed?[field], !Self.isEmpty(value) else { return nil }
-    return equals.map { Self.areEqual(value, $0) } ?? true ? value : nil
+    // A bare nil would be the JSON value null in some of these places.
+    let found: JSON? = if let field { parsed?[field] } else { parsed ?? .string(text) }
+    guard let value = found, !Self.isEmpty(value) else { return .none }
+    guard let equals else { return value }
+    // A payload of 1 is the number and the text.
+    let isText = field == nil && equals.text == text
+    guard isText || Self.areEqual(value, equals) else { return .none }
+    return value
   }
 
   private static func isEmpty(_ value: JSON) -> Bool {
