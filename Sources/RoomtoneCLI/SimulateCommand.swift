@@ -44,7 +44,8 @@ enum SimulateCommand {
       configuration, from: options.from, in: options.zone, stations: options.stations, seed: options.seed,
       scratch)
     if let triggers = options.triggers {
-      engineOptions.triggers = try TriggersFile.read(triggers.bytes, path: triggers.name, in: options.zone)
+      (engineOptions.triggers, engineOptions.messages) = try TriggersFile.read(
+        triggers.bytes, path: triggers.name, in: options.zone)
     }
     let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)

@@ -131,6 +131,32 @@ extension BindingTable {
       trigger.name trigger.fire "a bell"
       trigger.too_large trigger.fire("bell", ("x"):rep(100000))
       trigger.not_json trigger.fire("bell", print)
+    mqtt.on
+      set heard = {}
+      call mqtt.on("a/+", function(m) table.insert(heard, m.json) end) -->
+      then mqtt.publish("a/b", 1), mqtt.publish("b", 2), mqtt.publish("a/c", { 3 }), task.sleep(1), heard \#
+    --> nil, nil, nil, nil, {1, {3}}
+      mqtt.filter mqtt.on("a+", print)
+    mqtt.once
+      set heard = {}
+      call mqtt.once("#", function(m) table.insert(heard, m.payload) end) -->
+      then mqtt.publish("a", "x"), task.sleep(1), mqtt.publish("a", "y"), task.sleep(1), heard \#
+    --> nil, nil, nil, nil, {"x"}
+      mqtt.filter mqtt.once("#/a", print)
+    mqtt.wait
+      set task.spawn(function() task.sleep(1) mqtt.publish("a", "x", { qos = 1 }) end)
+      call mqtt.wait "a" --> {payload = "x", qos = 1, retained = false, topic = "a"}
+      then mqtt.wait("a", 1) --> nil, "timeout"
+      mqtt.filter mqtt.wait ""
+    mqtt.publish
+      call mqtt.publish("a", { on = true }, { retain = true, queue = true }) -->
+      then mqtt.wait("a", 1).json --> {on = true}
+      mqtt.topic mqtt.publish("a/#", 1)
+      mqtt.too_large mqtt.publish("a", ("x"):rep(1100000))
+      json.not_json mqtt.publish("a", { print })
+      json.too_large mqtt.publish("a", { ("x"):rep(5000000) })
+    mqtt.connected
+      call mqtt.connected() --> true
     http.get
       call http.get "http://lamp/" --> {body = "{\"on\":true}", headers = {x-level = "20"}, status = 200}
       http.status http.get "http://failing/"

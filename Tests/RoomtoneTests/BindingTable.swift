@@ -67,6 +67,8 @@ enum BindingTable {
     "stream.Recording:stop record.write": "JourneyTests/DiskTests",
     "recordings.expire record.write": "StreamKitTests/Recorder/RecordingLibraryTests",
     "http.network": "RoomtoneTests/HTTPModuleTests", "http.timeout": "RoomtoneTests/HTTPModuleTests",
+    "mqtt.not_connected": "RoomtoneTests/MQTTModuleTests",
+    "mqtt.not_configured": "RoomtoneTests/MQTTModuleTests", "mqtt.refused": "RoomtoneTests/MQTTModuleTests",
     "task.no_program": "RoomtoneTests/ExecTests", "task.output": "RoomtoneTests/ExecTests",
     "script.memory": "RoomtoneTests/FloodTests", "script.flooded": "RoomtoneTests/FloodTests",
     "headset.not_available": "JourneyTests/HeadsetTests",

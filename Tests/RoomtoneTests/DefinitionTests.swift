@@ -182,6 +182,7 @@ struct DefinitionTests {
     ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("json.Format", "require 'json'.encode, 1, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("http.Options", "require 'http'.get, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("mqtt.PublishOptions", "require 'mqtt'.publish, 'a', 1, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),

@@ -34,8 +34,8 @@ enum ReferenceCheck {
     script.onEvent = { function, event, fields in
       guard let listener = reference.function(function) else { return }
       guard let described = reference.events(of: listener.owner).first(where: { $0.name == event }) else {
-        // The names of triggers are the scripts' own.
-        if listener.owner != "trigger" {
+        // The names of triggers and the filters of topics are the scripts' own.
+        if !["mqtt", "trigger"].contains(listener.owner) {
           Issue.record("\(listener.owner) emits \(event), which is not described")
         }
         return

@@ -1,6 +1,7 @@
 import EventLoop
 import Home
 import LuaRuntime
+import MQTT
 import Roomtone
 import Scheduling
 import TestSupport
@@ -11,8 +12,33 @@ import Testing
 struct TriggerTests {
   private func read(_ text: String) throws -> [(time: String, name: String, value: String?, origin: String)] {
     let zone = try ZoneFile(named: "Europe/Berlin")
-    return try TriggersFile.read(Array(text.utf8), path: "triggers.lua", in: zone).map {
+    return try TriggersFile.read(Array(text.utf8), path: "triggers.lua", in: zone).triggers.map {
       ("\(zone.local($0.time))", $0.trigger.name, $0.trigger.value, $0.trigger.origin.rawValue)
+    }
+  }
+
+  @Test("the file has messages of MQTT too, whose payloads are text, or other values as JSON")
+  func messages() throws {
+    let text = #"""
+      mqtt("zigbee2mqtt/door", { at = "2026-03-29T18:03", payload = { action = "single" } })
+      mqtt("state", { at = "2026-03-29T18:04", payload = "ON", retained = true })
+      mqtt("state", { at = "2026-03-29T18:05" })
+      """#
+    let zone = try ZoneFile(named: "Europe/Berlin")
+    let messages = try TriggersFile.read(Array(text.utf8), path: "triggers.lua", in: zone).messages
+    #expect(messages.map { "\(zone.local($0.time))" }.first == "2026-03-29 18:03")
+    #expect(
+      messages.map { String(decoding: $0.message.payload, as: UTF8.self) } == [
+        #"{"action":"single"}"#, "ON", "",
+      ])
+    #expect(messages.map(\.message.isRetained) == [false, true, false])
+    for (wrong, code) in [
+      (#"mqtt("a/#", { at = "2026-03-29T18:03" })"#, "mqtt.topic"), (#"mqtt("a", {})"#, "argument"),
+      (#"mqtt("a", { at = "2026-03-29T18:03", payload = print })"#, "argument"),
+    ] {
+      #expect { try TriggersFile.read(Array(wrong.utf8), path: "triggers.lua", in: zone) } throws: {
+        ($0 as? LuaError)?.code == code
+      }
     }
   }
 

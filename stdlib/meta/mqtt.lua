@@ -44,7 +44,7 @@
 -- do not fire, nor does the same value again within 300 ms, unless `repeats = true`. Payloads have 64 KiB at most.
 --
 -- Filters have `+` for one level and `#` for all levels at the end. The two names `connected` and `disconnected` are
--- events of the connection; topics with these names are reached by `connected/#` and `disconnected/#`. Retained messages
+-- events of the connection, the second with the `reason`; topics with these names are reached by `connected/#` and `disconnected/#`. Retained messages
 -- come with each subscription and each connection, with `retained = true`. Messages of more than 1 MiB are dropped, and
 -- so is the rest where they arrive faster than they are read; the log counts them.
 --
@@ -62,14 +62,6 @@ local mqtt = {}
 ---@field retained boolean `true` for a message that the broker had kept.
 ---@field qos integer 0 to 2.
 
----Events of the connection, beside filters.
----
----| event | payload |
----| --- | --- |
----| `connected` | none: the broker has accepted the login |
----| `disconnected` | `reason` |
----@alias mqtt.Event "connected"|"disconnected"
-
 ---Options of a message.
 ---@class mqtt.PublishOptions
 ---@field qos? integer 0: sent once; 1: until it is acknowledged; 2: exactly once (default: 0).
@@ -77,15 +69,15 @@ local mqtt = {}
 ---@field queue? boolean `true`: returns at once, and keeps the message while the broker is away: 1,000 or 1 MB in all, of a retained topic the newest, until the process ends (default: false).
 
 ---Calls a function with each message of a filter, or with each event `connected` or `disconnected`, in a routine of its
----own. Raises `mqtt.filter`, `mqtt.not_configured`, `argument`.
----@param filter string|mqtt.Event A filter such as `zigbee2mqtt/#`, or one of the two events.
+---own; that of `disconnected` has only `reason`. Raises `mqtt.filter`, `mqtt.not_configured`, `argument`.
+---@param filter string A filter such as `zigbee2mqtt/#`, or one of the two events.
 ---@param fn fun(message: mqtt.Message)
 ---@return Subscription
 function mqtt.on(filter, fn) end
 
 ---Calls a function with the next message of a filter, or the next event. Raises `mqtt.filter`, `mqtt.not_configured`,
 ---`argument`.
----@param filter string|mqtt.Event A filter, or one of the two events.
+---@param filter string A filter, or one of the two events.
 ---@param fn fun(message: mqtt.Message)
 ---@return Subscription
 function mqtt.once(filter, fn) end
@@ -93,7 +85,7 @@ function mqtt.once(filter, fn) end
 ---Waits for the next message of a filter, or the next event. Raises `mqtt.filter`, `mqtt.not_configured`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
----@param filter string|mqtt.Event A filter, or one of the two events.
+---@param filter string A filter, or one of the two events.
 ---@param timeout? Duration Longest wait (default: none).
 ---@return mqtt.Message? message The message; nil if none came in time.
 ---@return "timeout"|nil why The reason for nil.

@@ -101,6 +101,8 @@ public final class MQTTService: MessageBroker {
   public var isConnected: Bool { if case .connected = state { true } else { false } }
   /// `true` in a simulation that has messages to come.
   public var isExpecting: Bool { simulation.isExpecting }
+  /// The messages of a simulation that have not come.
+  public var planned: [PlannedMessage] { simulation.missing }
   /// `true` in a simulation.
   public var isSimulated: Bool { loop.isVirtual }
 

@@ -15,10 +15,11 @@ public struct PlannedMessage: Sendable {
 /// The broker of a simulation: its planned messages and its retained ones. Confined to the loop.
 final class MQTTSimulation {
   private static let mostRetained = 1000
-  private var planned: [PlannedMessage]
+  private let planned: [PlannedMessage]
+  private var come: Set<Int> = []
+  private var coming = 0
   private var retained: [String: MQTTMessage] = [:]
   private var timers: [LoopTimer] = []
-  private var coming = 0
 
   init(_ planned: [PlannedMessage]) { self.planned = planned }
 
@@ -28,15 +29,24 @@ final class MQTTSimulation {
   /// Delivers the planned messages at their times; those before now never come.
   func schedule(on loop: EventLoop, _ deliver: @escaping (MQTTMessage) -> Void) {
     let now = loop.wallNow
-    let due = planned.filter { $0.time >= now }
-    planned = []
-    coming = due.count
-    timers = due.map { planned in
-      loop.at(planned.time) { [weak self] in
-        self?.coming -= 1
-        deliver(planned.message)
-      }
+    for (index, next) in planned.enumerated() where next.time >= now {
+      coming += 1
+      timers.append(
+        loop.at(next.time) { [weak self] in
+          self?.hasCome(index)
+          deliver(next.message)
+        })
     }
+  }
+
+  private func hasCome(_ index: Int) {
+    coming -= 1
+    come.insert(index)
+  }
+
+  /// The messages that have not come.
+  var missing: [PlannedMessage] {
+    planned.enumerated().filter { !come.contains($0.offset) }.map(\.element)
   }
 
   /// Keeps a retained message; an empty one ends that.

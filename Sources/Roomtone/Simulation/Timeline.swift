@@ -2,6 +2,7 @@ internal import EventLoop
 public import Home
 internal import JSONText
 public import LuaRuntime
+internal import MQTT
 internal import Scheduling
 internal import SpeakerKit
 internal import StreamCore
@@ -43,7 +44,8 @@ public final class Timeline {
       summary.addSource(url, isHeard: false)
     }
     engine.onEnding = { [unowned self, unowned engine] in
-      warn(ofUnused: engine.triggers.planned)
+      warn(ofUnused: engine.triggers.planned.map { ("trigger \"\($0.trigger.name)\"", $0.time) })
+      warn(ofUnused: engine.mqtt.planned.map { ("message \"\($0.message.topic)\"", $0.time) })
       summary.add(engine.scheduledJobs)
     }
   }
@@ -51,10 +53,10 @@ public final class Timeline {
   /// Calls `body` with each entry when it is complete, its room and its job included.
   public func listen(_ body: @escaping (JournalEntry) -> Void) { _ = listeners.add(body) }
 
-  /// Adds a warning for triggers whose times are before the simulation or after it.
-  private func warn(ofUnused planned: [PlannedTrigger]) {
+  /// Adds a warning for triggers or messages whose times are before the simulation or after it.
+  private func warn(ofUnused planned: [(name: String, time: WallTime)]) {
     guard !planned.isEmpty else { return }
-    let names = planned.map { "trigger \"\($0.trigger.name)\" of \(zone.local($0.time))" }
+    let names = planned.map { "\($0.name) of \(zone.local($0.time))" }
     let verb = planned.count == 1 ? "does" : "do"
     summary.warnings += 1
     add(
@@ -139,6 +141,7 @@ public final class Timeline {
       entry.facts.append(.init("code", .optional(error?.code)))
       addOfJob(entry)
     case .skipped, .missed, .omitted, .sunless: addOfJob(entry)
+    case .message: add(entry, "")
     case .trigger, .fallback, .announcement:
       entry.cause = nil
       add(entry, entry.kind == .trigger ? "" : entry.name)
