@@ -9,3 +9,5 @@ files["stdlib/spec/stations.lua"] = { read_globals = { "station" } }
 -- The runner of specs offers these.
 files["stdlib/spec"] = { read_globals = { "describe", "it", "expect" } }
 files["scripts/spec"] = { read_globals = { "describe", "it", "expect" }, globals = { "arg" } }
+-- A triggers file declares triggers and messages.
+files["scripts/spec/*_triggers.lua"] = { read_globals = { "mqtt", "trigger" } }

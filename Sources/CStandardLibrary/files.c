@@ -28,6 +28,12 @@ static const unsigned char party[] = {
 static const unsigned char recorder[] = {
 #embed "../../stdlib/recorder.lua"
 };
+static const unsigned char remote[] = {
+#embed "../../stdlib/remote.lua"
+};
+static const unsigned char meta_remote[] = {
+#embed "../../stdlib/meta/remote.lua"
+};
 static const unsigned char meta_alarm[] = {
 #embed "../../stdlib/meta/alarm.lua"
 };
@@ -211,6 +217,7 @@ static const standard_library_file files[] = {
     {"meta/prompt.lua", meta_prompt, sizeof meta_prompt},
     {"meta/recorder.lua", meta_recorder, sizeof meta_recorder},
     {"meta/recordings.lua", meta_recordings, sizeof meta_recordings},
+    {"meta/remote.lua", meta_remote, sizeof meta_remote},
     {"meta/scene.lua", meta_scene, sizeof meta_scene},
     {"meta/schedule.lua", meta_schedule, sizeof meta_schedule},
     {"meta/sleep_timer.lua", meta_sleep_timer, sizeof meta_sleep_timer},
@@ -229,6 +236,7 @@ static const standard_library_file files[] = {
     {"meta/zone.lua", meta_zone, sizeof meta_zone},
     {"party.lua", party, sizeof party},
     {"recorder.lua", recorder, sizeof recorder},
+    {"remote.lua", remote, sizeof remote},
     {"roomtone/kept.lua", kept, sizeof kept},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
     {"roomtone/object.lua", object, sizeof object},

@@ -82,7 +82,9 @@ public final class TriggerService {
   }
 
   /// `true` if planned triggers will come.
-  public var isExpecting: Bool { timer != nil }
+  public var isExpecting: Bool { timer != nil || expectsMore() }
+  /// Returns `true` if another source of a simulation will fire triggers.
+  public var expectsMore: () -> Bool = { false }
 
   /// Calls `listener` with every trigger called `name`, and its time.
   /// - Returns: a function that ends that.

@@ -161,6 +161,7 @@ public final class Engine {
       loop: loop, options: options.configuration.mqtt, role: options.messageRole, triggers: triggers,
       planned: options.messages, network: { try network.network().loop }
     ) { relay.log($0, $1) }
+    triggers.expectsMore = { [unowned mqtt] in mqtt.isExpecting }
     triggers.onListener = { [unowned mqtt] in mqtt.need(trigger: $0) }
     let minimumFree = options.configuration.recordings.minimumFree
     store.minimumFree = minimumFree

@@ -44,6 +44,8 @@ struct DefinitionTests {
 
   private static let show = "{ url = 'http://127.0.0.1/', cron = '@daily', duration = 1 }"
 
+  private static let remote = "{ topic = 'a', room = 'Kitchen', map = {} }"
+
   private static let wake = "{ at = '06:45', rooms = 'Kitchen', sources = { 'http://127.0.0.1/' } }"
 
   /// Connects the headset as the global `h`.
@@ -65,6 +67,7 @@ struct DefinitionTests {
     ("party.Party", "_G.night or (function() night = require 'party'.start {} return night end)()"),
     ("sleep_timer.Timer", "require 'sleep_timer'.start { after = 60 }"),
     ("zone.Zone", "require 'zone'.define('z', { 'Kitchen' })"),
+    ("remote.Binding", "require 'remote'.bind \(remote)"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -183,6 +186,7 @@ struct DefinitionTests {
     ("json.Format", "require 'json'.encode, 1, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("http.Options", "require 'http'.get, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("mqtt.PublishOptions", "require 'mqtt'.publish, 'a', 1, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("remote.Options", "require 'remote'.bind, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
     ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -312,7 +316,7 @@ struct DefinitionTests {
       "follow.to": "{ 'Kitchen', session = speaker.own }",
       "party.start": "{ session = speaker.session() }", "party.Party:on": "'done', tostring",
       "party.Party:once": "'done', tostring", "party.Party:wait": "'done'", "scene.save": "'x'",
-      "scene.apply": "'x'", "scene.delete": "'x'", "sleep_timer.start": "{ after = 60 }",
+      "remote.bind": Self.remote, "scene.apply": "'x'", "scene.delete": "'x'", "sleep_timer.start": "{ after = 60 }",
       "sleep_timer.Timer:extend": "1", "sleep_timer.Timer:on": "'done', tostring",
       "sleep_timer.Timer:once": "'done', tostring", "sleep_timer.Timer:wait": "'done'",
       "zone.define": "'z', { 'Kitchen' }", "zone.get": "'z'", "zone.Zone:set_volume": "10",

@@ -13,8 +13,8 @@ import Testing
 @Suite("shipped routines in a daemon", .waiting, .tags(.daemon, .alarm)) struct ShippedRoutineTests {
   /// The routines that run without arguments.
   private static let names = [
-    "bedtime", "doorbell", "eq_by_hour", "focus", "follow_me", "party", "record_show", "saturday_show",
-    "wake_up",
+    "bedtime", "button", "doorbell", "eq_by_hour", "focus", "follow_me", "party", "presence", "record_show",
+    "saturday_show", "wake_up",
   ]
 
   /// Returns a daemon of shipped routines, with their sounds beside them.

@@ -36,6 +36,10 @@
 --                template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}",
 --                keep = "60d",         -- until they are deleted (default: never)
 --                min_free = "2GB" }    -- stays free on disk, also from stores
+--   -- buttons and sensors: `roomtone help mqtt`
+--   mqtt { host = "192.168.1.10",
+--          triggers = { doorbell = { topic = "zigbee2mqtt/door",
+--                                    field = "action", equals = "single" } } }
 --   -- for webhooks; without it nothing listens
 --   page { listen = "127.0.0.1:8420",
 --          hooks = { front = { triggers = { "doorbell" } } } }

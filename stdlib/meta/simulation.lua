@@ -61,6 +61,12 @@
 --     trigger("doorbell",
 --             { at = "2026-01-05T" .. time, value = { button = "front" } })
 --   end
+--   mqtt("zigbee2mqtt/door",
+--        { at = "2026-01-05T18:03", payload = { action = "single" } })
+--
+-- A message of `mqtt` has a `payload` (text, or another value that is sent as JSON), and `retained = true` for one that
+-- the broker had kept. Messages that scripts send are on the time line, and reach the scripts that listen; no network is
+-- used.
 --
 -- Both files also have Lua's `ipairs`, `pairs`, `math`, `select`, `string`, `table`, `tonumber`, `tostring` and `type`.
 --

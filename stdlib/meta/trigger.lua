@@ -14,9 +14,9 @@
 --
 -- A trigger has a name of 1 to 64 letters, digits, `_`, `-` and `.`, and may have a value: booleans, numbers, text in
 -- UTF-8, lists, and tables whose keys are all text, at most 64 KiB of JSON. It reaches all scripts that listen at that
--- moment; each receives a copy of the value. They come from scripts, from `roomtone ctl trigger NAME`, and from requests
--- of HTTP: `roomtone help webhooks`. Under `roomtone simulate`, `--triggers` names a file of triggers with their
--- times.
+-- moment; each receives a copy of the value. They come from scripts, from `roomtone ctl trigger NAME`, from topics of
+-- MQTT (`roomtone help mqtt`), and from requests of HTTP (`roomtone help webhooks`). Under `roomtone simulate`,
+-- `--triggers` names a file of triggers with their times.
 
 ---@class triggerlib
 local trigger = {}

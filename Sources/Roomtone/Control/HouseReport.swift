@@ -1,6 +1,8 @@
 internal import AudioCore
+internal import EventLoop
 internal import Home
 internal import JSONText
+internal import MQTT
 internal import SpeakerKit
 
 /// The speakers and groups of a house as JSON, under the names that scripts use.
@@ -46,8 +48,25 @@ enum HouseReport {
       ("speakers", .number(house?.devices.count ?? 0)), ("invented", .bool(house?.isInvented == true)),
       ("available", .number(house?.devices.count { $0.isAvailable } ?? 0)),
       ("groups", .number(house?.groups.count ?? 0)),
-      ("playing", playing),
+      ("playing", playing), ("mqtt", mqtt(of: engine)),
     ]
+  }
+
+  /// The connection of an engine to a broker of MQTT; null without one.
+  private static func mqtt(of engine: Engine) -> JSON {
+    guard let options = engine.mqtt.options else { return .null }
+    let (state, since, reason): (String, WallTime?, String?) =
+      switch engine.mqtt.state {
+      case .notConfigured, .idle: ("idle", nil, nil)
+      case .connecting: ("connecting", nil, nil)
+      case .connected(let since): ("connected", since, nil)
+      case .away(let since, let reason): ("away", since, reason)
+      }
+    return .object([
+      ("broker", .string(options.settings.address)), ("state", .string(state)),
+      ("since", since.map { .decimal($0.inSeconds) } ?? .null), ("reason", .optional(reason)),
+      ("client_id", .string(engine.mqtt.clientID)), ("base", .string(options.base)),
+    ])
   }
 
   /// A group.

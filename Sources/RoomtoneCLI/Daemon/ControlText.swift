@@ -28,6 +28,7 @@ enum ControlText {
       source(of: playing) + (playing["state"]?.text == "paused" ? " (paused)" : "")
     }
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
+    if let line = mqtt(status["mqtt"]) { table.add(["MQTT", line]) }
     if let jobs = status["jobs"]?.int { table.add(["Jobs", "\(jobs)"]) }
     if let page = status["page"] { for row in self.page(page) { table.add(row) } }
     let scripts = status["scripts"] ?? .array([])
@@ -45,6 +46,15 @@ enum ControlText {
       + (page["refused"]?.elements ?? []).map { hook in
         ["", "webhook \(quoted(hook["hook"]?.text ?? "")) is off: \(hook["error"]?.text ?? "")"]
       }
+  }
+
+  /// Returns the state of the connection to a broker of MQTT; nil for a process that has not needed one.
+  private static func mqtt(_ status: JSON?) -> String? {
+    guard let status, let state = status["state"]?.text, state != "idle" else { return nil }
+    let broker = status["broker"]?.text ?? ""
+    let since = status["since"].flatMap { $0.line == "null" ? nil : " since \(time($0))" } ?? ""
+    let reason = status["reason"]?.text.map { ": \($0)" } ?? ""
+    return "\(broker) \(state)\(since)\(reason)"
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {

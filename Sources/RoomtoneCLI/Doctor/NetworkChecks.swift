@@ -4,6 +4,7 @@ internal import Glibc
 internal import HeadsetKit
 internal import HeadsetLink
 internal import Home
+internal import MQTT
 internal import Playback
 internal import Reception
 internal import Roomtone
@@ -29,9 +30,34 @@ enum NetworkChecks {
       Check(["headset"], isAskedFor: headset.address != nil, limit: timeout + .seconds(2)) {
         [Self.headset(headset)]
       })
+    if let mqtt = subject.configuration.mqtt {
+      checks.append(
+        Check(["mqtt"], isAskedFor: true, limit: timeout + .seconds(2)) { [broker(mqtt)] })
+    }
     let runtime = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
     checks.append(Check("daemon") { daemon(socket: runtime.map { "\($0)/roomtone/control.sock" }) })
     return checks
+  }
+
+  // MARK: The broker of MQTT
+
+  /// Returns the finding for the broker: if it answers and accepts the login. Blocks the calling thread.
+  static func broker(_ options: MQTTOptions) -> Finding {
+    let address = options.settings.address
+    switch options.probe(within: timeout) {
+    case nil:
+      let user = options.settings.user.map { " as \($0)" } ?? " without a login"
+      return .ok("mqtt", "\(address) answers, and lets this house in\(user)")
+    case .login(let reason)?:
+      return .fail(
+        "mqtt", "\(address): \(reason)",
+        hint: "set user and password_file in mqtt { } to a login of the broker; `roomtone help mqtt`")
+    case .network(let reason)?:
+      return .fail(
+        "mqtt", "\(address) can't be reached: \(reason)",
+        hint: "check host and port in mqtt { }, and that the broker runs: systemctl status mosquitto")
+    case .protocolVersion?: return .fail("mqtt", "\(address) speaks another version of MQTT", hint: nil)
+    }
   }
 
   // MARK: Stations
