@@ -16,7 +16,7 @@ local remote = checks.module "remote"
 -- assumed after 5 s.
 local STEP, SPEED, LONGEST = 2, 5, 5
 
--- What buttons do
+-- The effects of buttons
 
 -- Returns the session that sounds in the room, or is paused there; nil without one.
 local function session_of(own)

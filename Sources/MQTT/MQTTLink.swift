@@ -271,7 +271,7 @@ final class MQTTLink: @unchecked Sendable {
   private func greeted(_ code: Int32) {
     switch code {
     case 0: events.append(.accepted)
-    // Of MQTT 3.1.1, and of MQTT 5.
+    // The codes of MQTT 3.1.1 first, then those of MQTT 5.
     case 1, 132: events.append(.failed(.protocolVersion))
     case 4, 5, 134, 135:
       events.append(

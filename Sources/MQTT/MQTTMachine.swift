@@ -42,8 +42,8 @@ public enum MQTTReport: Sendable, Equatable {
   case tooLarge(topic: String, bytes: Int)
 }
 
-/// The rules of a connection to a broker: when it is opened, which messages wait, what is reported. Has no socket, clock
-/// or thread; events go in with their times, and actions come out.
+/// The rules of a connection to a broker: the times of its opening, the messages that wait, the reports. It has no socket,
+/// clock or thread: events go in, and actions come out.
 struct MQTTMachine {
   /// The time for the broker's answer to the login, and from the beginning until a slow attempt is reported.
   static let answerLimit = Duration.seconds(10)

@@ -1,4 +1,4 @@
-/// Messages that wait for a broker, in order: 1,000 or 1 MB at most. Of a retained topic the newest alone waits.
+/// Messages that wait for a broker, in order: 1,000 or 1 MB at most, and for a retained topic the newest alone.
 struct MQTTOutbox {
   static let mostMessages = 1000
   static let mostBytes = 1_000_000

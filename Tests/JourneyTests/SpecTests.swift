@@ -4,7 +4,8 @@ import Testing
 
 @Suite(
   "The library's modules and the example routines", .waiting,
-  .tags(.specs, .alarm, .announce, .eq, .fade, .follow, .party, .recorder, .scene, .sleepTimer, .zone))
+  .tags(
+    .specs, .alarm, .announce, .eq, .fade, .follow, .party, .recorder, .remote, .scene, .sleepTimer, .zone))
 struct SpecTests {
   @Test(
     "behave as their specs say, with the modules inside the program",

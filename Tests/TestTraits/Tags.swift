@@ -39,6 +39,8 @@ extension Tag {
   @Tag public static var follow: Tag
   /// The whole house in one group for a time.
   @Tag public static var party: Tag
+  /// Remotes and knobs for a room.
+  @Tag public static var remote: Tag
   /// Scheduled recordings.
   @Tag public static var recorder: Tag
   /// Scenes: levels and groups by name.

@@ -58,7 +58,7 @@ local mqtt = {}
 ---@class mqtt.Message
 ---@field topic string
 ---@field payload string The bytes as they were sent.
----@field json? any The payload read as JSON; nil if it is none.
+---@field json? any The payload read as JSON; nil for another text.
 ---@field retained boolean `true` for a message that the broker had kept.
 ---@field qos integer 0 to 2.
 

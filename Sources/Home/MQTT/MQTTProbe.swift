@@ -9,7 +9,9 @@ extension MQTTOptions {
     let loop = EventLoop(name: "broker")
     defer { loop.close() }
     let network: LoopThread
-    do throws(LoopError) { network = try LoopThread(name: "network") } catch { return .network(error.message) }
+    do throws(LoopError) { network = try LoopThread(name: "network") } catch {
+      return .network(error.message)
+    }
     defer { network.close() }
     var result: MQTTFailure??
     let connection = MQTTConnection(

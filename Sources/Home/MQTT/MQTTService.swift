@@ -10,7 +10,7 @@ public final class MQTTService: MessageBroker {
   public enum State: Equatable, Sendable {
     /// No broker is configured.
     case notConfigured
-    /// Nothing has needed the broker.
+    /// No part of the home has needed the broker.
     case idle
     /// The first connection is being opened.
     case connecting
@@ -22,9 +22,9 @@ public final class MQTTService: MessageBroker {
 
   /// The place of the process in the house.
   public enum Role: Sendable {
-    /// It stands for the house: it has the last will of the house, and connects at the start.
+    /// The process of the house: has the last will of the house, and connects at the start.
     case house
-    /// It runs beside the house, and connects when it needs the broker.
+    /// A process beside the house, which connects when it needs the broker.
     case guest
   }
 

@@ -29,11 +29,11 @@ public struct MQTTTrigger: Sendable {
 
   /// The verdict on a message.
   public enum Verdict: Equatable, Sendable {
-    /// It fires, with a value as JSON.
+    /// The trigger fires, with a value as JSON.
     case fires(String)
-    /// It is of no interest: retained, empty, another value, or the same again.
+    /// The message is left out: retained, empty, another value, or the same again.
     case passes
-    /// It can't be a value, for a reason in words.
+    /// The message can't be a value, for a reason in words.
     case faulty(String)
   }
 
