@@ -233,8 +233,8 @@ final class ScriptCheck {
   /// their top level, all functions that are called by a global name are such globals.
   private var isDeclarationFile: Bool {
     let words: Set<String> = [
-      "answer", "station", "trigger", "house", "headset", "limits", "location", "log", "recordings",
-      "stations",
+      "answer", "station", "trigger", "house", "headset", "limits", "location", "log", "mqtt",
+      "recordings", "stations",
     ]
     let names = tree[LuaFunctionID.main].body.flatMap { tree.expressions(of: $0) }.compactMap {
       call -> String? in

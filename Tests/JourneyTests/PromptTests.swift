@@ -58,10 +58,10 @@ import Testing
 
   @Test("help alone, and with words, shows help")
   func helpWord() throws {
-    let outcome = try answers("help\nhelp zone\nhelp sleep timer\nhelp knx\n")
+    let outcome = try answers("help\nhelp zone\nhelp sleep timer\nhelp podcast\n")
     #expect(outcome.status == 0, "\(outcome)")
     for line in [
-      "Modules", "Module zone", "Found for \"sleep timer\"", "Nothing is called \"knx\"; near it",
+      "Modules", "Module zone", "Found for \"sleep timer\"", "Nothing is called \"podcast\"; near it",
     ] {
       #expect(outcome.lines.contains(line), "\(line)")
     }

@@ -136,7 +136,7 @@ struct MQTTModuleTests {
         task.sleep(0.2)
         local cause = speaker.history { device = "Kitchen", kind = "volume" }[1].cause
         while cause.kind ~= "trigger" do cause = cause.parent end
-        print(cause.name, cause.detail)
+        print(cause.trigger, cause.detail)
         os.exit(0)
       end)
       mqtt.publish("zigbee2mqtt/door", { action = "single", battery = 87 })

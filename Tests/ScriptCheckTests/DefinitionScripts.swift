@@ -86,6 +86,7 @@ enum DefinitionScripts {
       case "boolean", "true", "false": return "true"
       case "string": return isStation ? "\"morning\"" : "\"text\""
       case "any": return "1"
+      case let name where name.hasPrefix("table<"): return "{}"
       case let name:
         if let object = objects[name] { return object }
         let fields = reference.tableFields(of: alternative)

@@ -1,12 +1,7 @@
 -- A morning with the button and the dial of scripts/button.lua, for `roomtone simulate --triggers`.
 
-local function press(device, action, at)
-  local payload = { action = action, battery = 87 }
-  mqtt("zigbee2mqtt/kitchen " .. device, { at = "2026-01-05T" .. at, payload = payload })
-end
-
-press("button", "single", "07:00")
-press("dial", "brightness_move_up", "07:00:10")
-press("dial", "brightness_stop", "07:00:12")
-press("button", "hold", "07:15")
-press("button", "single", "07:40")
+mqtt("zigbee2mqtt/kitchen button", { at = "2026-01-05T07:00", payload = { action = "single" } })
+mqtt("zigbee2mqtt/kitchen dial", { at = "2026-01-05T07:00:10", payload = { action = "brightness_move_up" } })
+mqtt("zigbee2mqtt/kitchen dial", { at = "2026-01-05T07:00:12", payload = { action = "brightness_stop" } })
+mqtt("zigbee2mqtt/kitchen button", { at = "2026-01-05T07:15", payload = { action = "hold" } })
+mqtt("zigbee2mqtt/kitchen button", { at = "2026-01-05T07:40", payload = { action = "single" } })

@@ -14,19 +14,23 @@
 --   end)
 --   mqtt.publish("zigbee2mqtt/lamp/set", { state = "ON" })
 --
--- From nothing to a button that works:
+-- From nothing to a button that works: install a broker on one machine of the house (`apt install mosquitto`), and have
+-- zigbee2mqtt or another source connected to it. Name it in `~/.config/roomtone/config.lua` as above, with a login also
+-- by `user` and `password_file`, a file that you alone can read (`chmod 600`). `roomtone doctor` says if the broker
+-- answers and accepts the login. Run this, and press the button: its topic and payload are printed, such as
+-- `zigbee2mqtt/door` and `{"action":"single","battery":87}`.
 --
---   1. A broker: `apt install mosquitto` on one machine of the house, and zigbee2mqtt, or another source, connected to it.
---   2. The line `mqtt { host = "…" }` in `~/.config/roomtone/config.lua`; with a login also `user = "…"` and
---      `password_file = "~/.config/roomtone/mqtt"`, a file that only you can read (`chmod 600`).
---   3. `roomtone doctor` says whether the broker answers and accepts the login.
---   4. `roomtone run -e 'require "mqtt".on("zigbee2mqtt/#", function(m) print(m.topic, m.payload) end)'`, then press the
---      button: its topic and its payload are printed, as in `zigbee2mqtt/door  {"action":"single","battery":87}`.
---   5. A trigger of it in the configuration, and a script that listens, in `roomtone serve`:
+--   -- listen.lua, for `roomtone run listen.lua`
+--   require "mqtt".on("zigbee2mqtt/#", function(message)
+--     print(message.topic, message.payload)
+--   end)
+--
+-- Then make a trigger of it in the configuration, and put a script that listens into the folder of `roomtone serve`:
 --
 --   -- config.lua
 --   mqtt { host = "192.168.1.10", triggers = {
---     doorbell = { topic = "zigbee2mqtt/door", field = "action", equals = "single" } } }
+--     doorbell = { topic = "zigbee2mqtt/door",
+--                  field = "action", equals = "single" } } }
 --
 --   -- door.lua
 --   local trigger = require "trigger"

@@ -7,7 +7,8 @@
 --   local remote = require "remote"
 --   remote.bind { topic = "zigbee2mqtt/kitchen dial", room = "Kitchen",
 --                 map = remote.SYMFONISK }
---   remote.bind { topic = "zigbee2mqtt/bed", room = "Bedroom", station = "morning",
+--   remote.bind { topic = "zigbee2mqtt/bed", room = "Bedroom",
+--                 station = "morning",
 --                 map = { single = "toggle", double = "volume_up",
 --                         hold = function() speaker.stop() end } }
 --
