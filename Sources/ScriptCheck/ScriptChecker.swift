@@ -234,7 +234,7 @@ final class ScriptCheck {
   private var isDeclarationFile: Bool {
     let words: Set<String> = [
       "answer", "station", "trigger", "house", "headset", "limits", "location", "log", "mqtt",
-      "recordings", "stations",
+      "page", "recordings", "stations",
     ]
     let names = tree[LuaFunctionID.main].body.flatMap { tree.expressions(of: $0) }.compactMap {
       call -> String? in

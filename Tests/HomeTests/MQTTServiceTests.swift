@@ -89,7 +89,7 @@ struct MQTTServiceTests {
       house.mqtt.send(MQTTMessage("done", []))
       try await house.loop.wait { isDone }
       #expect(fired.map(\.value) == [#""single""#] && fired[0].origin == .mqtt)
-      #expect(cause == #"mqtt, zigbee2mqtt/door: {"action":"single","battery":87}"#)
+      #expect(cause == #"topic zigbee2mqtt/door: {"action":"single","battery":87}"#)
       let line = house.journal.recent.last?.cause?.detail
       #expect(line == cause)
     }

@@ -69,7 +69,7 @@ import Testing
   @Test(
     "lead from words that nothing is called to what is near",
     arguments: [
-      ("iot", "mqtt"), ("rotary", "remote"), ("phone", "trigger"), ("podcast", "stream"),
+      ("iot", "mqtt"), ("rotary", "remote"), ("alexa", "trigger"), ("podcast", "stream"),
       ("crossfade", "fade"), ("microphone", "announce"), ("TTS", "announce"), ("bluetooth", "headset"),
       ("podcasts", "recorder"),
     ])

@@ -146,7 +146,7 @@ struct MQTTModuleTests {
     #expect(
       outcome.lines == [
         "doorbell\tsingle\tmqtt",
-        #"doorbell\#tmqtt, zigbee2mqtt/door: {"action":"single","battery":87}"#,
+        #"doorbell\#ttopic zigbee2mqtt/door: {"action":"single","battery":87}"#,
       ])
   }
 }
