@@ -126,8 +126,7 @@ import WebServer
     var answered: JSON?
     let request = ControlRequest(
       RPCRequest(id: .null, method: "trigger", parameters: .object([("name", "doorbell"), ("value", 5)])),
-      at: "a webhook", respond: { answered = try? $0.get() }, push: { _, _ in false })
-    request.hook = "front"
+      by: .webhook("front"), respond: { answered = try? $0.get() }, push: { _, _ in false })
     harness.loop.next { methods.perform(request) }
     harness.run { answered != nil && !harness.printed.isEmpty }
     #expect(answered?["listeners"]?.int == 1 && harness.printed == ["a: http"])

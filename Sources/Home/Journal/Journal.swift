@@ -49,7 +49,18 @@ public final class Journal {
 
   /// Runs `body`, whose commands a person gives at `door`, such as `ctl`.
   public func asPerson<Result>(at door: String, _ body: () throws -> Result) rethrows -> Result {
-    try Cause.$current.withValue(Cause(.person, door, at: loop.wallNow), operation: body)
+    try with(Cause(.person, door, at: loop.wallNow), body)
+  }
+
+  /// Runs `body`, whose commands another controller gives, such as Home Assistant, by a message in words.
+  public func asController<Result>(
+    _ name: String, by message: String, _ body: () throws -> Result
+  ) rethrows -> Result {
+    try with(Cause(.controller, name, detail: message, at: loop.wallNow), body)
+  }
+
+  private func with<Result>(_ cause: Cause, _ body: () throws -> Result) rethrows -> Result {
+    try Cause.$current.withValue(cause, operation: body)
   }
 
   /// Calls `body` with each entry, with its full texts, when it is recorded or reported, before the listeners

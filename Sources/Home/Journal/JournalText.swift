@@ -8,14 +8,20 @@ extension Cause {
   /// The command of the cause in words: `stop at bedtime.lua:41`, `person at ctl`; nil for a cause that is
   /// not a command.
   var call: String? {
-    let typist = first.kind == .person && JournalText.typed.contains(script ?? "") ? first : self
+    let typist = first.isTypist && JournalText.typed.contains(script ?? "") ? first : self
     return switch typist.kind {
     case .script: (name.isEmpty ? "" : "\(name) at ") + "\(script ?? ""):\(line)"
     case .person: "person at \(typist.name)"
-    case .controller: "another client (\(typist.name))"
+    case .controller: "another client (\(typist.client))"
     case .job, .trigger, .event, .interruption, .start, .driver, .limit: nil
     }
   }
+
+  /// `true` for somebody by whom lines without a script are evaluated.
+  fileprivate var isTypist: Bool { kind == .person || kind == .controller }
+
+  /// The name of another client, with its message.
+  fileprivate var client: String { detail.map { "\(name): \($0)" } ?? name }
 }
 
 /// The texts of entries and causes for people, one for each kind: in `ctl`, at the prompt, in time lines, on the page of a
@@ -232,7 +238,7 @@ public struct JournalText {
   /// - Parameter argument: the argument of the call, if that sets a value; nil without one.
   public func why(_ cause: Cause, _ argument: String? = nil) -> String {
     let chain = cause.chain
-    let isTyped = chain.last?.kind == .person
+    let isTyped = chain.last?.isTypist == true
     var text = ""
     for (index, cause) in chain.enumerated() {
       let isFirst = index == 0
@@ -256,7 +262,7 @@ public struct JournalText {
       case .interruption:
         let phase = cause.detail == "restored" ? "the end of " : ""
         text += (isFirst ? "" : "by ") + "\(phase)interruption \(quoted(cause.name))"
-      case .controller: text += (isFirst ? "" : "by ") + "another client (\(cause.name))"
+      case .controller: text += (isFirst ? "" : "by ") + "another client (\(cause.client))"
       case .person: text += (isFirst ? "" : "by ") + "person at \(cause.name)"
       case .start: text += (isFirst ? "" : "by ") + "\(cause.script ?? cause.name), started \(time(cause.at))"
       case .driver: text += cause.detail ?? "by itself"

@@ -1,15 +1,35 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import JSONText
+
+/// The sender of a request, which is the cause of the changes by it.
+enum ControlCaller {
+  /// A person at a place, such as `ctl`.
+  case person(at: String)
+  /// Another controller, such as Home Assistant, by a message in words.
+  case controller(String, message: String)
+  /// A webhook, whose trigger is a cause of its own.
+  case webhook(String)
+
+  /// Runs `body`, whose commands the caller gives.
+  func perform<Result>(in journal: Journal, _ body: () throws -> Result) rethrows -> Result {
+    switch self {
+    case .person(let place): try journal.asPerson(at: place, body)
+    case .controller(let name, let message): try journal.asController(name, by: message, body)
+    case .webhook: try body()
+    }
+  }
+}
 
 /// A request by the control protocol, to be answered once. Confined to the loop.
 final class ControlRequest {
   let method: String
   let parameters: JSON
-  /// The place of the person who sends the request, for the causes of changes.
-  let place: String
-  /// The webhook that sends the request; nil for a person.
-  var hook: String?
+  /// The sender of the request.
+  let caller: ControlCaller
+  /// The webhook that sends the request; nil for another sender.
+  var hook: String? { if case .webhook(let name) = caller { name } else { nil } }
   /// Called when the client no longer waits for the answer, and when a client that follows an answered
   /// request disconnects.
   var onCancel: () -> Void = {}
@@ -21,12 +41,20 @@ final class ControlRequest {
   private let push: (String, JSON) -> Bool
 
   init(
+    _ request: RPCRequest, by caller: ControlCaller, respond: @escaping (Result<JSON, RPCError>) -> Void,
+    push: @escaping (String, JSON) -> Bool, backlog: @escaping () -> Int = { 0 }
+  ) {
+    (method, parameters, self.caller) = (request.method, request.parameters, caller)
+    self.backlog = backlog
+    (self.respond, self.push) = (respond, push)
+  }
+
+  /// A request of a person at a place.
+  convenience init(
     _ request: RPCRequest, at place: String, respond: @escaping (Result<JSON, RPCError>) -> Void,
     push: @escaping (String, JSON) -> Bool, backlog: @escaping () -> Int = { 0 }
   ) {
-    (method, parameters, self.place) = (request.method, request.parameters, place)
-    self.backlog = backlog
-    (self.respond, self.push) = (respond, push)
+    self.init(request, by: .person(at: place), respond: respond, push: push, backlog: backlog)
   }
 
   /// Sends the answer; a second call does nothing.

@@ -49,17 +49,14 @@ final class HouseMethods {
   /// The methods by which a client has a process play: a daemon, or the client's own.
   var ofPlayback: [String: Method] { ["play": play, "playback": control] }
 
-  /// Performs a request by one of `methods` for a person or a webhook, and has it answered at once or later.
+  /// Performs a request by one of `methods` for its caller, and has it answered at once or later.
   /// - Parameter unknown: returns the error for a method that is not among them.
   func perform(
     _ request: ControlRequest, by methods: [String: Method], unknown: () -> any Error
   ) {
     do {
       guard let method = methods[request.method] else { throw unknown() }
-      // A trigger of a webhook is a cause of its own.
-      let result =
-        try request.hook == nil
-        ? engine.journal.asPerson(at: request.place) { try method(request) } : method(request)
+      let result = try request.caller.perform(in: engine.journal) { try method(request) }
       if let result { request.answer(.success(result)) }
     } catch { request.answer(.failure(error)) }
   }

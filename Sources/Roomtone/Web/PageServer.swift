@@ -176,9 +176,8 @@ final class PageServer {
     var parameters: [(name: String, value: JSON)] = [("name", .string(call.trigger))]
     if let value = call.value { parameters.append(("value", value)) }
     let request = ControlRequest(
-      RPCRequest(id: .null, method: "trigger", parameters: .object(parameters)), at: "a webhook",
+      RPCRequest(id: .null, method: "trigger", parameters: .object(parameters)), by: .webhook(call.hook),
       respond: { answer(Self.answer($0)) }, push: { _, _ in false })
-    request.hook = call.hook
     log(.debug, "the webhook \(quoted(call.hook)) fires the trigger \(quoted(call.trigger))")
     perform(request)
   }
