@@ -23,6 +23,7 @@ public final class ScriptStore {
   private let log: (String) -> Void
   private let path: String
   private var opened: Database?
+  private var listeners = Listeners<(_ key: String) -> Void>()
   private static let migrations = [
     """
     CREATE TABLE value (
@@ -99,7 +100,13 @@ public final class ScriptStore {
           [.text(script), .text(key), .text(text)])
       }
     }
+    reportChange(of: key)
   }
+
+  /// Calls `body` with the key of each value that this process stores or removes, as long as the store exists.
+  public func listen(_ body: @escaping (_ key: String) -> Void) { _ = listeners.add(body) }
+
+  private func reportChange(of key: String) { for listener in listeners.all { listener(key) } }
 
   private func requireRoom(
     for growth: Int, _ key: String, of script: String, _ limit: Int, in database: Database
@@ -125,9 +132,11 @@ public final class ScriptStore {
   /// Removes the text at `key`.
   /// - Returns: `true` if there was one.
   public func remove(_ key: String, of script: String) throws -> Bool {
-    try perform {
+    let wasThere = try perform {
       try $0.execute("DELETE FROM value WHERE script = ? AND key = ?", [.text(script), .text(key)]) > 0
     }
+    if wasThere { reportChange(of: key) }
+    return wasThere
   }
 
   /// Returns the keys of a script that begin with a prefix, sorted by their bytes.

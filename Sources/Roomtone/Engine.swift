@@ -278,6 +278,23 @@ public final class Engine {
   /// The jobs of all scripts, in the order in which they were added.
   public var scheduledJobs: [Job] { jobs.jobs() }
 
+  /// Calls `body` after each change of the list of jobs, as long as the engine exists.
+  func whenJobsChange(_ body: @escaping () -> Void) { jobs.listen(body) }
+
+  /// The prefix of the keys under which `stdlib/scene.lua` keeps scenes.
+  private static let scenePrefix = "scene."
+
+  /// Returns the names of the scenes that the script with an identity has saved, sorted by their bytes.
+  func scenes(ofScript identity: String) throws -> [String] {
+    try store.keys(of: identity, prefix: Self.scenePrefix)
+      .map { String($0.dropFirst(Self.scenePrefix.count)) }
+  }
+
+  /// Calls `body` after a scene was saved or deleted in this process, as long as the engine exists.
+  func whenScenesChange(_ body: @escaping () -> Void) {
+    store.listen { key in if key.hasPrefix(Self.scenePrefix) { body() } }
+  }
+
   /// Returns the number of jobs of the script with a number.
   func jobCount(of script: Int) -> Int { jobs.count(of: script) }
 

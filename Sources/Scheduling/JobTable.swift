@@ -10,6 +10,7 @@ public final class JobTable {
   private let observe: (Job, JobEvent) -> Void
   private let memory: (any JobMemory)?
   private var owners: [Int: OwnedJobs] = [:]
+  private var listeners = Listeners<() -> Void>()
   /// The number of the last added job.
   private var lastNumber = 0
 
@@ -79,8 +80,14 @@ public final class JobTable {
       onEnd: { [weak self] ended in self?.remove(ended) }, body: body)
     lastNumber += 1
     owners[owner, default: OwnedJobs()].entries[unique] = (lastNumber, job)
+    reportChange()
     return job
   }
+
+  /// Calls `body` after each change of the list of jobs, as long as the table exists.
+  public func listen(_ body: @escaping () -> Void) { _ = listeners.add(body) }
+
+  private func reportChange() { for listener in listeners.all { listener() } }
 
   /// Returns the jobs of `owner`, or all for nil, in the order in which they were added.
   public func jobs(of owner: Int? = nil) -> [Job] {
@@ -102,6 +109,7 @@ public final class JobTable {
     let ending = jobs(of: owner)
     if let owner { owners[owner] = nil } else { owners = [:] }
     for job in ending { job.leave() }
+    if !ending.isEmpty { reportChange() }
   }
 
   private func freeName(_ base: String, owner: Int) -> String {
@@ -117,5 +125,6 @@ public final class JobTable {
     owners[job.owner]?.entries[job.name] = nil
     // Lower suffixes may be free again.
     owners[job.owner]?.suffixes = [:]
+    reportChange()
   }
 }

@@ -334,7 +334,7 @@ extension Script {
 extension Script {
   /// The identity of the script in all its runs: the absolute path of its file without links, or its name for
   /// text that is not from a file.
-  var identity: String {
+  public var identity: String {
     guard folder != nil, let path = realpath(name, nil) else { return name }
     defer { free(path) }
     return String(cString: path)
