@@ -24,6 +24,10 @@ public final class StreamService {
   /// The stations of the configuration.
   public let named: NamedStations
   private var thread: NetworkThread?
+  private var followed: [Followed] = []
+
+  /// A stream that is reported to the journal.
+  private struct Followed { weak var stream: HouseStream? }
   /// The journal of the streams that are followed; nil without one.
   public var journal: Journal?
 
@@ -77,6 +81,8 @@ public final class StreamService {
   /// Reports a stream to the journal: its titles, gaps and changes, and the first failure of each kind in one
   /// outage.
   public func follow(_ stream: HouseStream) {
+    followed.removeAll { $0.stream == nil }
+    followed.append(Followed(stream: stream))
     stream.stream.onChange { [weak self, weak stream] change in
       switch change {
       case .gain(let gain): self?.report(.gain, stream, to: .decimal(gain), [.init("stream", true)])
@@ -103,6 +109,11 @@ public final class StreamService {
       default: break
       }
     }
+  }
+
+  /// Returns the title that the station of a followed stream has sent for the sound that a session plays; nil without one.
+  public func title(heardIn session: Session) -> String? {
+    followed.lazy.compactMap(\.stream).first { $0.session === session }?.stream.title?.text
   }
 
   /// Reports an event of a stream and the session that plays it.

@@ -39,6 +39,9 @@ final class RequestedPlayback {
   private var volumes: [String: Int] = [:]
   private var volumesTimer: LoopTimer?
 
+  /// The code of a playback that somebody has ended.
+  static let endedCode = "speaker.ended"
+
   /// A failure of the playback, with a code of the house or of its source.
   private struct ReportedFailure: CodedError {
     let code: String
@@ -95,6 +98,7 @@ final class RequestedPlayback {
       stations.common = settings
       stream = try engine.streams.stream(
         station, options: try await stations.options(for: station, on: engine.loop))
+      if let stream { engine.streams.follow(stream) }
     }
     defer {
       stream?.stream.stop()
@@ -179,7 +183,7 @@ final class RequestedPlayback {
 
   private func ended(_ what: String) -> ReportedFailure {
     let source = station.map(StreamAddress.shown) ?? files.joined(separator: ", ")
-    return ReportedFailure(code: "speaker.ended", message: "\(source) \(what)")
+    return ReportedFailure(code: Self.endedCode, message: "\(source) \(what)")
   }
 
   // MARK: Reports
