@@ -8,9 +8,9 @@ internal import SpeakerKit
 
 /// The methods of the control socket of a daemon: those on the house, and those on its scripts. Confined to the loop.
 final class ControlMethods {
-  private typealias Method = HouseMethods.Method
-  private unowned let daemon: Daemon
-  private let house: HouseMethods
+  typealias Method = HouseMethods.Method
+  unowned let daemon: Daemon
+  let house: HouseMethods
 
   init(daemon: Daemon) {
     self.daemon = daemon
@@ -22,7 +22,7 @@ final class ControlMethods {
     let own: [String: Method] = [
       "status": status, "scripts": scripts, "top": top, "restart": restart, "reload": reload, "jobs": jobs,
       "run_now": runNow, "skip": skip, "trigger": trigger, "eval": evaluate,
-      "end_live": endLive, "log": log,
+      "end_live": endLive, "log": log, "say": say, "scene": scene,
       "run": { [self] in
         try daemon.attach($0)
         return nil
@@ -215,7 +215,7 @@ final class ControlMethods {
     return .bool(daemon.evaluations.endLive(number))
   }
 
-  private func running(_ host: ScriptHost) throws -> Script {
+  func running(_ host: ScriptHost) throws -> Script {
     if let script = host.script { return script }
     throw DaemonError(
       .notRunning, "the script \"\(host.name)\" does not run: it is \(host.machine.name)",
