@@ -86,6 +86,10 @@ extension Tag {
   /// The driver of hubs.
   @Tag public static var hub: Tag
 
+  // MARK: Doors to the outside
+  /// Devices, states and commands of Home Assistant.
+  @Tag public static var homeAssistant: Tag
+
   // MARK: Streams and recordings
   /// Playlists, lists of files and addresses.
   @Tag public static var playlists: Tag

@@ -51,6 +51,8 @@ public final class Daemon {
   let prompt: EvaluationScript
   /// The code that clients have evaluated.
   let evaluations: Evaluations
+  /// The house in Home Assistant; nil without it.
+  private(set) var homeAssistant: HomeAssistantBridge?
 
   private enum Phase { case new, running, ending, ended }
 
@@ -152,6 +154,14 @@ public final class Daemon {
     page.open()
   }
 
+  /// Publishes the house to Home Assistant, through a broker, from now on.
+  func publish(on broker: any MessageBroker) {
+    let methods = ControlMethods(daemon: self)
+    let bridge = HomeAssistantBridge(of: self, on: broker) { methods.perform($0) }
+    homeAssistant = bridge
+    bridge.begin()
+  }
+
   /// Opens the house for all scripts.
   /// - Throws: `speaker.busy` when another process has it. Other failures are logged: the next use tries again.
   private func openHouse() async throws {
@@ -178,6 +188,7 @@ public final class Daemon {
     for host in hosts.values { host.remove() }
     for script in attached { script.stop() }
     prompt.end()
+    homeAssistant?.end()
     whenSettled { [self] in
       engine.loop.start { [self] in
         await prompt.hasEnded()
@@ -310,6 +321,7 @@ public final class Daemon {
     engine.loop.next { [weak self] in
       guard let self else { return }
       updateStatus()
+      homeAssistant?.scriptsChanged()
       let isSettled =
         phase == .ending ? hosts.isEmpty && attached.isEmpty : !hosts.values.contains { $0.machine.isEnding }
       guard isSettled else { return }

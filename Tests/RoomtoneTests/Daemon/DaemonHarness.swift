@@ -14,14 +14,16 @@ final class DaemonHarness {
   private lazy var methods = ControlMethods(daemon: daemon)
 
   /// - Parameters:
+  ///   - configuration: the text of the configuration; nil for the demonstration house.
   ///   - stations: the text of the stations file.
   ///   - state: the folder of the state; nil for none.
   ///   - scripts: the texts by names of files.
   init(
-    wall: Bool = false, socket: Bool = false, stations: String? = nil, state: String? = nil,
-    _ scripts: [(String, String)]
+    wall: Bool = false, socket: Bool = false, configuration: String? = nil, stations: String? = nil,
+    state: String? = nil, _ scripts: [(String, String)]
   ) throws {
     var base = try EngineHarness(wall: wall)
+    if let configuration { base.configuration = configuration }
     base.stations = stations
     base.stateFolder = state
     base.store = base.folder.file("store.db")

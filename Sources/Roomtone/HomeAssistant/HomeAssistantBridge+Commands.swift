@@ -1,0 +1,218 @@
+internal import EventLoop
+internal import Home
+internal import JSONText
+
+/// The commands that are performed now.
+struct PendingCommands {
+  /// The most commands at a time, most of which are texts that wait to be spoken.
+  static let most = 32
+
+  /// The command that follows the one that is performed now.
+  private enum Following {
+    case nothing
+    case newest(MQTTMessage)
+  }
+
+  /// The topics whose commands for a level are performed now.
+  private var levels: [String: Following] = [:]
+  /// The number of other commands.
+  private var others = 0
+
+  /// Begins a command for a level: only one for each topic is performed at a time, and of those that come meanwhile only
+  /// the newest has a meaning.
+  /// - Returns: `false` if it waits.
+  mutating func beginLevel(_ message: MQTTMessage) -> Bool {
+    let isFree = levels[message.topic] == nil
+    levels[message.topic] = isFree ? .nothing : .newest(message)
+    return isFree
+  }
+
+  /// Ends the command of a topic.
+  /// - Returns: the command that has waited.
+  mutating func endLevel(_ topic: String) -> MQTTMessage? {
+    if case .newest(let message)? = levels.removeValue(forKey: topic) { message } else { nil }
+  }
+
+  /// Begins another command.
+  /// - Returns: `false` if there are too many.
+  mutating func begin() -> Bool {
+    guard others < Self.most else { return false }
+    others += 1
+    return true
+  }
+
+  /// Ends another command.
+  mutating func end() { others -= 1 }
+}
+
+// Commands are performed by the methods of the control socket, with their checks, errors and causes.
+
+extension HomeAssistantBridge {
+  /// A command that is not one.
+  private struct Refusal: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+  }
+
+  /// A call of a method of the control protocol.
+  private struct Call {
+    let method: String
+    let parameters: [(name: String, value: JSON)]
+    /// The command in words, for causes.
+    let words: String
+  }
+
+  /// Performs a command. One that is refused is logged, and the true state is sent again.
+  func receiveCommand(_ message: MQTTMessage) {
+    guard let command = entities.topics.command(message.topic) else { return }
+    guard !message.isRetained else {
+      return refuse("\(shown(message.topic)): a retained command is ignored; send it without retain")
+    }
+    do throws(Refusal) {
+      switch command {
+      case .room(let id, let name):
+        guard let room = rooms[id] else { throw Refusal("no room has this id") }
+        try perform(name, message, in: room)
+      case .house(let name): try start(try call(name, message), message)
+      }
+    } catch {
+      refuse("\(shown(message.topic)): \(error.message)")
+      sendAgain(statesConcerned(by: message.topic))
+    }
+  }
+
+  private func perform(_ name: String, _ message: MQTTMessage, in room: RoomEntity) throws(Refusal) {
+    let place = ("room", JSON.string(room.place))
+    switch name {
+    case "volume":
+      let text = try self.text(message)
+      startLevel(
+        Call(
+          method: "volume", parameters: [place, ("volume", .string(text))],
+          words: "volume \(text.excerpt)"), message)
+    case "mute":
+      let text = try self.text(message)
+      guard text == "ON" || text == "OFF" else { throw Refusal("\(quoted(text)) is not ON or OFF") }
+      startLevel(
+        Call(method: text == "ON" ? "mute" : "unmute", parameters: [place], words: "mute \(text)"), message)
+    case "source":
+      let station = try text(message)
+      guard entities.stations.contains(station) else {
+        throw Refusal(unknown("station", station.onOneLine, among: entities.stations))
+      }
+      try start(
+        Call(
+          method: "play",
+          parameters: [
+            ("station", .string(station)), ("rooms", .array([.string(room.place)])), ("keep", true),
+          ], words: "station \(quoted(station))"), message)
+    case "stop", "next":
+      try requirePress(message)
+      try start(Call(method: name, parameters: [place], words: name), message)
+    case "say":
+      let text = try text(message, atMost: ControlMethods.longestSpeech)
+      try start(
+        Call(method: "say", parameters: [("text", .string(text)), place], words: "announcement"), message)
+    default: throw Refusal("no command of a room is called \(quoted(name))")
+    }
+  }
+
+  private func call(_ name: String, _ message: MQTTMessage) throws(Refusal) -> Call {
+    switch name {
+    case "stop":
+      try requirePress(message)
+      return Call(method: "stop", parameters: [], words: "stop")
+    case "say":
+      let text = try text(message, atMost: ControlMethods.longestSpeech)
+      return Call(method: "say", parameters: [("text", .string(text))], words: "announcement")
+    case "run":
+      let job = try action("job", message, among: jobs)
+      return Call(
+        method: "run_now", parameters: [("job", .string("\(job.script)/\(job.name)"))],
+        words: "run \(quoted(job.name))")
+    case "scene":
+      let scene = try action("scene", message, among: scenes)
+      return Call(
+        method: "scene", parameters: [("name", .string(scene.name)), ("script", .string(scene.script))],
+        words: "scene \(quoted(scene.name))")
+    default: throw Refusal("no command of the house is called \(quoted(name))")
+    }
+  }
+
+  private func action(
+    _ kind: String, _ message: MQTTMessage, among known: [String: NamedAction]
+  ) throws(Refusal) -> NamedAction {
+    let label = try text(message, atMost: 2 * longestName)
+    guard let action = known[label] else {
+      throw Refusal(unknown(kind, label.onOneLine, among: known.keys.sorted()))
+    }
+    return action
+  }
+
+  private func text(_ message: MQTTMessage, atMost limit: Int = longestName) throws(Refusal) -> String {
+    guard message.payload.count <= limit else {
+      throw Refusal("a text of at most \(limit) bytes expected, got \(message.payload.count)")
+    }
+    guard let text = String(validating: message.payload, as: UTF8.self) else {
+      throw Refusal("the text is not UTF-8")
+    }
+    return text
+  }
+
+  private func requirePress(_ message: MQTTMessage) throws(Refusal) {
+    guard try text(message) == HouseTopics.press else { throw Refusal("\(HouseTopics.press) expected") }
+  }
+
+  // MARK: Calls
+
+  private func startLevel(_ call: Call, _ message: MQTTMessage) {
+    guard calls.beginLevel(message) else { return }
+    perform(call, message) { [weak self] in
+      guard let self else { return }
+      sendAgain(statesConcerned(by: message.topic))
+      if let next = calls.endLevel(message.topic) { receiveCommand(next) }
+    }
+  }
+
+  private func start(_ call: Call, _ message: MQTTMessage) throws(Refusal) {
+    guard calls.begin() else {
+      throw Refusal("\(PendingCommands.most) commands are performed already, and there is no room for more")
+    }
+    perform(call, message) { [weak self] in
+      guard let self else { return }
+      calls.end()
+      sendAgain(statesConcerned(by: message.topic))
+    }
+  }
+
+  private func perform(_ call: Call, _ message: MQTTMessage, then finish: @escaping () -> Void) {
+    perform(
+      ControlRequest(
+        RPCRequest(id: nil, method: call.method, parameters: .object(call.parameters)),
+        by: .controller(Self.name, message: call.words),
+        respond: { [weak self] result in
+          if case .failure(let error) = result { self?.report(error, of: message) }
+          finish()
+        }, push: { _, _ in true }))
+  }
+
+  private func report(_ error: RPCError, of message: MQTTMessage) {
+    // Another source has replaced a station, or a person has stopped it.
+    if error.code == RequestedPlayback.endedCode { return }
+    refuse("\(shown(message.topic)): \(error.message)" + (error.hint.map { "; \($0)" } ?? ""))
+  }
+
+  /// Returns the topics of the states that a command should have changed.
+  private func statesConcerned(by topic: String) -> [String] {
+    guard case .room(let id, let name)? = entities.topics.command(topic), rooms[id] != nil else { return [] }
+    let properties =
+      switch name {
+      case "volume", "mute": ["volume", "mute"]
+      case "source": ["source"]
+      default: [String]()
+      }
+    return properties.map { entities.topics.room(id, $0) }
+  }
+
+  private func shown(_ topic: String) -> String { topic.excerpt.onOneLine }
+}
