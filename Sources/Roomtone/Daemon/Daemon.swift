@@ -128,6 +128,7 @@ public final class Daemon {
     }
     engine.programs.endLeftBehind { log.add(.warn, $0) }
     engine.mqtt.start()
+    if engine.mqtt.options?.homeAssistant == true { publish(on: engine.mqtt) }
     let folder = try ScriptFolder(options.folder, loop: engine.loop) { [unowned self] in apply($0) }
     self.folder = folder
     // A blocking wait is allowed, as nothing else runs yet.

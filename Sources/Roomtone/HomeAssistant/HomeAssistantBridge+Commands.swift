@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Home
 internal import JSONText
+internal import MQTT
 
 /// The commands that are performed now.
 struct PendingCommands {

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Home
 internal import JSONText
 internal import LuaModules
+internal import MQTT
 internal import RecordingKit
 internal import Scheduling
 internal import SpeakerKit

@@ -1,6 +1,7 @@
 import EventLoop
 import Home
 import JSONText
+import MQTT
 import SpeakerKit
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Home
+import MQTT
 
 /// A broker in memory, which keeps retained messages as a real one does, also while its clients are away.
 final class MemoryBroker: MessageBroker {
