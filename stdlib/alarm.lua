@@ -53,9 +53,9 @@ local function mark(own, kind, source, message)
   host.mark { kind = kind, message = message, room = rooms.names(own.rooms), source = source.name }
 end
 
--- Records an action of the alarm for `why`, with the cause of the running routine.
-local function note(own, message)
-  host.note(own.name, message)
+-- Records an action of the alarm for `why` and for Home Assistant, with the cause of the running routine.
+local function note(own, message, event)
+  host.note(own.name, message, event)
 end
 
 local function keep(own)
@@ -67,7 +67,7 @@ local function decide(own, verdict, by)
   if own.pause and not own.pause.done and not own.verdict then
     own.verdict, own.by = verdict, by
     note(own, verdict == "snoozed" and "snoozes" or by == "room" and "dismissed, as its rooms were stopped"
-      or "dismissed")
+      or "dismissed", verdict)
     own.pause:cancel()
   end
 end
@@ -133,11 +133,11 @@ local function run(own)
     error(own.failure, 0)
   elseif own.has_sounded then
     if own.by == "duration" then
-      note(own, "has rung for its whole time")
+      note(own, "has rung for its whole time", "dismissed")
     end
     object.emit(own, "dismissed", { alarm = own.object, by = own.by })
   else
-    note(own, "could not ring: " .. own.reason)
+    note(own, "could not ring: " .. own.reason, "missed")
     log.warn("an alarm could not ring", { alarm = own.name, reason = own.reason })
     object.emit(own, "missed", { alarm = own.object, due = kept.due, reason = own.reason })
   end
@@ -205,13 +205,13 @@ function alarm.set(given)
   own.sounding = function(source)
     local shown = sounds.shown(source.name)
     mark(own, "alarm", source, ("%s rings with %s"):format(own.name, shown))
-    note(own, "rings with " .. shown)
+    note(own, "rings with " .. shown, "ringing")
     object.emit(own, "ringing", { alarm = own.object, source = source.name })
   end
   own.fall_back = function(source, reason)
     local shown = sounds.shown(source.name)
     mark(own, "fallback", source, ("%s: no %s, %s"):format(own.name, shown, reason))
-    note(own, ("%s failed: %s"):format(shown, reason))
+    note(own, ("%s failed: %s"):format(shown, reason), "fallback")
     log.warn("an alarm falls back", { alarm = own.name, source = shown, reason = reason })
     object.emit(own, "fallback", { alarm = own.object, source = source.name, reason = reason })
   end

@@ -27,9 +27,11 @@ enum LibraryModule {
           return .none
         },
         LuaFunction("over_limit", arity: 2) { call in try exceedLimits(call, door) },
-        LuaFunction("note", arity: 2) { call in
+        LuaFunction("note", arity: 3) { call in
+          let event = call.isNil(3) ? nil : try call.string(3, .name)
           journal.record(
-            .alarm, of: .job, try call.string(1, .name), detail: try call.string(2), cause: journal.current)
+            .alarm, of: .job, try call.string(1, .name), detail: try call.string(2),
+            facts: event.map { [.init("event", .string($0))] } ?? [], cause: journal.current)
           return .none
         },
       ])

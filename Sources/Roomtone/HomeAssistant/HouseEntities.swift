@@ -212,9 +212,13 @@ struct HouseEntities {
   /// - Parameter title: the title that its station has sent; nil for that of the source.
   func states(of room: RoomEntity, title: String?) -> [(topic: String, value: String)] {
     let source = room.session?.source
+    let title = source.map { source in
+      // A station without a name of its own has its address as the title.
+      title ?? stationNames[source.title] ?? source.title
+    }
     return [
       ("volume", "\(room.volume)"), ("mute", room.isMuted ? "ON" : "OFF"), ("state", room.state.rawValue),
-      ("title", source.map { title ?? $0.title } ?? HouseTopics.nothing),
+      ("title", title ?? HouseTopics.nothing),
       ("source", source.map { self.source($0) } ?? HouseTopics.nothing),
     ].map { (topics.room(room.id, $0), Self.state($1)) }
   }
