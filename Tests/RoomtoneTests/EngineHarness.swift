@@ -48,6 +48,8 @@ struct EngineHarness {
   var history: String?
   /// `false` for a host without a home, which keeps no catalogue of recordings.
   var hasCatalogue = true
+  /// The place of the process at the broker of MQTT.
+  var messageRole = MQTTService.Role.guest
   /// The folder of the library; nil for the one inside the program.
   var standardLibrary: String? = Fixtures.repository("stdlib")
   /// The moment at which virtual time begins.
@@ -91,6 +93,7 @@ struct EngineHarness {
         Array(stations.utf8), path: folder.file("stations.lua"))
     }
     options.recorder.folder = folder.file("recordings")
+    options.messageRole = messageRole
     options.recorder.catalogue = hasCatalogue ? folder.file("catalogue.sqlite") : nil
     options.standardLibrary = standardLibrary
     return try Engine(options)

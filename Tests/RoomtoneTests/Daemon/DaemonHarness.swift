@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Home
 import JSONText
 import LuaRuntime
 import TestSupport
@@ -27,6 +28,7 @@ final class DaemonHarness {
     base.stations = stations
     base.stateFolder = state
     base.store = base.folder.file("store.db")
+    base.messageRole = .house
     self.base = base
     folder = try TemporaryFolder()
     for (name, text) in scripts { _ = try folder.write(Array(text.utf8), to: name) }
