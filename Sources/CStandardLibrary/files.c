@@ -46,6 +46,9 @@ static const unsigned char meta_eq[] = {
 static const unsigned char meta_configuration[] = {
 #embed "../../stdlib/meta/configuration.lua"
 };
+static const unsigned char meta_home_assistant[] = {
+#embed "../../stdlib/meta/home_assistant.lua"
+};
 static const unsigned char meta_sessions[] = {
 #embed "../../stdlib/meta/sessions.lua"
 };
@@ -200,6 +203,7 @@ static const standard_library_file files[] = {
     {"meta/hkwhub.lua", meta_hkwhub, sizeof meta_hkwhub},
     {"meta/snapcast.lua", meta_snapcast, sizeof meta_snapcast},
     {"meta/configuration.lua", meta_configuration, sizeof meta_configuration},
+    {"meta/home_assistant.lua", meta_home_assistant, sizeof meta_home_assistant},
     {"meta/sessions.lua", meta_sessions, sizeof meta_sessions},
     {"meta/simulation.lua", meta_simulation, sizeof meta_simulation},
     {"meta/webhooks.lua", meta_webhooks, sizeof meta_webhooks},

@@ -27,7 +27,14 @@ struct DaemonReport {
         ("scripts_left_out", .number(scripts.next.map { daemon.scripts.count - $0 } ?? 0)),
         ("attached", .array(daemon.attached.map { .string($0.name) })),
         ("jobs", .number(engine.scheduledJobs.count)), ("page", daemon.page?.status ?? .null),
+        ("home_assistant", daemon.homeAssistant.map { homeAssistant($0) } ?? .null),
       ])
+  }
+
+  private func homeAssistant(_ bridge: HomeAssistantBridge) -> JSON {
+    .object([
+      ("devices", .number(bridge.deviceCount)), ("seen", bridge.seen.map { .decimal($0.inSeconds) } ?? .null),
+    ])
   }
 
   func script(_ host: ScriptHost) -> JSON {

@@ -46,6 +46,8 @@ final class HomeAssistantBridge {
   /// The jobs and scenes by the texts that name them.
   private(set) var jobs: [String: NamedAction] = [:]
   private(set) var scenes: [String: NamedAction] = [:]
+  /// The moment at which Home Assistant has started last, as far as it has reported that; nil before.
+  private(set) var seen: WallTime?
   /// The kinds of actions of which too many were reported.
   private var reported: Set<String> = []
   var calls = PendingCommands()
@@ -96,6 +98,9 @@ final class HomeAssistantBridge {
 
   /// Reads jobs and scenes again: a script has begun or ended.
   func scriptsChanged() { documentsChanged() }
+
+  /// The number of devices that are published.
+  var deviceCount: Int { published.count }
 
   func refuse(_ message: String) { daemon.log.add(.warn, message, script: Self.name) }
 
@@ -170,9 +175,10 @@ final class HomeAssistantBridge {
   }
 
   private func receiveBirth(_ message: MQTTMessage) {
+    guard message.payload == Array("online".utf8) else { return }
+    seen = loop.wallNow
     // A retained one is older than all that was sent since the connection.
-    guard !message.isRetained, message.payload == Array("online".utf8) else { return }
-    sendAll()
+    if !message.isRetained { sendAll() }
   }
 
   /// Learns what an earlier process has published, so that it can be removed.

@@ -1,0 +1,50 @@
+---@meta _
+---@topic home_assistant
+---@search homeassistant hass dashboard entity entities discovery automation mqtt topics
+
+-- Home Assistant: the rooms of the house on its dashboards, by way of a broker of MQTT.
+--
+--   -- config.lua
+--   mqtt { host = "192.168.1.10", home_assistant = true }
+--
+-- With this line and `roomtone serve`, Home Assistant finds the house by itself, without a line of YAML, as soon as its
+-- MQTT integration is connected to the same broker: a device for the house, and one for each room. A room is a group, or a
+-- speaker that is in no group. Its id is that of the group or the speaker, so that a rename keeps its entities; a room
+-- that is gone takes them with it.
+--
+-- Entities of a room: `number` Volume (up to 50, or the limit of the room), `switch` Mute, `sensor` State, Title and
+-- Source, `select` Station (those of the configuration), `button` Stop and Next, `notify` Announce, `event` Ended.
+--
+-- Entities of the house: `scene` for each scene that a script has saved, and `select` Scene for all of them, `button` Run
+-- for each job, and Stop everywhere, `notify` Announce everywhere, `binary_sensor` Recording, `event` Alarm (`ringing`,
+-- `snoozed`, `dismissed`, `missed`, `fallback`) and Trigger (`fired`, with `trigger` and `value`).
+--
+-- Commands act as those of a person do: on the room, whoever plays there, and never beyond its limits. `roomtone ctl why
+-- Kitchen` names Home Assistant and its command. A station that is chosen replaces what plays in the room. A command that
+-- is refused is logged, and the true state is sent again.
+--
+-- The topics are open to others too, such as a display or a script of another program. `BASE` is `base` of the
+-- configuration, "roomtone" unless it is set; two houses on one broker need different ones. States are retained:
+--
+--   BASE/house/status          online | offline, the last will of `roomtone serve`
+--   BASE/house/recording       ON | OFF
+--   BASE/room/ID/volume        0 to 50, the average of its speakers
+--   BASE/room/ID/mute          ON | OFF
+--   BASE/room/ID/state         playing | paused | idle | away: no speaker can be reached
+--   BASE/room/ID/title         what plays, at most 255 characters, or None
+--   BASE/room/ID/source        the name of a station, a URL, a path with a slash in it, or None
+--
+-- Events are sent once, in JSON, and not while the broker is away: `BASE/room/ID/ended`, `BASE/house/alarm`,
+-- `BASE/house/trigger`, each with `event_type`.
+--
+-- Commands are never retained; one that is retained is ignored:
+--
+--   BASE/room/ID/volume/set    20, +5 or -5
+--   BASE/room/ID/mute/set      ON | OFF
+--   BASE/room/ID/source/set    the name of a station
+--   BASE/room/ID/stop/set      PRESS; also next/set
+--   BASE/room/ID/say/set       a text of at most 4096 bytes, which is announced there
+--   BASE/house/stop/set        PRESS
+--   BASE/house/say/set         a text that is announced everywhere
+--   BASE/house/scene/set       the name of a scene; script/name where several scripts have it
+--   BASE/house/run/set         the name of a job; script/name where several scripts have it
