@@ -40,8 +40,8 @@
 --
 -- Keys of `mqtt { … }`: `host`, `port` (default: 1883, with TLS 8883), `user`, `password_file`, `tls` (default: false),
 -- `ca_file` (default: the certificates of the system), `client_id` (default: one of this machine and `base`), `base`
--- (default: "roomtone"), `home_assistant` (default: false), `triggers`. A process beside `roomtone serve`, such as
--- `roomtone run`, has a client id of its own and connects when a script first uses the broker.
+-- (default: "roomtone"), `home_assistant` (default: false; `roomtone help home_assistant`), `triggers`. A process beside
+-- `roomtone serve`, such as `roomtone run`, has a client id of its own and connects when a script first uses the broker.
 --
 -- A rule of `triggers` has `topic` (which may be a filter), `field` (a member of a payload in JSON; default: the whole
 -- payload is the value), `equals` (the value that fires; default: any) and `repeats`. Retained messages and empty values

@@ -29,6 +29,7 @@ enum ControlText {
     }
     table.add(["Playing", playing.isEmpty ? "nothing" : playing.joined(separator: "; ")])
     if let line = mqtt(status["mqtt"]) { table.add(["MQTT", line]) }
+    if let line = homeAssistant(status["home_assistant"]) { table.add(["", line]) }
     if let jobs = status["jobs"]?.int { table.add(["Jobs", "\(jobs)"]) }
     if let page = status["page"] { for row in self.page(page) { table.add(row) } }
     let scripts = status["scripts"] ?? .array([])
@@ -55,6 +56,13 @@ enum ControlText {
     let since = status["since"].flatMap { $0.line == "null" ? nil : " since \(time($0))" } ?? ""
     let reason = status["reason"]?.text.map { ": \($0)" } ?? ""
     return "\(broker) \(state)\(since)\(reason)"
+  }
+
+  /// Returns the devices in Home Assistant; nil without it.
+  private static func homeAssistant(_ status: JSON?) -> String? {
+    guard let devices = status?["devices"]?.int else { return nil }
+    let seen = status?["seen"].flatMap { $0.line == "null" ? nil : ", which has started at \(time($0))" }
+    return "\(devices) devices for Home Assistant\(seen ?? "")"
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {
