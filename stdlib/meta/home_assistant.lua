@@ -16,8 +16,9 @@
 -- Source, `select` Station (those of the configuration), `button` Stop and Next, `notify` Announce, `event` Ended.
 --
 -- Entities of the house: `scene` for each scene that a script has saved, and `select` Scene for all of them, `button` Run
--- for each job, and Stop everywhere, `notify` Announce everywhere, `binary_sensor` Recording, `event` Alarm (`ringing`,
--- `snoozed`, `dismissed`, `missed`, `fallback`) and Trigger (`fired`, with `trigger` and `value`).
+-- for each job that repeats (100 of both at most), and Stop everywhere, `notify` Announce everywhere, `binary_sensor`
+-- Recording, `event` Alarm (`ringing`, `snoozed`, `dismissed`, `missed`, `fallback`) and Trigger (`fired`, with `trigger`
+-- and `value`).
 --
 -- Commands act as those of a person do: on the room, whoever plays there, and never beyond its limits. `roomtone ctl why
 -- Kitchen` names Home Assistant and its command. A station that is chosen replaces what plays in the room. A command that

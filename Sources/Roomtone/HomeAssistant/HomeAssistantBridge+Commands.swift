@@ -17,7 +17,7 @@ struct PendingCommands {
   /// The topics whose commands for a level are performed now.
   private var levels: [String: Following] = [:]
   /// The number of other commands.
-  private var others = 0
+  private(set) var others = 0
 
   /// Begins a command for a level: only one for each topic is performed at a time, and of those that come meanwhile only
   /// the newest has a meaning.
@@ -179,14 +179,23 @@ extension HomeAssistantBridge {
     guard calls.begin() else {
       throw Refusal("\(PendingCommands.most) commands are performed already, and there is no room for more")
     }
-    perform(call, message) { [weak self] in
+    // A station is answered when it ends, and is no command that is performed any more once it has begun.
+    var isCounted = true
+    let end = { [weak self] in
+      if isCounted { self?.calls.end() }
+      isCounted = false
+    }
+    perform(call, message, onBegin: end) { [weak self] in
+      end()
       guard let self else { return }
-      calls.end()
       sendAgain(statesConcerned(by: message.topic))
     }
   }
 
-  private func perform(_ call: Call, _ message: MQTTMessage, then finish: @escaping () -> Void) {
+  private func perform(
+    _ call: Call, _ message: MQTTMessage, onBegin begin: @escaping () -> Void = {},
+    then finish: @escaping () -> Void
+  ) {
     perform(
       ControlRequest(
         RPCRequest(id: nil, method: call.method, parameters: .object(call.parameters)),
@@ -194,7 +203,11 @@ extension HomeAssistantBridge {
         respond: { [weak self] result in
           if case .failure(let error) = result { self?.report(error, of: message) }
           finish()
-        }, push: { _, _ in true }))
+        },
+        push: { notification, _ in
+          if notification == "begins" { begin() }
+          return true
+        }))
   }
 
   private func report(_ error: RPCError, of message: MQTTMessage) {

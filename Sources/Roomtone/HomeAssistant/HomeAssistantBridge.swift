@@ -256,8 +256,11 @@ final class HomeAssistantBridge {
 
   /// Reads the jobs and the scenes of all scripts.
   private func readActions() {
-    let jobs = daemon.engine.scheduledJobs.filter(\.isActive).compactMap { job in
-      daemon.scriptName(job.owner).map { NamedAction(script: $0, name: job.name) }
+    let jobs = daemon.engine.scheduledJobs.compactMap { job -> NamedAction? in
+      // A job that runs once comes and goes too often for an entity.
+      if case .once = job.recurrence { return nil }
+      guard job.isActive else { return nil }
+      return daemon.scriptName(job.owner).map { NamedAction(script: $0, name: job.name) }
     }
     let owners = daemon.scripts.compactMap { host in host.script.map { (host.name, $0.identity) } }
     let scenes = (owners + [(daemon.prompt.name, daemon.prompt.name)]).flatMap { name, identity in

@@ -71,8 +71,9 @@ struct HouseTopics {
 
   /// Returns an id as one level of a topic: the id itself, unless it has characters with a meaning in topics.
   static func level(_ id: String) -> String {
-    let isLevel =
-      !id.isEmpty && !id.unicodeScalars.contains { $0 == "/" || $0 == "+" || $0 == "#" || $0.value < 0x20 }
+    let isLevel = !id.unicodeScalars.contains { scalar in
+      scalar == "/" || scalar == "+" || scalar == "#" || scalar.properties.generalCategory == .control
+    }
     return isLevel ? id : plain(id)
   }
 

@@ -80,6 +80,7 @@ import Testing
     #expect(try harness.state("Kitchen", "title") == "Miles - Blue")
     harness.home.pass(.seconds(40))
     #expect(try harness.state("Kitchen", "title") == "Bill - Green")
+    #expect(harness.home.daemon.homeAssistant?.calls.others == 0)
     #expect(try harness.state("Bathroom", "state") == "idle")
     #expect(harness.refusals == [])
     try harness.command("Kitchen", "stop", "PRESS")
@@ -244,6 +245,17 @@ import Testing
     harness.broker.deliver("roomtone/house/say/set", "Dinner")
     harness.home.pass(.seconds(20))
     #expect(marks.announcements.last == "Living Room, Kitchen, Bedroom, Bathroom: Dinner")
+  }
+
+  @Test("texts that wait to be spoken are bounded")
+  func manyTexts() throws {
+    let harness = try HomeAssistantHarness()
+    for number in 0..<40 { harness.broker.deliver("roomtone/house/say/set", "Number \(number)") }
+    harness.home.pass(.seconds(1))
+    #expect(harness.refusals.count == 40 - PendingCommands.most)
+    #expect(harness.refusals.allSatisfy { $0.contains("32 commands are performed already") })
+    harness.home.pass(.seconds(300))
+    #expect(harness.home.daemon.homeAssistant?.calls.others == 0)
   }
 
   /// The announcements of a house.

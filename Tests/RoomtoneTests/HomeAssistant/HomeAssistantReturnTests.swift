@@ -2,6 +2,7 @@ import EventLoop
 import Home
 import JSONText
 import MQTT
+import Scheduling
 import SpeakerKit
 import TestSupport
 import TestTraits
@@ -109,6 +110,7 @@ import Testing
         trigger.on("swap", function()
           job:cancel()
           schedule.every("2h", { name = "water" }, function() end)
+          schedule.at("2026-01-06 10:00", { name = "once" }, function() end)
         end)
         """
       )
@@ -118,6 +120,8 @@ import Testing
     let entities = try #require(harness.documents["Roomtone"]?["cmps"])
     #expect(entities["run-jobs-tidy"]?.line == #"{"p": "button"}"#)
     #expect(entities["run-jobs-water"]?["pl_prs"]?.text == "water")
+    #expect(harness.home.daemon.engine.scheduledJobs.contains { $0.name == "once" })
+    #expect(entities["run-jobs-once"] == nil)
   }
 
   @Test("two houses on one broker with different bases leave each other alone")
