@@ -53,7 +53,9 @@ struct HomeAssistantTests {
     func wait(_ entity: String, _ state: String?) throws {
       do {
         try ServeTests.wait("\(entity) is \(state ?? "gone")") { try server.state(entity) == state }
-      } catch { throw TestFailure("\(error), and not \(try server.state(entity) ?? "nil"): \(server.output)") }
+      } catch {
+        throw TestFailure("\(error), and not \(try server.state(entity) ?? "nil"): \(server.output)")
+      }
     }
   }
 
