@@ -31,9 +31,9 @@
 --   BASE/house/recording       ON | OFF
 --   BASE/room/ID/volume        0 to 50, the average of its speakers
 --   BASE/room/ID/mute          ON | OFF
---   BASE/room/ID/state         playing | paused | idle | away: no speaker can be reached
---   BASE/room/ID/title         what plays, at most 255 characters, or None
---   BASE/room/ID/source        the name of a station, a URL, a path with a slash in it, or None
+--   BASE/room/ID/state         playing | paused | idle | away (not reached)
+--   BASE/room/ID/title         the title, at most 255 characters, or None
+--   BASE/room/ID/source        a station's name, a URL, a path or None
 --
 -- Events are sent once, in JSON, and not while the broker is away: `BASE/room/ID/ended`, `BASE/house/alarm`,
 -- `BASE/house/trigger`, each with `event_type`.
@@ -44,8 +44,10 @@
 --   BASE/room/ID/mute/set      ON | OFF
 --   BASE/room/ID/source/set    the name of a station
 --   BASE/room/ID/stop/set      PRESS; also next/set
---   BASE/room/ID/say/set       a text of at most 4096 bytes, which is announced there
+--   BASE/room/ID/say/set       a text for this room, at most 4096 bytes
 --   BASE/house/stop/set        PRESS
 --   BASE/house/say/set         a text that is announced everywhere
---   BASE/house/scene/set       the name of a scene; script/name where several scripts have it
---   BASE/house/run/set         the name of a job; script/name where several scripts have it
+--   BASE/house/scene/set       the name of a scene
+--   BASE/house/run/set         the name of a job
+--
+-- Where several scripts have a scene or a job of one name, it is called `script/name`.
