@@ -12,8 +12,11 @@ final class HomeAssistantServer {
   /// The reason why there is none here; nil if there is one.
   static let absence: String? = {
     guard let folder else { return "\(variable) names no folder for a real Home Assistant" }
-    if access("\(folder)/bin/python", X_OK) == 0 || python != nil { return nil }
-    return "no python3.13 runs here, which a real Home Assistant needs"
+    guard access("\(folder)/bin/python", X_OK) == 0 || python != nil else {
+      return "no python3.13 runs here, which a real Home Assistant needs"
+    }
+    do { _ = try installed() } catch { return "a real Home Assistant can't be installed: \(error)" }
+    return nil
   }()
 
   private static var folder: String? {
