@@ -53,7 +53,8 @@ final class MQTTLink: @unchecked Sendable {
   private var client: OpaquePointer?
   private var events: [Event] = []
   private var complaint: String?
-  private var unfinishedBytes = 0
+  /// The bytes that the connection had received at the end of the last packet that led to an event.
+  private var bytesBeforePacket = 0
 
   /// - Throws: the failure to load the library.
   init(_ settings: MQTTSettings, isFive: Bool) throws(MQTTFailure) {
@@ -186,17 +187,29 @@ final class MQTTLink: @unchecked Sendable {
     guard let client, let socket else { return }
     // A packet a call, for the most part.
     for _ in 0..<64 {
-      let waiting = LinuxSockets.bytesWaiting(at: socket)
       let before = events.count
       let status = library.mosquitto_loop_read(client, 1)
       if status != MOSQ_ERR_SUCCESS.rawValue { return lost(status) }
-      unfinishedBytes = events.count > before ? 0 : unfinishedBytes + waiting
-      if unfinishedBytes > packetLimit {
-        events.append(.failed(.network("it sends a message of more than \(packetLimit >> 20) MiB")))
-        return
-      }
+      let received = Self.bytesReceived(at: socket)
+      if events.count > before { bytesBeforePacket = received }
+      if received - bytesBeforePacket > packetLimit { return events.append(tooLarge) }
       guard self.socket == socket, LinuxSockets.bytesWaiting(at: socket) > 0 else { return }
     }
+  }
+
+  /// Returns the bytes that a connection has received so far. Source: tcp(7); `tcpi_bytes_received` of <linux/tcp.h>.
+  private static func bytesReceived(at socket: Int32) -> Int {
+    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { info in
+      var size = socklen_t(info.count)
+      guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0, size >= 136 else {
+        return 0
+      }
+      return Int(clamping: info.load(fromByteOffset: 128, as: UInt64.self))
+    }
+  }
+
+  private var tooLarge: Event {
+    .failed(.network("it sends a message of more than \(packetLimit >> 20) MiB"))
   }
 
   func write() {
@@ -305,6 +318,8 @@ final class MQTTLink: @unchecked Sendable {
       return events.append(.dropped(topic: "", bytes: 0))
     }
     let count = Int(message.payloadlen)
+    // A packet that arrives as fast as it is read is whole before `read` can look at it.
+    guard count <= packetLimit else { return events.append(tooLarge) }
     guard count <= MQTTMessage.largestPayload, (try? MQTTTopic(topic)) != nil else {
       return events.append(.dropped(topic: topic, bytes: count))
     }
