@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import TestSupport
 import TestTraits
 import Testing
@@ -91,6 +92,33 @@ import Testing
     }
     for thread in threads { thread.join() }
     #expect(clients.statuses.withLock { $0 }.allSatisfy { $0 == "503" || $0 == "000" })
+  }
+
+  @Test("a server that is quiesced twice, then stopped, closes its socket once")
+  func quiescesOnce() throws {
+    let loop = EventLoop()
+    defer { loop.close() }
+    let place = ListenAddress(try #require(NetworkAddress("127.0.0.1")), port: 0)
+    let socket = try ListeningSocket.open(place).descriptor
+    // A number that no other test of the process takes.
+    let listener = fcntl(socket, F_DUPFD_CLOEXEC, 800)
+    close(socket)
+    try #require(listener >= 800)
+    let daemon = try HTTPDaemon(
+      listener: listener, threads: .one(ConnectionDeadlines(loop: loop, limit: .seconds(10))),
+      limits: HTTPDaemon.Limits(connections: 4, perAddress: 4, idleSeconds: 10)
+    ) { _ in .answer(WebAnswer(204)) }
+    daemon.quiesce()
+    let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    let other = fcntl(file, F_DUPFD_CLOEXEC, listener)
+    close(file)
+    defer { close(other) }
+    try #require(other == listener, "the socket is not closed")
+    daemon.quiesce()
+    #expect(fcntl(other, F_GETFD) >= 0)
+    daemon.stop()
+    daemon.quiesce()
+    #expect(fcntl(other, F_GETFD) >= 0)
   }
 
   @Test("an answer that comes at once is sent once; a longer body is refused")

@@ -43,9 +43,11 @@ package final class HTTPDaemon: Sendable {
     package init(certificate: [UInt8], key: [UInt8]) { (self.certificate, self.key) = (certificate, key) }
   }
 
-  // Sendable: made for calls of any thread; `isStopped` lets one of them end it.
+  private enum Phase { case serving, quiesced, stopped }
+
+  // Sendable: made for calls of any thread; `phase` lets one of them end it.
   private nonisolated(unsafe) let daemon: OpaquePointer
-  private let isStopped = Lock(false)
+  private let phase = Lock(Phase.serving)
   private let core: HTTPDaemonCore
 
   /// Starts to serve.
@@ -97,20 +99,25 @@ package final class HTTPDaemon: Sendable {
 
   deinit { stop() }
 
-  /// Accepts no further connections, and answers the requests that wait with 503.
+  /// Accepts no further connections, and answers the requests that wait with 503. A second call does nothing.
   package func quiesce() {
-    guard !isStopped.withLock({ $0 }) else { return }
     core.end()
-    let listener = core.mhd.MHD_quiesce_daemon(daemon)
-    if listener >= 0 { Glibc.close(listener) }
+    // Under the lock, so that no other call stops the daemon meanwhile.
+    phase.withLock { phase in
+      guard phase == .serving else { return }
+      phase = .quiesced
+      // A second call would return the number again, which may be another file's by then.
+      let listener = core.mhd.MHD_quiesce_daemon(daemon)
+      if listener >= 0 { Glibc.close(listener) }
+    }
   }
 
   /// Ends the listening, all connections and their threads; waits for the calls of file systems that they are in.
   /// A second call does nothing. Requests that wait are answered on the thread that calls this.
   package func stop() {
-    let isFirst = isStopped.withLock { isStopped in
-      defer { isStopped = true }
-      return !isStopped
+    let isFirst = phase.withLock { phase in
+      defer { phase = .stopped }
+      return phase != .stopped
     }
     guard isFirst else { return }
     core.end()
