@@ -34,14 +34,16 @@ extension Configuration {
   }
 
   private static func names(_ options: LuaOptions) throws -> [String] {
-    let expected = "a list of at most \(PageSettings.mostNames) host names expected, as in { \"radio.home\" }"
+    let expected =
+      "a list of at most \(PageSettings.mostNames) host names or addresses expected, as in { \"radio.home\" }"
     return try texts("names", options, limit: PageSettings.mostNames, expected) { name in
       let isName = name.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: ".")
           || byte == UInt8(ascii: "-")
       }
-      return !name.isEmpty && name.utf8.count <= 253 && isName
-        ? nil : "a host name without a port expected, got \(quoted(name))"
+      let isAddress = NetworkAddress(name) != nil
+      return isAddress || !name.isEmpty && name.utf8.count <= 253 && isName
+        ? nil : "a host name or an address without a port expected, got \(quoted(name))"
     } ?? []
   }
 

@@ -1,16 +1,19 @@
 /// The names by which clients may reach a server, against pages of other sites whose name leads here (DNS rebinding).
 package struct AllowedHosts: Sendable, Equatable {
-  /// The names in lower case, besides numeric addresses.
-  package let names: Set<String>
+  /// The names in lower case.
+  private let names: Set<String>
+  /// The numeric addresses besides those by which connections come, such as that of a router that forwards them.
+  private let addresses: Set<NetworkAddress>
 
-  /// The names of a machine called `hostName`, and others.
+  /// The names of a machine called `hostName`, and others, which may be numeric addresses.
   package init(hostName: String?, names: [String] = []) {
     var all: Set = ["localhost"]
     if let hostName = hostName?.lowercased(), !hostName.isEmpty {
       let short = hostName.prefix { $0 != "." }
       all.formUnion([hostName, String(short), "\(short).local"])
     }
-    self.names = all.union(names.map { $0.lowercased() })
+    self.names = all.union(names.map { Self.withoutDot($0.lowercased()) })
+    addresses = Set(names.compactMap { NetworkAddress($0) })
   }
 
   /// The fault of a request.
@@ -23,8 +26,8 @@ package struct AllowedHosts: Sendable, Equatable {
     case foreignOrigin
   }
 
-  /// Returns the fault of a request; nil for one from a correct name. A numeric address is that by which the connection
-  /// has come, so that those of all interfaces are allowed, also new ones.
+  /// Returns the fault of a request; nil for one from a correct name. A numeric address is a given one or that by which
+  /// the connection has come, so that those of all interfaces are allowed, also new ones.
   package func fault(of head: RequestHead) -> Fault? {
     let hosts = head.values("host")
     guard hosts.count == 1, let host = Self.host(of: hosts[0]) else { return .invalidHost }
@@ -40,8 +43,13 @@ package struct AllowedHosts: Sendable, Equatable {
   }
 
   private func isAllowed(_ host: String, _ local: NetworkAddress?) -> Bool {
-    if let address = NetworkAddress(host) { return address == local }
-    return names.contains(host.hasSuffix(".") ? String(host.dropLast()) : host)
+    if let address = NetworkAddress(host) { return address == local || addresses.contains(address) }
+    return names.contains(Self.withoutDot(host))
+  }
+
+  /// Returns a name without the dot of the root at its end.
+  private static func withoutDot(_ name: String) -> String {
+    name.hasSuffix(".") ? String(name.dropLast()) : name
   }
 
   /// Returns the name or address of a Host header in lower case, without its port; nil for an invalid one.

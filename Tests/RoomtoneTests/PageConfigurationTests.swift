@@ -41,6 +41,9 @@ struct PageConfigurationTests {
     #expect(settings.tokenFile(of: settings.hooks[1], stateFolder: nil) == nil)
     let everywhere = try #require(try page("page { listen = '0.0.0.0:80', names = { 'radio.home' } }"))
     #expect(everywhere.url == "http://radio.home:80")
+    let forwarded = try #require(
+      try page("page { listen = '[::]:80', names = { '2001:db8::5', '192.168.1.5' } }"))
+    #expect(forwarded.url == "http://[2001:db8::5]:80" && forwarded.names.count == 2)
   }
 
   @Test(
@@ -56,9 +59,10 @@ struct PageConfigurationTests {
       ("page { listen = 'kitchen:8420' }", "an address of this machine and a port expected"),
       ("page { listen = '127.0.0.1:0' }", "a port from 1 to 65535"),
       ("page { listen = 8420 }", "string expected"),
-      ("page { names = 'radio' }", "a list of at most 64 host names"),
-      ("page { names = { 'radio:80' } }", "a host name without a port"),
-      ("page { names = { '' } }", "a host name without a port"),
+      ("page { names = 'radio' }", "a list of at most 64 host names or addresses"),
+      ("page { names = { 'radio:80' } }", "a host name or an address without a port"),
+      ("page { names = { '[::1]' } }", "a host name or an address without a port"),
+      ("page { names = { '' } }", "a host name or an address without a port"),
       ("page { hooks = { a = {} } }", "option 'triggers' of hooks.a: a list of 1 to 100"),
       ("page { hooks = { a = { triggers = {} } } }", "a list of 1 to 100"),
       ("page { hooks = { a = { triggers = { 'x y' } } } }", "a name of a trigger expected"),

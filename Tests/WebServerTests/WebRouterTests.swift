@@ -24,6 +24,19 @@ import Testing
     ])
   func allowed(_ host: String) { #expect(hosts.fault(of: head(host: host)) == nil) }
 
+  @Test("addresses among the names are allowed in any notation, as a router forwards connections from them")
+  func addresses() {
+    let hosts = AllowedHosts(hostName: "kitchen", names: ["192.168.1.5", "2001:DB8:0::5", "Radio.home."])
+    for host in [
+      "192.168.1.5", "192.168.1.5:8420", "[2001:db8::5]:80", "[2001:db8:0:0::5]", "radio.home", "radio.home.",
+      "192.0.2.1",
+    ] {
+      #expect(hosts.fault(of: head(host: host)) == nil, "\(host)")
+    }
+    #expect(hosts.fault(of: head(host: "192.168.1.6")) == .foreignHost("192.168.1.6"))
+    #expect(hosts.fault(of: head(host: "[2001:db8::6]")) == .foreignHost("2001:db8::6"))
+  }
+
   @Test("an address of IPv6 is in brackets")
   func v6() {
     #expect(hosts.fault(of: head(host: "[2001:db8::1]:8420", local: "2001:DB8:0::1")) == nil)

@@ -89,7 +89,9 @@ extension PageSettings {
   public var url: String {
     let host =
       listen.address.isAny
-      ? names.first ?? PageFiles.hostName.map { "\($0.prefix { $0 != "." }).local" } ?? "localhost"
+      ? names.first.map { NetworkAddress($0)?.inURL ?? $0 } ?? PageFiles.hostName.map {
+        "\($0.prefix { $0 != "." }).local"
+      } ?? "localhost"
       : listen.address.inURL
     return "\(tls == nil ? "http" : "https")://\(host):\(listen.port)"
   }
