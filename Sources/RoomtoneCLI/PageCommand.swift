@@ -19,6 +19,7 @@ enum PageCommand {
     // Reads it, so that a wrong file is reported here, and makes that of a hook that is new.
     _ = try PageFiles.token(of: hook, page, UserFolders.state)
     guard let file = page.tokenFile(of: hook, stateFolder: UserFolders.state) else { return 1 }
+    warn(hook, page, tokenFile: file)
     var authority: String?
     if let tls = page.tls {
       let facts = try PageFiles.facts(of: tls, at: Timestamp.now)
@@ -28,6 +29,16 @@ enum PageCommand {
       Terminal.print(line(page.url, trigger, tokenFile: file, authority: authority))
     }
     return 0
+  }
+
+  /// Says why the daemon that runs would refuse the printed lines.
+  private static func warn(_ hook: PageSettings.Hook, _ page: PageSettings, tokenFile: String) {
+    do {
+      guard let served = try ServedPage.ofDaemon() else { return }
+      let difference = served.difference(from: page) ?? served.difference(of: hook, tokenFile: tokenFile)
+      if let difference { Terminal.log(.warn, "\(difference.message); \(difference.hint)", []) }
+      if let error = served.error { Terminal.log(.warn, "the page is not served: \(error)", []) }
+    } catch { Terminal.log(.warn, "the daemon does not say whether it knows the webhook: \(error)", []) }
   }
 
   private static func hook(_ name: String, of page: PageSettings) throws -> PageSettings.Hook {

@@ -231,6 +231,52 @@ import Testing
     #expect(try house.post(token: "a-token-of-one's-own").status == 401)
   }
 
+  @Test("page --curl and doctor say when the daemon has another token than the file, or not the hook")
+  func staleTokens() throws {
+    let house = try HookHome(
+      hooks:
+        "front = { triggers = { \"doorbell\" } }, own = { triggers = { \"door\" }, token_file = \"~/own.token\" }"
+    ) {
+      try $0.script("a-token-of-one's-own\n", as: "own.token")
+      chmod($0.path("own.token"), 0o644)
+    }
+    let silent = try house.home.run("page", "--curl", "front")
+    #expect(silent.status == 0 && silent.errors == "", "\(silent)")
+    let old = try house.token()
+    unlink(house.home.path("state/roomtone/hooks/front.token"))
+    let removed = try house.home.run("doctor", "--offline")
+    #expect(removed.output.contains("with 1 webhook") && !removed.output.contains("2 webhooks"), "\(removed)")
+    #expect(
+      removed.output.contains("of the webhook 'front' has changed since the daemon read it"), "\(removed)")
+    let made = try house.home.run("page", "--curl", "front")
+    #expect(made.status == 0 && made.lines.count == 1, "\(made)")
+    #expect(
+      made.errors.contains("the token file of the webhook 'front' has changed since the daemon read it")
+        && made.errors.contains("`roomtone ctl reload`"), "\(made)")
+    #expect(try house.post(token: old).status == 200)
+    // The file is right by now, but the daemon has not read it.
+    chmod(house.home.path("own.token"), 0o600)
+    let off = try house.home.run("doctor", "--offline")
+    #expect(off.status == 1 && off.output.contains("the webhook 'own' is off: "), "\(off)")
+    #expect(try house.home.run("ctl", "reload").status == 0)
+    try ServeTests.wait("the new token is read") { try house.post(token: house.token()).status == 200 }
+    #expect(try house.post(token: old).status == 401)
+    for hook in ["front", "own"] {
+      #expect(try house.home.run("page", "--curl", hook).errors == "", "\(hook)")
+    }
+    let mended = try house.home.run("doctor", "--offline")
+    #expect(mended.output.contains("with 2 webhooks") && !mended.output.contains("the webhook"), "\(mended)")
+
+    try house.home.script(
+      "page { listen = \"127.0.0.1:\(house.port)\", hooks = { new = { triggers = { \"gate\" } } } }",
+      as: "config/roomtone/config.lua")
+    for unknown in [try house.home.run("page", "--curl", "new"), try house.home.run("doctor", "--offline")] {
+      #expect(
+        (unknown.output + unknown.errors).contains("the daemon does not know the webhook 'new'"), "\(unknown)"
+      )
+    }
+  }
+
   @Test("a port in use is said, the daemon runs, and listens when the port is free")
   func portInUse() throws {
     var holder: LoopbackListener? = try LoopbackListener(blocks: false)

@@ -7,18 +7,20 @@ package import WebServer
 public enum PageFiles {
   private static let largestFile = 1 << 20
 
-  /// Returns the token of a hook, and makes the file of one that has none.
+  /// Returns the token of a hook with the mark of its file, and makes the file of one that has none.
   /// - Throws: `page.token`.
   public static func token(
     of hook: PageSettings.Hook, _ settings: PageSettings, _ stateFolder: String?
-  ) throws(PageError) -> String {
+  ) throws(PageError) -> (token: String, mark: String) {
     guard let path = settings.tokenFile(of: hook, stateFolder: stateFolder) else {
       throw PageError(
         .token, "there is no folder for the token of the hook \(quoted(hook.name))",
         hint: "set HOME, or name a token_file")
     }
     if hook.tokenFile == nil { try TokenFile.make(path) }
-    return try TokenFile.read(path)
+    // Before the content: a file that changes meanwhile then counts as changed.
+    let mark = TokenFile.mark(path)
+    return (try TokenFile.read(path), mark)
   }
 
   /// Returns the certificate and the key.

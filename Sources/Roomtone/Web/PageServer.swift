@@ -29,8 +29,7 @@ final class PageServer {
   /// The number of the server, as reloads replace it: those that wait at an earlier one are answered already.
   private var generation = 0
   private var backoff = PageServer.retries
-  /// The hooks whose tokens can't be used, and the reasons.
-  private var refused: [(hook: String, error: PageError)] = []
+  private var tokens = HookTokens()
 
   private static let retries = Backoff(from: .seconds(1), upTo: .seconds(60))
 
@@ -62,7 +61,7 @@ final class PageServer {
   }
 
   private func announce() {
-    let count = settings.hooks.count - refused.count
+    let count = tokens.hooks.count
     log(.info, "the page's server listens at \(settings.url), with \(count) webhook\(count == 1 ? "" : "s")")
     if settings.tls == nil, !settings.listen.address.isLoopback {
       log(
@@ -130,38 +129,23 @@ final class PageServer {
   // MARK: Requests
 
   private func router() -> WebRouter {
-    let hooks = hooks()
+    readTokens()
     let reference = LoopReference(self)
     let (loop, generation) = (loop, generation)
     let webhooks = Webhooks(
-      hooks, limits,
+      tokens.hooks, limits,
       onWrongToken: { peer in loop.post { reference.object?.reportWrongToken(peer) } },
       fire: { call, answer in loop.post { reference.object?.fire(call, generation, answer) } })
     return WebRouter(
       hosts: AllowedHosts(hostName: PageFiles.hostName, names: settings.names), routes: [webhooks.route])
   }
 
-  private func hooks() -> [Webhooks.Hook] {
-    let before = refused.map(\.error)
-    refused = []
-    var hooks: [Webhooks.Hook] = []
-    for hook in settings.hooks {
-      do throws(PageError) {
-        let token = TokenHash(try PageFiles.token(of: hook, settings, stateFolder))
-        if let other = hooks.first(where: { $0.token == token }) {
-          throw PageError(
-            .token, "the hooks \(quoted(other.name)) and \(quoted(hook.name)) have the same token",
-            hint: "a token belongs to one hook, which may have several triggers")
-        }
-        hooks.append(Webhooks.Hook(name: hook.name, triggers: Set(hook.triggers), token: token))
-      } catch {
-        refused.append((hook.name, error))
-        if !before.contains(error) {
-          log(.error, "the webhook \(quoted(hook.name)) is off: \(error.description)")
-        }
-      }
+  private func readTokens() {
+    let before = tokens.refused.map(\.error)
+    tokens = HookTokens(settings, stateFolder: stateFolder)
+    for (hook, error) in tokens.refused where !before.contains(error) {
+      log(.error, "the webhook \(quoted(hook)) is off: \(error.description)")
     }
-    return hooks
   }
 
   private func reportWrongToken(_ peer: String) {
@@ -204,11 +188,14 @@ final class PageServer {
     if case .failed(let failure, _) = phase { error = failure.description }
     return .object([
       ("url", .string(settings.url)), ("listening", .bool(error == nil)), ("error", .optional(error)),
-      ("hooks", .number(settings.hooks.count - refused.count)),
+      ("hooks", .number(tokens.hooks.count)),
+      ("token_files", .object(tokens.marks.map { ($0.hook, .string($0.mark)) })),
       (
         "refused",
         .array(
-          refused.map { .object([("hook", .string($0.hook)), ("error", .string($0.error.description))]) })
+          tokens.refused.map {
+            .object([("hook", .string($0.hook)), ("error", .string($0.error.description))])
+          })
       ),
     ])
   }

@@ -41,6 +41,11 @@ public enum TokenFile {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// Returns a mark of the file, which differs after each change; empty without a file.
+  public static func mark(_ path: String) -> String {
+    LinuxFiles.changeTime(of: path).map { "\($0.nanoseconds)" } ?? ""
+  }
+
   /// Makes a file with a new token, and its folder, unless there is one.
   /// - Throws: `page.token` if it can't be made.
   static func make(_ path: String) throws(PageError) {

@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-internal import JSONText
 internal import Roomtone
 internal import Scheduling
 
@@ -19,40 +18,33 @@ enum PageChecks {
 
   /// Returns the findings for the server and for each part of it that does not work.
   static func findings(_ page: PageSettings) -> [Finding] {
-    let parts = [certificate(page)].compactMap { $0 } + page.hooks.compactMap { token(of: $0, page) }
-    return [address(page)] + parts
+    let (address, served) = address(page)
+    let tokens = page.hooks.compactMap { token(of: $0, page, served) }
+    return [address] + [certificate(page)].compactMap { $0 } + tokens
   }
 
   // MARK: Address
 
-  private static func address(_ page: PageSettings) -> Finding {
+  /// Returns the finding for the address, and the page of a daemon that listens there.
+  private static func address(_ page: PageSettings) -> (Finding, ServedPage?) {
     do {
-      if let client = try ControlClient.connect(), client.process?.isDaemon == true {
-        return served(try client.call("status")["page"] ?? .null, page)
+      if let served = try ServedPage.ofDaemon() {
+        if let difference = served.difference(from: page) {
+          return (.warn("page", difference.message, hint: difference.hint), nil)
+        }
+        if let error = served.error { return (.fail("page", error, hint: nil), nil) }
+        let hooks = served.hookCount
+        let webhooks = "\(hooks) webhook\(hooks == 1 ? "" : "s")"
+        return (.ok("page", "the daemon listens at \(page.url), with \(webhooks)"), served)
       }
     } catch let error as any CodedError {
-      return .warn("page", "the daemon does not say whether it listens: \(error.message)", hint: error.hint)
-    } catch { return .warn("page", "the daemon does not say whether it listens: \(error)", hint: nil) }
+      let message = "the daemon does not say whether it listens: \(error.message)"
+      return (.warn("page", message, hint: error.hint), nil)
+    } catch { return (.warn("page", "the daemon does not say whether it listens: \(error)", hint: nil), nil) }
     if let failure = PageFiles.listenFailure(page) {
-      return .fail("page", failure.message, hint: failure.hint)
+      return (.fail("page", failure.message, hint: failure.hint), nil)
     }
-    return .ok("page", "\(page.url) is free: `roomtone serve` listens there")
-  }
-
-  /// Returns the finding for the server of a daemon that runs.
-  private static func served(_ status: JSON, _ page: PageSettings) -> Finding {
-    guard let url = status["url"]?.text else {
-      return .warn(
-        "page", "the daemon runs without a page", hint: "start it again, to read its configuration")
-    }
-    if let error = status["error"]?.text { return .fail("page", error, hint: nil) }
-    guard url == page.url else {
-      return .warn(
-        "page", "the daemon listens at \(url), not at \(page.url)",
-        hint: "start it again, to read its configuration")
-    }
-    let hooks = page.hooks.count
-    return .ok("page", "the daemon listens at \(url), with \(hooks) webhook\(hooks == 1 ? "" : "s")")
+    return (.ok("page", "\(page.url) is free: `roomtone serve` listens there"), nil)
   }
 
   // MARK: Files
@@ -75,13 +67,17 @@ enum PageChecks {
     } catch { return .fail("page", error.message, hint: error.hint) }
   }
 
-  /// Returns the finding for a token that can't be used; nil for a good one, and for one that the next start makes.
-  private static func token(of hook: PageSettings.Hook, _ page: PageSettings) -> Finding? {
+  /// Returns the finding for a token that can't be used, or that the daemon has not read; nil for a good one, and for
+  /// one that the next start makes.
+  private static func token(
+    of hook: PageSettings.Hook, _ page: PageSettings, _ served: ServedPage?
+  ) -> Finding? {
     guard let path = page.tokenFile(of: hook, stateFolder: UserFolders.state) else { return nil }
-    if hook.tokenFile == nil, access(path, F_OK) != 0 { return nil }
-    do throws(PageError) { _ = try TokenFile.read(path) } catch {
-      return .fail("page", "webhook \(quoted(hook.name)): \(error.message)", hint: error.hint)
+    if hook.tokenFile != nil || access(path, F_OK) == 0 {
+      do throws(PageError) { _ = try TokenFile.read(path) } catch {
+        return .fail("page", "webhook \(quoted(hook.name)): \(error.message)", hint: error.hint)
+      }
     }
-    return nil
+    return served?.difference(of: hook, tokenFile: path).map { .fail("page", $0.message, hint: $0.hint) }
   }
 }
