@@ -46,9 +46,6 @@ package struct RateLimits<Key: Hashable & Sendable>: Sendable {
   /// The number of keys that are kept.
   package var count: Int { windows.count }
 
-  /// Returns the time until another event of a key is allowed; nil if it is allowed at once.
-  package func delay(_ key: Key, at now: Instant) -> Duration? { windows[key]?.delay(at: now) }
-
   /// Counts an event of a key, unless it is one too many.
   /// - Returns: the time until another one is allowed; nil for a counted one. `isFirst` is `true` if none of the past
   ///   counted any more.
@@ -69,8 +66,9 @@ package struct RateLimits<Key: Hashable & Sendable>: Sendable {
 
 /// The wrong tokens of clients. Any thread.
 ///
-/// After ten wrong ones within a minute, the tokens of an address are not looked at until the first of them is a minute
-/// old: ten guesses a minute.
+/// After ten wrong ones within a minute, further wrong ones of an address are told to wait until the first of them is a
+/// minute old. Correct tokens are no matter of it: one device with an old token would shut out all others that come by
+/// its address. Tokens are long enough to make guesses vain.
 package final class TokenAttempts: Sendable {
   /// The most wrong tokens of an address in a minute.
   package static let most = 10
@@ -79,14 +77,10 @@ package final class TokenAttempts: Sendable {
 
   package init() {}
 
-  /// Returns the time until tokens of an address are looked at again; nil when they are.
-  package func delay(_ peer: NetworkAddress?, at now: Instant) -> Duration? {
-    limits.withLock { $0.delay(peer?.network, at: now) }
-  }
-
-  /// Counts a wrong token.
-  /// - Returns: `true` for the first one of an address in a minute, which is to be logged.
-  package func wrong(_ peer: NetworkAddress?, at now: Instant) -> Bool {
-    limits.withLock { $0.admit(peer?.network, at: now).isFirst }
+  /// Counts a wrong token, unless it is one too many.
+  /// - Returns: the time to wait after one too many; nil for a counted one. `isFirst` is `true` for the first one of an
+  ///   address in a minute, which is to be logged.
+  package func wrong(_ peer: NetworkAddress?, at now: Instant) -> (delay: Duration?, isFirst: Bool) {
+    limits.withLock { $0.admit(peer?.network, at: now) }
   }
 }

@@ -29,25 +29,27 @@ import Testing
     #expect(limits.admit(2, at: at(3)) == (nil, true))
     for key in 3..<1000 { _ = limits.admit(key, at: at(Int64(key))) }
     #expect(limits.count == 3)
-    #expect(limits.delay(1, at: at(2000)) == nil)
+    #expect(limits.admit(1, at: at(2000)) == (nil, true) && limits.count == 3)
     // Keys without an event that counts give way first.
     #expect(limits.admit(7, at: at(100_000)) == (nil, true) && limits.count == 1)
   }
 
-  @Test("ten wrong tokens of an address in a minute are counted, the first is said, others are not looked at")
+  @Test(
+    "ten wrong tokens of an address in a minute are counted, the first is said, further ones have to wait")
   func attempts() throws {
     let attempts = TokenAttempts()
     let (one, other) = (NetworkAddress("192.0.2.7"), NetworkAddress("192.0.2.8"))
-    #expect(attempts.wrong(one, at: at(0)))
-    for index in 1..<10 { #expect(!attempts.wrong(one, at: at(Int64(index)))) }
-    #expect(attempts.delay(one, at: at(10)) == .milliseconds(59_990))
-    #expect(attempts.delay(other, at: at(10)) == nil)
-    #expect(attempts.delay(one, at: at(60_000)) == nil)
-    #expect(attempts.wrong(one, at: at(120_001)))
+    #expect(attempts.wrong(one, at: at(0)) == (nil, true))
+    for index in 1..<10 { #expect(attempts.wrong(one, at: at(Int64(index))) == (nil, false)) }
+    let further = attempts.wrong(one, at: at(10))
+    #expect(further.delay == .milliseconds(59_990) && !further.isFirst)
+    #expect(attempts.wrong(other, at: at(10)) == (nil, true))
+    #expect(attempts.wrong(one, at: at(60_000)) == (nil, false))
+    #expect(attempts.wrong(one, at: at(120_001)) == (nil, true))
     // All addresses of a network of IPv6 are one client's.
     for index in 0..<10 { _ = attempts.wrong(NetworkAddress("2001:db8::\(index + 1)"), at: at(0)) }
-    #expect(attempts.delay(NetworkAddress("2001:db8::ffff:1"), at: at(10)) != nil)
-    #expect(attempts.delay(NetworkAddress("2001:db8:0:1::1"), at: at(10)) == nil)
+    #expect(attempts.wrong(NetworkAddress("2001:db8::ffff:1"), at: at(10)).delay != nil)
+    #expect(attempts.wrong(NetworkAddress("2001:db8:0:1::1"), at: at(10)).delay == nil)
   }
 
   @Test("a request that has not arrived in time is late once; one that waits for its answer is not")

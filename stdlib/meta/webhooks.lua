@@ -32,8 +32,8 @@
 -- The answer is one line of JSON: `{"name": "doorbell", "listeners": 1}`, the number of listeners, or an error with
 -- `code`, `message` and mostly `hint`: 400 for a wrong body, 401 for a missing or wrong token, 403 for a trigger that
 -- is not one of the hook, or a request of another site's page, 413 and 415 for the size and the type of the body, 421
--- for a name of the server that is not known to it (`names` adds one), 429 with `Retry-After` for too many. After ten
--- wrong tokens within a minute, those of that address are not looked at for a while.
+-- for a name of the server that is not known to it (`names` adds one), 429 with `Retry-After` for too many, also for
+-- further wrong tokens of an address after ten within a minute; right ones are served all the same.
 --
 -- A token fires the triggers of its hook and nothing else. Give each device a hook, so that a lost one is shut out by
 -- removing its file in `~/.local/state/roomtone/hooks` and `roomtone ctl reload`, which makes a new token.

@@ -93,20 +93,19 @@ struct Webhooks: Sendable {
           hint: "send the header Authorization: Bearer TOKEN, or ?token=TOKEN where headers can't be set",
           headers: [Self.challenge]))
     }
-    if let delay = limits.attempts.delay(head.peer, at: now) {
-      return .refused(
-        WebAnswer(
-          429, "hook.attempts", "too many wrong tokens from this address", headers: [Self.retry(after: delay)]
-        ))
-    }
     let hash = TokenHash(token)
     var found: Hook?
     // All hooks are compared, so that the time does not depend on which one it is.
     for hook in hooks where hook.token == hash { found = hook }
     if let found { return .found(found) }
-    if limits.attempts.wrong(head.peer, at: now) {
-      onWrongToken(head.peer.map { "\($0)" } ?? "an unknown address")
+    let (delay, isFirst) = limits.attempts.wrong(head.peer, at: now)
+    if let delay {
+      return .refused(
+        WebAnswer(
+          429, "hook.attempts", "too many wrong tokens from this address", headers: [Self.retry(after: delay)]
+        ))
     }
+    if isFirst { onWrongToken(head.peer.map { "\($0)" } ?? "an unknown address") }
     return .refused(WebAnswer(401, "hook.token", "the token is wrong", headers: [Self.challenge]))
   }
 
