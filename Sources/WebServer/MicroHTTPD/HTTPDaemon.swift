@@ -99,17 +99,19 @@ package final class HTTPDaemon: Sendable {
 
   deinit { stop() }
 
-  /// Accepts no further connections, and answers the requests that wait with 503. A second call does nothing.
+  /// Accepts no further connections, and answers the requests that wait with 503. A second call does nothing. Not beside
+  /// `stop`.
   package func quiesce() {
-    core.end()
-    // Under the lock, so that no other call stops the daemon meanwhile.
-    phase.withLock { phase in
-      guard phase == .serving else { return }
+    let isFirst = phase.withLock { phase in
+      guard phase == .serving else { return false }
       phase = .quiesced
-      // A second call would return the number again, which may be another file's by then.
-      let listener = core.mhd.MHD_quiesce_daemon(daemon)
-      if listener >= 0 { Glibc.close(listener) }
+      return true
     }
+    // libmicrohttpd returns the number of the socket at each call, and it may be another file's by the second one.
+    guard isFirst else { return }
+    core.end()
+    let listener = core.mhd.MHD_quiesce_daemon(daemon)
+    if listener >= 0 { Glibc.close(listener) }
   }
 
   /// Ends the listening, all connections and their threads; waits for the calls of file systems that they are in.
