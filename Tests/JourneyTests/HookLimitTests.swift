@@ -70,14 +70,21 @@ import Testing
   func wrongTokens() throws {
     let house = try HookHome()
     var statuses: [Int: Int] = [:]
+    let begin = ContinuousClock.now
     for index in 0..<1000 {
       // A refused request ends its connection.
       let client = try RawClient(port: house.port)
       client.send(Self.head(String(repeating: "\(index % 10)", count: 64)) + "\r\n")
       statuses[HookHome.answer(client.receive()).status, default: 0] += 1
     }
-    #expect(statuses == [401: 10, 429: 990])
-    let wrong = try house.post(token: "wrong")
+    // At most ten a minute are counted, however long the thousand take; `WebhookTests` has the exact numbers.
+    func minutes() -> Int { Int((ContinuousClock.now - begin).components.seconds) / 60 + 1 }
+    let counted = statuses[401] ?? 0
+    #expect(
+      counted >= 10 && counted <= 10 * minutes() && counted + (statuses[429] ?? 0) == 1000, "\(statuses)")
+    // The first one may be counted, as the last minute has passed.
+    var wrong = try house.post(token: "wrong")
+    for _ in 0..<10 where wrong.status == 401 { wrong = try house.post(token: "wrong") }
     #expect(
       wrong.status == 429 && wrong.code == "hook.attempts" && wrong.text.contains("Retry-After: "), "\(wrong)"
     )
@@ -85,7 +92,8 @@ import Testing
     #expect(try house.post(token: house.token()).status == 200)
     #expect(try house.home.run("ctl", "status").status == 0)
     let outcome = try house.end()
-    #expect(outcome.errors.components(of: "a wrong token from").count == 2, "\(outcome)")
+    let lines = outcome.errors.components(of: "a wrong token from").count - 1
+    #expect(lines >= 1 && lines <= minutes(), "\(outcome)")
   }
 
   @Test("1,000 requests leave descriptors, threads and memory as they were")
