@@ -150,10 +150,10 @@ import WebServer
   func make() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("hooks/front.token")
-    try TokenFile.make(path)
+    #expect(try TokenFile.make(path))
     let token = try TokenFile.read(path)
     #expect(token.count == 64)
-    try TokenFile.make(path)
+    #expect(try !TokenFile.make(path))
     #expect(try TokenFile.read(path) == token)
     try TokenFile.make(folder.file("other"))
     #expect(try TokenFile.read(folder.file("other")) != token)

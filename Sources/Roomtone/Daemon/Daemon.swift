@@ -152,6 +152,7 @@ public final class Daemon {
       settings, stateFolder: engine.options.stateFolder, loop: engine.loop,
       log: { [log] in log.add(.init($0), $1) }, perform: { methods.perform($0) })
     self.page = page
+    page.onRead = { [weak self] in self?.changed() }
     page.open()
   }
 
@@ -312,7 +313,7 @@ public final class Daemon {
     return host
   }
 
-  /// Calls `body` when no script is being ended, in a later turn.
+  /// Calls `body` when no script is being ended, and the page's files are read, in a later turn.
   func whenSettled(_ body: @escaping () -> Void) {
     settled.append(body)
     changed()
@@ -324,7 +325,9 @@ public final class Daemon {
       updateStatus()
       homeAssistant?.scriptsChanged()
       let isSettled =
-        phase == .ending ? hosts.isEmpty && attached.isEmpty : !hosts.values.contains { $0.machine.isEnding }
+        phase == .ending
+        ? hosts.isEmpty && attached.isEmpty
+        : !hosts.values.contains { $0.machine.isEnding } && page?.isReading != true
       guard isSettled else { return }
       let waiting = settled
       settled = []

@@ -13,18 +13,24 @@ struct HookTokens: Sendable {
   /// No tokens.
   init() {}
 
-  /// Reads the tokens of all hooks, and makes those that are missing.
+  /// Reads the tokens of all hooks, and makes those that are missing. Waits for file systems.
   init(_ settings: PageSettings, stateFolder: String?) {
+    var new: String?
     for hook in settings.hooks {
-      do throws(PageError) { try read(hook, settings, stateFolder) } catch {
-        refused.append((hook.name, error))
-      }
+      do throws(PageError) {
+        if try read(hook, settings, stateFolder) {
+          new = settings.tokenFile(of: hook, stateFolder: stateFolder)
+        }
+      } catch { refused.append((hook.name, error)) }
     }
+    // New ones are all in one folder.
+    if let new { TokenFile.syncFolder(of: new) }
   }
 
+  /// - Returns: `true` if the file is new.
   private mutating func read(
     _ hook: PageSettings.Hook, _ settings: PageSettings, _ stateFolder: String?
-  ) throws(PageError) {
+  ) throws(PageError) -> Bool {
     let file = try PageFiles.token(of: hook, settings, stateFolder)
     let token = TokenHash(file.token)
     if let other = hooks.first(where: { $0.token == token }) {
@@ -34,5 +40,6 @@ struct HookTokens: Sendable {
     }
     hooks.append(Webhooks.Hook(name: hook.name, triggers: Set(hook.triggers), token: token))
     marks.append((hook.name, file.mark))
+    return file.isNew
   }
 }

@@ -11,16 +11,16 @@ public enum PageFiles {
   /// - Throws: `page.token`.
   public static func token(
     of hook: PageSettings.Hook, _ settings: PageSettings, _ stateFolder: String?
-  ) throws(PageError) -> (token: String, mark: String) {
+  ) throws(PageError) -> (token: String, mark: String, isNew: Bool) {
     guard let path = settings.tokenFile(of: hook, stateFolder: stateFolder) else {
       throw PageError(
         .token, "there is no folder for the token of the hook \(quoted(hook.name))",
         hint: "set HOME, or name a token_file")
     }
-    if hook.tokenFile == nil { try TokenFile.make(path) }
+    let isNew = if hook.tokenFile == nil { try TokenFile.make(path) } else { false }
     // Before the content: a file that changes meanwhile then counts as changed.
     let mark = TokenFile.mark(path)
-    return (try TokenFile.read(path), mark)
+    return (try TokenFile.read(path), mark, isNew)
   }
 
   /// Returns the certificate and the key.

@@ -12,6 +12,8 @@ internal import WebServer
 final class PageServer {
   private enum Phase {
     case closed
+    /// The files are read for the first time.
+    case opening
     case listening(WebServer, HTTPDaemon.Identity?)
     /// The server could not be started, and is tried again.
     case failed(any CodedError, LoopTimer)
@@ -21,7 +23,6 @@ final class PageServer {
 
   private let settings: PageSettings
   private let loop: EventLoop
-  private let stateFolder: String?
   private let log: (LogLevel, String) -> Void
   private let perform: (ControlRequest) -> Void
   private let limits = Webhooks.Limits()
@@ -29,7 +30,9 @@ final class PageServer {
   /// The number of the server, as reloads replace it: those that wait at an earlier one are answered already.
   private var generation = 0
   private var backoff = PageServer.retries
-  private var tokens = HookTokens()
+  /// The files as they were last read; nil before.
+  private var files: PageContents?
+  private let reader: PageReader
 
   private static let retries = Backoff(from: .seconds(1), upTo: .seconds(60))
 
@@ -40,27 +43,86 @@ final class PageServer {
     log: @escaping (LogLevel, String) -> Void,
     perform: @escaping (ControlRequest) -> Void
   ) {
-    (self.settings, self.stateFolder, self.loop) = (settings, stateFolder, loop)
-    (self.log, self.perform) = (log, perform)
+    (self.settings, self.loop, self.log, self.perform) = (settings, loop, log, perform)
+    reader = PageReader(settings, stateFolder: stateFolder, loop: loop)
   }
 
   // MARK: The course
 
-  /// Listens. A failure is logged, and tried again after a while: an address may come with the network.
+  /// Reads the files, then listens. A failure is logged, and tried again after a while: an address may come with the
+  /// network.
   func open() {
-    let router = router()
+    phase = .opening
+    read()
+  }
+
+  /// `true` while files are read; the status is that of the files before until then.
+  var isReading: Bool { reader.isReading }
+  /// Told when files have been read.
+  var onRead: () -> Void {
+    get { reader.onEnd }
+    set { reader.onEnd = newValue }
+  }
+
+  private func read() { reader.read { [weak self] in self?.use($0) } }
+
+  private func use(_ result: Result<PageContents, PageError>) {
+    switch (phase, result) {
+    case (.closed, _), (.ending, _): break
+    case (.listening, .failure(let error)):
+      log(.error, "\(error.description); the tokens and the certificate before are in use")
+    case (_, .failure(let error)): fail(error)
+    case (.listening(let server, let identity), .success(let files)):
+      keep(files)
+      replace(server, identity)
+    case (_, .success(let files)):
+      keep(files)
+      listen()
+    }
+  }
+
+  private func keep(_ files: PageContents) {
+    let before = self.files?.tokens.refused.map(\.error) ?? []
+    self.files = files
+    for (hook, error) in files.tokens.refused where !before.contains(error) {
+      log(.error, "the webhook \(quoted(hook)) is off: \(error.description)")
+    }
+  }
+
+  /// Listens with the files as they were read.
+  private func listen() {
+    guard let files else { return read() }
     do {
-      let identity = try settings.tls.map(PageFiles.identity)
-      let server = try WebServer(settings.listen, identity: identity, router: router, loop: loop)
+      let identity = try files.identity.get()
+      let server = try WebServer(
+        settings.listen, identity: identity, router: router(files.tokens), loop: loop)
       phase = .listening(server, identity)
       backoff = Self.retries
-      announce()
+      announce(files.tokens)
     } catch let error as any CodedError { fail(error) } catch {
       fail(WebError(.failed, "can't serve the page: \(error)"))
     }
   }
 
-  private func announce() {
+  /// Uses the files that were read again.
+  private func replace(_ server: WebServer, _ identity: HTTPDaemon.Identity?) {
+    guard let files else { return }
+    let router = router(files.tokens)
+    switch files.identity {
+    case .success(let new) where new != identity:
+      server.quiesce()
+      server.stop()
+      phase = .closed
+      generation += 1
+      listen()
+    case .success: server.use(router)
+    case .failure(let error):
+      log(.error, "\(error.description); the certificate before is in use")
+      server.use(router)
+    }
+  }
+
+  private func announce(_ tokens: HookTokens) {
     let count = tokens.hooks.count
     log(.info, "the page's server listens at \(settings.url), with \(count) webhook\(count == 1 ? "" : "s")")
     if settings.tls == nil, !settings.listen.address.isLoopback {
@@ -78,38 +140,31 @@ final class PageServer {
       log(.error, "the page is not served: \(error.description)")
     }
     phase = .failed(
-      error, loop.after(backoff.next(), keepsAlive: false) { [weak self] in self?.open() })
+      error, loop.after(backoff.next(), keepsAlive: false) { [weak self] in self?.retry() })
+  }
+
+  /// Tries again to listen: with the same files, unless they are the reason of the failure.
+  private func retry() {
+    if case .success? = files?.identity { listen() } else { read() }
   }
 
   /// Reads tokens and certificate again.
   func reload() {
     switch phase {
-    case .closed, .ending: break
+    case .closed, .ending: return
     case .failed(_, let timer):
       timer.cancel()
       backoff = Self.retries
-      open()
-    case .listening(let server, let identity):
-      let router = router()
-      do throws(PageError) {
-        let new: HTTPDaemon.Identity? = if let tls = settings.tls { try PageFiles.identity(tls) } else { nil }
-        guard new != identity else { return server.use(router) }
-      } catch {
-        log(.error, "\(error.description); the certificate before is in use")
-        return server.use(router)
-      }
-      server.quiesce()
-      server.stop()
-      phase = .closed
-      generation += 1
-      open()
+    case .opening, .listening: break
     }
+    read()
   }
 
   /// Accepts no further requests, and answers those that wait.
   func quiesce() {
     switch phase {
     case .closed, .ending: break
+    case .opening: phase = .closed
     case .failed(_, let timer):
       timer.cancel()
       phase = .closed
@@ -128,8 +183,7 @@ final class PageServer {
 
   // MARK: Requests
 
-  private func router() -> WebRouter {
-    readTokens()
+  private func router(_ tokens: HookTokens) -> WebRouter {
     let reference = LoopReference(self)
     let (loop, generation) = (loop, generation)
     let webhooks = Webhooks(
@@ -138,14 +192,6 @@ final class PageServer {
       fire: { call, answer in loop.post { reference.object?.fire(call, generation, answer) } })
     return WebRouter(
       hosts: AllowedHosts(hostName: PageFiles.hostName, names: settings.names), routes: [webhooks.route])
-  }
-
-  private func readTokens() {
-    let before = tokens.refused.map(\.error)
-    tokens = HookTokens(settings, stateFolder: stateFolder)
-    for (hook, error) in tokens.refused where !before.contains(error) {
-      log(.error, "the webhook \(quoted(hook)) is off: \(error.description)")
-    }
   }
 
   private func reportWrongToken(_ peer: String) {
@@ -186,8 +232,10 @@ final class PageServer {
   var status: JSON {
     var error: String?
     if case .failed(let failure, _) = phase { error = failure.description }
+    let isListening = if case .listening = phase { true } else { false }
+    let tokens = files?.tokens ?? HookTokens()
     return .object([
-      ("url", .string(settings.url)), ("listening", .bool(error == nil)), ("error", .optional(error)),
+      ("url", .string(settings.url)), ("listening", .bool(isListening)), ("error", .optional(error)),
       ("hooks", .number(tokens.hooks.count)),
       ("token_files", .object(tokens.marks.map { ($0.hook, .string($0.mark)) })),
       (

@@ -15,6 +15,8 @@ public enum PageErrorKind: String, FailureKind {
   case token = "page.token"
   /// The certificate or its key can't be used.
   case certificate = "page.certificate"
+  /// The file system with the tokens or the certificate does not answer.
+  case files = "page.files"
 }
 
 /// Files with tokens, which their owner alone may read.
@@ -46,10 +48,20 @@ public enum TokenFile {
     LinuxFiles.changeTime(of: path).map { "\($0.nanoseconds)" } ?? ""
   }
 
-  /// Makes a file with a new token, and its folder, unless there is one.
+  /// Writes the names of new files in the folder of `path` to its disk.
+  static func syncFolder(of path: String) {
+    let folder = open(LinuxFiles.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    fsync(folder)
+    close(folder)
+  }
+
+  /// Makes a file with a new token, and its folder, unless there is one; another process may do so at the same time.
+  /// - Returns: `true` for a new file, whose name `syncFolder(of:)` writes to the disk.
   /// - Throws: `page.token` if it can't be made.
-  static func make(_ path: String) throws(PageError) {
-    guard access(path, F_OK) != 0 else { return }
+  @discardableResult
+  static func make(_ path: String) throws(PageError) -> Bool {
+    guard access(path, F_OK) != 0 else { return false }
     func failure(_ reason: String) -> PageError {
       PageError(.token, "can't make the token file \(path.onOneLine): \(reason)")
     }
@@ -59,18 +71,23 @@ public enum TokenFile {
     guard let random = Digest.randomBytes(32) else { throw failure("the machine has no random numbers") }
     let digits = random.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
     // Under another name at first: a process that is killed here leaves no half a token.
-    let new = "\(path).new"
+    let new = "\(path).\(getpid())"
     unlink(new)
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw failure(SystemError(errno).text) }
     let isWritten = write(file, digits, digits.utf8.count) == digits.utf8.count && fsync(file) == 0
     let reason = SystemError(errno).text
     close(file)
-    guard isWritten, rename(new, path) == 0 else {
-      let text = isWritten ? SystemError(errno).text : reason
+    var number = isWritten ? LinuxFiles.rename(new, toNew: path) : 0
+    // Some file systems can't refuse a name that is in use.
+    if number == EINVAL { number = rename(new, path) == 0 ? 0 : errno }
+    guard isWritten, number == 0 else {
       unlink(new)
-      throw failure(text)
+      // Another process was faster: its token counts.
+      if isWritten, number == EEXIST { return false }
+      throw failure(isWritten ? SystemError(number).text : reason)
     }
+    return true
   }
 }
 
