@@ -10,7 +10,7 @@ extension Configuration {
   private static let usualAddress = "127.0.0.1:8420"
 
   static func readPage(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["listen", "token_file", "tls", "names", "hooks"])
+    let options = try call.options(1, ["listen", "tls", "names", "hooks"])
     let text = try options.string("listen") ?? usualAddress
     guard let listen = ListenAddress(parsing: text) else {
       throw options.problem(
@@ -21,7 +21,6 @@ extension Configuration {
       throw options.problem("listen", "a port from 1 to 65535 expected: clients have to know it")
     }
     var page = PageSettings(listen: listen)
-    page.tokenFile = try options.path("token_file")
     if let value = options["tls"] {
       let tls = try options.nested("tls", value, ["cert", "key"])
       guard let certificate = try tls.path("cert") else { throw tls.problem("cert", "missing") }

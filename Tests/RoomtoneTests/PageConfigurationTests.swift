@@ -29,11 +29,11 @@ struct PageConfigurationTests {
     let settings = try #require(
       try page(
         """
-        page { listen = "[::1]:9000", token_file = "/t", tls = { cert = "/c", key = "/k" }, names = { "radio.home" },
+        page { listen = "[::1]:9000", tls = { cert = "/c", key = "/k" }, names = { "radio.home" },
           hooks = { front = { triggers = { "doorbell", "door" } }, b = { triggers = { "x" }, token_file = "/b" } } }
         """))
     #expect(settings.url == "https://[::1]:9000" && settings.names == ["radio.home"])
-    #expect(settings.tls == PageSettings.TLS(certificate: "/c", key: "/k") && settings.tokenFile == "/t")
+    #expect(settings.tls == PageSettings.TLS(certificate: "/c", key: "/k"))
     #expect(
       settings.hooks.map(\.name) == ["b", "front"] && settings.hooks[1].triggers == ["doorbell", "door"])
     #expect(settings.tokenFile(of: settings.hooks[0], stateFolder: "/s") == "/b")
@@ -49,6 +49,7 @@ struct PageConfigurationTests {
   @Test(
     "refuses unknown keys and wrong values by their place",
     arguments: [
+      ("page { token_file = '/t' }", "no option is called 'token_file'; known: hooks, listen, names, tls"),
       ("page { listn = '127.0.0.1:80' }", "did you mean 'listen'?"),
       ("page { hooks = { a = { trigers = {} } } }", "triggers"),
       ("page { tls = { cert = '/c', kee = '/k' } }", "key"),

@@ -82,9 +82,8 @@
 --
 -- `page` is the server of webhooks: `listen` is an address of this machine and a port, `tls` a table with the paths `cert`
 -- and `key` of PEM files, `names` is a list of names or addresses by which clients call this machine, besides its own,
--- and `hooks` a table of hooks by name, each with its `triggers` and, where it is not to be made, a `token_file`;
--- `token_file` of `page` is for persons. See `roomtone help webhooks`. A change takes effect at the next start of the
--- daemon.
+-- and `hooks` a table of hooks by name, each with its `triggers` and, where it is not to be made, a `token_file`. See
+-- `roomtone help webhooks`. A change takes effect at the next start of the daemon.
 --
 -- A station may be a table of `url` and settings for its reception: `user` and `password_file`, `charset`, `user_agent`,
 -- `ca_file`. A headset may have `key_file`, the key of its link (64 hexadecimal digits, readable by its owner only), and

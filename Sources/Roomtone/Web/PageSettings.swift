@@ -19,8 +19,6 @@ public struct PageSettings: Sendable, Equatable {
 
   /// The address at which the server listens.
   package var listen: ListenAddress
-  /// The path of the file with the token of the page; nil for one in the folder of the state.
-  public var tokenFile: String?
   /// The certificate; nil for plain HTTP.
   public var tls: TLS?
   /// Further names of the server, besides those of the machine.
