@@ -90,10 +90,18 @@ end
 
 ACTIONS.ramp_stop = halt
 
+-- Plays the station on a session of the remote's own, so that the rooms of other remotes keep what they play.
+local function play_station(own)
+  if not own.session or own.session.closed then
+    own.session = speaker.session { name = rooms.names(own.room) }
+  end
+  own.session:play_stream(own.station, { rooms = own.room })
+end
+
 function ACTIONS.toggle(own)
   local session = session_of(own)
   if not session and own.station then
-    speaker.play_stream(own.station, { rooms = own.room })
+    play_station(own)
   elseif session and session:state() == "paused" then
     session:resume()
   elseif session then

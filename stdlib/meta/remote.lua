@@ -10,7 +10,7 @@
 --   remote.bind { topic = "zigbee2mqtt/bed", room = "Bedroom",
 --                 station = "morning",
 --                 map = { single = "toggle", double = "volume_up",
---                         hold = function() speaker.stop() end } }
+--                         hold = function(binding) print(binding.topic) end } }
 --
 -- A map says what each action of a device does, by the member `action` of its messages: a name below, or a function. An
 -- action that it lacks does nothing, and retained messages do nothing.
@@ -20,7 +20,7 @@
 -- | `volume_up`, `volume_down` | two levels |
 -- | `ramp_up`, `ramp_down` | five levels a second, until `ramp_stop`, and 5 s at most: a lost stop never runs away |
 -- | `ramp_stop` | ends the ramp |
--- | `toggle` | pauses what plays in the room, or resumes it; starts `station` where nothing does |
+-- | `toggle` | pauses what plays in the room, or resumes it; where nothing does, starts `station` on a session of its own |
 -- | `next`, `previous` | the next and the previous file of a queue |
 -- | `stop` | stops what plays in the room |
 -- | `mute` | mutes the room, or unmutes it |

@@ -22,6 +22,12 @@ local function bind(map, more)
   return remote.bind(given)
 end
 
+-- Returns the state of what sounds in a room; nil without a session there.
+local function state(room)
+  local session = speaker.device(room).session
+  return session and session:state()
+end
+
 local function volume()
   return speaker.device("Kitchen").volume
 end
@@ -87,11 +93,36 @@ describe("remote.bind", function()
     bind(remote.E2123, { station = "http://radio.example/day.mp3" })
     press "toggle"
     task.sleep "5s"
-    expect(speaker.state()):to_equal "playing"
+    expect(state "Kitchen"):to_equal "playing"
     press "toggle"
-    expect(speaker.state()):to_equal "paused"
+    expect(state "Kitchen"):to_equal "paused"
     press "toggle"
-    expect(speaker.state()):to_equal "playing"
+    expect(state "Kitchen"):to_equal "playing"
+  end)
+
+  it("starts the station in its room alone: that of another remote plays on", function()
+    bind(remote.E2123, { station = "http://radio.example/day.mp3" })
+    bind(remote.E2123, { station = "http://radio.example/day.mp3", topic = "bath", room = "Bathroom" })
+    press "toggle"
+    task.sleep "5s"
+    press("toggle", "bath")
+    task.sleep "5s"
+    expect(state "Kitchen"):to_equal "playing"
+    expect(state "Bathroom"):to_equal "playing"
+    press("toggle", "bath")
+    expect(state "Kitchen"):to_equal "playing"
+    expect(state "Bathroom"):to_equal "paused"
+  end)
+
+  it("starts the station again after its session was closed", function()
+    bind(remote.E2123, { station = "http://radio.example/day.mp3" })
+    press "toggle"
+    task.sleep "5s"
+    speaker.device("Kitchen").session:close()
+    expect(state "Kitchen"):to_be_nil()
+    press "toggle"
+    task.sleep "5s"
+    expect(state "Kitchen"):to_equal "playing"
   end)
 
   it("stops and mutes", function()
