@@ -91,12 +91,11 @@ public final class MQTTConnection: @unchecked Sendable {
       case .subscribe(let filter): subscribe(filter)
       case .unsubscribe(let filter): link?.unsubscribe(filter)
       case .publish(let number, let message):
-        guard let link else { break }
-        let (sent, isQueued) = link.publish(message)
-        if isQueued {
-          numbers[sent] = number
-        } else {
-          loop.next { self.perform(self.machine.sent(number, isRefused: true)) }
+        switch link?.publish(message) {
+        case .queued(let sent): numbers[sent] = number
+        case .refused: loop.next { self.perform(self.machine.sent(number, isRefused: true)) }
+        // The machine keeps the message for the next connection.
+        case .lost, nil: break
         }
       case .report(let report): reports.send(report)
       }

@@ -148,18 +148,37 @@ final class MQTTLink: @unchecked Sendable {
 
   // MARK: On the network thread
 
-  func publish(_ message: MQTTMessage) -> (number: Int32, isQueued: Bool) {
-    guard let client else { return (0, false) }
+  /// The outcome of a request.
+  enum Outcome {
+    /// The library has given it a number, by which an event tells its end.
+    case queued(Int32)
+    /// The library does not send it.
+    case refused
+    /// The connection is lost, as an event tells.
+    case lost
+  }
+
+  private func outcome(_ status: Int32, _ number: Int32) -> Outcome {
+    switch status {
+    case MOSQ_ERR_SUCCESS.rawValue: return .queued(number)
+    case MOSQ_ERR_INVAL.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue, MOSQ_ERR_MALFORMED_UTF8.rawValue,
+      MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue, MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue,
+      MOSQ_ERR_OVERSIZE_PACKET.rawValue:
+      return .refused
+    default:
+      lost(status)
+      return .lost
+    }
+  }
+
+  func publish(_ message: MQTTMessage) -> Outcome {
+    guard let client else { return .lost }
     var number: Int32 = 0
+    errno = 0
     let status = library.mosquitto_publish(
       client, &number, message.topic, Int32(message.payload.count), message.payload, Int32(message.qos),
       message.isRetained)
-    // A connection that is lost says so by an event.
-    return (
-      number,
-      status == MOSQ_ERR_SUCCESS.rawValue || status == MOSQ_ERR_NO_CONN.rawValue
-        || status == MOSQ_ERR_CONN_LOST.rawValue
-    )
+    return outcome(status, number)
   }
 
   /// Subscribes to a filter, whose messages have `number` if the broker speaks MQTT 5.

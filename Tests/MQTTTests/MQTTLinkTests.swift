@@ -1,0 +1,43 @@
+import EventLoop
+import Glibc
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import MQTT
+
+@Suite("One connection of libmosquitto", .waiting, .tags(.mqtt))
+struct MQTTLinkTests {
+  /// Returns a connection whose login is accepted.
+  private func link(
+    _ broker: FakeBroker, isFive: Bool = true, will: MQTTMessage? = nil
+  ) throws -> MQTTLink {
+    var settings = ConnectionHarness.settings(broker.port)
+    settings.will = will
+    let link = try MQTTLink(settings, isFive: isFive)
+    try link.open()
+    for _ in 0..<10_000 {
+      link.read()
+      if link.takeEvents().contains(where: { if case .accepted = $0 { true } else { false } }) { return link }
+      usleep(1000)
+    }
+    throw TestFailure("no login")
+  }
+
+  @Test("a message that meets a connection that is gone is not refused: the connection is lost")
+  func gone() throws {
+    let broker = try FakeBroker { FakeBroker.greet($0) }
+    let link = try link(broker)
+    var outcome = MQTTLink.Outcome.refused
+    for _ in 0..<2000 {
+      outcome = link.publish(MQTTMessage("a", [1]))
+      guard case .queued = outcome else { break }
+      usleep(5000)
+    }
+    guard case .lost = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(link.takeEvents().contains { if case .failed(.network) = $0 { true } else { false } })
+  }
+}
