@@ -253,7 +253,11 @@ final class MQTTLink: @unchecked Sendable {
   /// Publishes a last message, ends the connection, and releases the client. The broker then publishes no will.
   func farewell() {
     guard let client else { return }
-    if let will = settings.will { _ = publish(will) }
+    if var last = settings.will {
+      // One to be acknowledged would wait behind others, and the end of the connection discards the will.
+      last.qos = 0
+      _ = publish(last)
+    }
     _ = library.mosquitto_disconnect(client)
     close()
   }

@@ -40,4 +40,26 @@ struct MQTTLinkTests {
     }
     #expect(link.takeEvents().contains { if case .failed(.network) = $0 { true } else { false } })
   }
+
+  @Test("the farewell leaves also while the broker acknowledges nothing")
+  func farewell() throws {
+    let received = Lock<(bytes: [UInt8], isEnded: Bool)>(([], false))
+    let broker = try FakeBroker { connection in
+      FakeBroker.greet(connection)
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = read(connection, &buffer, buffer.count)
+        guard count > 0 else { break }
+        let part = buffer.prefix(count)
+        received.withLock { $0.bytes += part }
+      }
+      received.withLock { $0.isEnded = true }
+    }
+    let link = try link(broker, will: MQTTMessage("status", Array("offline".utf8), isRetained: true, qos: 1))
+    for _ in 0..<30 { _ = link.publish(MQTTMessage("a", [1], qos: 1)) }
+    link.farewell()
+    for _ in 0..<10_000 where !received.withLock({ $0.isEnded }) { usleep(1000) }
+    let bytes = received.withLock { $0.bytes }
+    #expect(bytes.firstRange(of: Array("offline".utf8)) != nil)
+  }
 }
