@@ -107,7 +107,11 @@ public final class MQTTConnection: @unchecked Sendable {
     guard let link else { return }
     let number = filterNumbers[filter] ?? filterNumbers.count + 1
     (filterNumbers[filter], filters[number]) = (number, filter)
-    requests[link.subscribe(filter, number: number)] = filter
+    switch link.subscribe(filter, number: number) {
+    case .queued(let request): requests[request] = filter
+    case .refused: reports.send(.refused(filter))
+    case .lost: break
+    }
   }
 
   /// Opens a link on a thread of its own: the resolver and the system may take minutes.

@@ -87,8 +87,9 @@ final class MQTTLink: @unchecked Sendable {
     try setLogin(client)
     if settings.usesTLS { try setTLS(client) }
     if let will = settings.will {
-      _ = library.mosquitto_will_set(
+      let status = library.mosquitto_will_set(
         client, will.topic, Int32(will.payload.count), will.payload, Int32(will.qos), will.isRetained)
+      guard status == MOSQ_ERR_SUCCESS.rawValue else { throw failure(status) }
     }
     var properties: OpaquePointer?
     if isFive {
@@ -114,7 +115,8 @@ final class MQTTLink: @unchecked Sendable {
       }
     }
     guard settings.user != nil || password != nil else { return }
-    _ = library.mosquitto_username_pw_set(client, settings.user ?? "", password)
+    let status = library.mosquitto_username_pw_set(client, settings.user ?? "", password)
+    guard status == MOSQ_ERR_SUCCESS.rawValue else { throw .login("its user has characters that MQTT lacks") }
   }
 
   private func setTLS(_ client: OpaquePointer) throws(MQTTFailure) {
@@ -182,9 +184,8 @@ final class MQTTLink: @unchecked Sendable {
   }
 
   /// Subscribes to a filter, whose messages have `number` if the broker speaks MQTT 5.
-  /// - Returns: the library's number of the request.
-  func subscribe(_ filter: String, number: Int) -> Int32 {
-    guard let client else { return 0 }
+  func subscribe(_ filter: String, number: Int) -> Outcome {
+    guard let client else { return .lost }
     var properties: OpaquePointer?
     defer { library.mosquitto_property_free_all(&properties) }
     if isFive {
@@ -192,8 +193,9 @@ final class MQTTLink: @unchecked Sendable {
         &properties, Int32(MQTT_PROP_SUBSCRIPTION_IDENTIFIER.rawValue), UInt32(number))
     }
     var request: Int32 = 0
-    _ = library.mosquitto_subscribe_v5(client, &request, filter, 1, 0, properties)
-    return request
+    errno = 0
+    let status = library.mosquitto_subscribe_v5(client, &request, filter, 1, 0, properties)
+    return outcome(status, request)
   }
 
   func unsubscribe(_ filter: String) {

@@ -24,6 +24,11 @@ public struct MQTTSettings: Sendable {
   /// The settings for a broker at `host`, with the usual port.
   public init(host: String) { self.host = host }
 
+  /// Returns the fault of a client id; nil for a correct one.
+  public static func problem(withClientID id: String) -> String? {
+    MQTTTopic.problem(with: id, called: "client id")
+  }
+
   /// The broker in messages: `mqtt.home:1883`.
   public var address: String { "\(host):\(port)" }
 }

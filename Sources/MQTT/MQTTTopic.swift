@@ -1,6 +1,6 @@
 public import EventLoop
 
-/// A name of a topic, as messages have it: UTF-8 of 1 to 65,535 bytes without NUL and wildcards.
+/// A name of a topic, as messages have it: UTF-8 of 1 to 65,535 bytes without control characters and wildcards.
 ///
 /// Source: MQTT 5.0, 4.7 and 1.5.4.
 public struct MQTTTopic: Sendable, Hashable {
@@ -24,7 +24,20 @@ public struct MQTTTopic: Sendable, Hashable {
     if text.isEmpty { return "a \(kind) has a letter at least" }
     if text.utf8.count > longest { return "a \(kind) has at most \(longest) bytes, got \(text.utf8.count)" }
     if text.utf8.contains(0) { return "a \(kind) has no NUL, got \(quoted(text))" }
+    guard text.unicodeScalars.allSatisfy(isAllowed) else {
+      return "a \(kind) has no control characters, got \(quoted(text))"
+    }
     return nil
+  }
+
+  /// Returns `false` for control characters and noncharacters, after which a broker may end the connection.
+  ///
+  /// Source: MQTT 5.0, 1.5.4.
+  private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0...0x1F, 0x7F...0x9F, 0xFDD0...0xFDEF: false
+    default: scalar.value & 0xFFFE != 0xFFFE
+    }
   }
 }
 

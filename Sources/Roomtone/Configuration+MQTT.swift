@@ -38,8 +38,8 @@ extension Configuration {
     }
     var read = MQTTOptions(settings)
     if let name = try options.string("client_id", .name) {
-      guard !name.isEmpty, !name.utf8.contains(0) else {
-        throw options.problem("client_id", "a name expected: leave it out for one of this house")
+      if let problem = MQTTSettings.problem(withClientID: name) {
+        throw options.problem("client_id", problem, hint: "leave it out for one of this house")
       }
       read.settings.clientID = name
       read.namesClient = true

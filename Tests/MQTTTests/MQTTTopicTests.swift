@@ -6,21 +6,28 @@ import Testing
 
 @Suite("Topics and filters of MQTT", .tags(.mqtt))
 struct MQTTTopicTests {
+  private static func text(_ scalar: UInt32) -> String { Unicode.Scalar(scalar).map { "a\($0)" } ?? "" }
+
   @Test(
-    "a topic has 1 to 65,535 bytes, no NUL and no wildcard",
-    arguments: ["", "a\0b", "a/+", "#", "a#b", String(repeating: "x", count: 65_536)])
+    "a topic has 1 to 65,535 bytes, no control characters and no wildcard",
+    arguments: [
+      "", "a\0b", "a\u{1}", "a\nb", "a\u{7F}", "\u{9F}", text(0xFDD0), text(0xFFFE), text(0x1FFFF),
+      "a/+", "#", "a#b", String(repeating: "x", count: 65_536),
+    ])
   func refusedTopic(_ text: String) {
     #expect { try MQTTTopic(text) } throws: { ($0 as? MQTTError)?.kind == .topic }
   }
 
   @Test(
     "a topic may have empty levels, blanks, any letters and any depth",
-    arguments: ["/", "a//b", "a b", "Küche/🎛", "$SYS/x", String(repeating: "x", count: 65_535)])
+    arguments: [
+      "/", "a//b", "a b", "Küche/🎛", "\u{A0}\u{FFFD}", "$SYS/x", String(repeating: "x", count: 65_535),
+    ])
   func acceptedTopic(_ text: String) throws { #expect(try MQTTTopic(text).name == text) }
 
   @Test(
     "a wildcard is a whole level, and # the last one",
-    arguments: ["", "a\0", "a+", "+a/b", "a/#/b", "#a", "a/b#", "##", "++"])
+    arguments: ["", "a\0", "a\u{1F}/#", "a+", "+a/b", "a/#/b", "#a", "a/b#", "##", "++"])
   func refusedFilter(_ text: String) {
     #expect { try MQTTFilter(text) } throws: { ($0 as? MQTTError)?.kind == .filter }
   }

@@ -48,6 +48,8 @@ struct MQTTConfigurationTests {
       ("mqtt { host = 'a', base = 'a/+' }", "no wildcards"), ("mqtt { host = 'a', base = '/a' }", "'base'"),
       ("mqtt { host = 'a', base = '$SYS' }", "'base'"),
       ("mqtt { host = 'a', client_id = '' }", "'client_id'"),
+      ("mqtt { host = 'a', client_id = 'a\\u{80}' }", "'client_id'"),
+      ("mqtt { host = 'a', base = 'a\\u{80}' }", "'base'"),
       ("mqtt { host = 'a', triggers = 3 }", "a table of names and rules"),
       ("mqtt { host = 'a', triggers = { bell = {} } }", "'topic' of triggers.bell: missing"),
       ("mqtt { host = 'a', triggers = { bell = { topic = 'a#' } } }", "# is the last level"),
