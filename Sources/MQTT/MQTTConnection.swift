@@ -62,6 +62,17 @@ public final class MQTTConnection: @unchecked Sendable {
     loop.post { self.perform(self.machine.unsubscribe(filter.text)) }
   }
 
+  /// Reports `drained` when no message waits any more, or none can be sent, and after `limit` at the latest.
+  public func drain(within limit: Duration) {
+    loop.post {
+      self.perform(self.machine.drain())
+      self.loop.after(limit, keepsAlive: false) { [weak self] in
+        guard let self else { return }
+        perform(machine.endDrain())
+      }
+    }
+  }
+
   /// Ends the connection tidily. The owner's loop; nothing is reported after it.
   public func close() {
     inbox.close()

@@ -36,6 +36,8 @@ public enum MQTTReport: Sendable, Equatable {
   case unsent(Int, MQTTErrorKind)
   /// So many messages were dropped, as the broker was away for long.
   case overflow(Int)
+  /// The answer to `drain`: so many messages have not been sent.
+  case drained(Int)
   /// The broker refuses a subscription, or a message to a topic.
   case refused(String)
   /// A message of a topic was dropped, for its bytes or the fault of its topic.
@@ -104,6 +106,7 @@ struct MQTTMachine {
   private var bytesInFlight = 0
   private var lastNumber = 0
   private var overflow = 0
+  private var isDraining = false
   private let birth: MQTTMessage?
 
   init(birth: MQTTMessage? = nil) { self.birth = birth }
@@ -145,7 +148,7 @@ struct MQTTMachine {
       overflow = 0
     }
     if let birth { actions.append(launch(MQTTOutbox.Entry(message: birth, token: nil))) }
-    return actions + flush()
+    return actions + flush() + drained()
   }
 
   /// The time that `wait` has named is over.
@@ -190,7 +193,7 @@ struct MQTTMachine {
     }
     phase = .away
     let delay = failure.isLogin ? Self.loginDelay : backoff.next()
-    return actions + [.wait(delay - delay * (jitter / 4))]
+    return actions + [.wait(delay - delay * (jitter / 4))] + drained()
   }
 
   private mutating func report(_ failure: MQTTFailure) -> [Action] {
@@ -252,8 +255,34 @@ struct MQTTMachine {
     if let token = entry.token {
       actions.append(.report(isRefused ? .unsent(token, .refused) : .sent(token)))
     }
-    return actions + flush()
+    return actions + flush() + drained()
   }
+
+  /// Asks for a report when no message waits any more, or none can be sent.
+  mutating func drain() -> [Action] {
+    isDraining = true
+    return drained()
+  }
+
+  /// Ends the time for that.
+  mutating func endDrain() -> [Action] {
+    guard isDraining else { return [] }
+    isDraining = false
+    return [.report(.drained(unsent))]
+  }
+
+  private mutating func drained() -> [Action] {
+    guard isDraining else { return [] }
+    let canSend =
+      switch phase {
+      case .opening, .greeting, .connected: true
+      case .idle, .away, .ended: false
+      }
+    return unsent > 0 && canSend ? [] : endDrain()
+  }
+
+  /// The number of messages that are not sent or acknowledged, without the birth.
+  private var unsent: Int { outbox.count + inFlight.values.count { $0.message != birth } + overflow }
 
   private mutating func flush() -> [Action] {
     guard isConnected else { return [] }

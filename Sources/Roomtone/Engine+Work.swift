@@ -65,6 +65,7 @@ extension Engine {
 
   /// Ends receptions and recordings, and waits for the threads that work for the loop.
   func closeServices() {
+    mqtt.drain()
     mqtt.close()
     streams.close()
     recordings.recorder.close()

@@ -46,6 +46,25 @@ struct MQTTMachineTests {
       ])
   }
 
+  @Test("at the end messages that wait are sent, acknowledged, and what can't be sent is counted")
+  func drain() {
+    var machine = connected()
+    _ = machine.send(MQTTMessage("a", [1], qos: 1))
+    _ = machine.send(MQTTMessage("a", [2], qos: 1))
+    #expect(machine.drain().isEmpty)
+    #expect(machine.sent(1).isEmpty)
+    #expect(machine.sent(2) == [.report(.drained(0))])
+    #expect(machine.drain() == [.report(.drained(0))])
+    _ = machine.send(hello)
+    #expect(machine.drain().isEmpty)
+    #expect(reports(machine.failed(.network("x"), jitter: 0)).last == .drained(1))
+    #expect(machine.drain() == [.report(.drained(1))])
+    _ = machine.timeout(jitter: 0)
+    #expect(machine.drain().isEmpty)
+    #expect(machine.endDrain() == [.report(.drained(1))])
+    #expect(machine.endDrain().isEmpty)
+  }
+
   @Test("delays double from 1 s to 30 s, each shortened by a quarter at most")
   func backoff() {
     var machine = MQTTMachine()

@@ -91,6 +91,41 @@ struct MQTTModuleTests {
       ])
   }
 
+  @Test("messages that are queued by a script that then ends are sent")
+  func queued() throws {
+    let broker = try Mosquitto()
+    let sender = try outcome(
+      settings(broker),
+      """
+      for i = 1, 60 do mqtt.publish("kept/" .. i, i, { queue = true, retain = true, qos = 1 + i % 2 }) end
+      """)
+    #expect(sender.failures.isEmpty, "\(sender.failures)")
+    let outcome = try outcome(
+      settings(broker),
+      """
+      local count = 0
+      mqtt.on("kept/+", function() count = count + 1 end)
+      task.sleep(0.2)
+      mqtt.publish("kept/end", 1, { qos = 1 })
+      mqtt.wait("kept/end", 1)
+      print(count - 1)
+      os.exit(0)
+      """)
+    #expect(outcome.lines == ["60"])
+  }
+
+  @Test("messages that are queued for a broker that is away at the end are counted in the log")
+  func unsent() throws {
+    let port = try LoopbackListener(blocks: false).port
+    let outcome = try outcome(
+      "mqtt { host = '127.0.0.1', port = \(port) }",
+      "for i = 1, 3 do mqtt.publish('kept', i, { queue = true }) end")
+    #expect(outcome.failures.isEmpty, "\(outcome.failures)")
+    #expect(
+      outcome.log.contains { $0.message.contains("3 messages for 127.0.0.1:\(port) dropped") },
+      "\(outcome.log)")
+  }
+
   @Test("a message that the broker's rules forbid raises, and the log names the topic")
   func refused() throws {
     let broker = try Mosquitto(["acl_file FOLDER/rules"]) { folder in

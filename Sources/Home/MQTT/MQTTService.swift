@@ -71,6 +71,7 @@ public final class MQTTService: MessageBroker {
   private let simulation: MQTTSimulation
   private var identity = HouseIdentity()
   private var listensForTriggers = false
+  private var isDrained = false
 
   /// A service that has not begun.
   /// - Parameters:
@@ -154,6 +155,17 @@ public final class MQTTService: MessageBroker {
     (subscriptions, followers) = ([:], Listeners())
   }
 
+  /// Sends the messages that wait, for two seconds at most, and logs how many are not sent. Runs the loop: not from inside
+  /// it.
+  public func drain() {
+    guard case .connection(let connection) = backend else { return }
+    let hold = loop.hold("messages are sent to a broker")
+    defer { hold.release() }
+    isDrained = false
+    connection.drain(within: .seconds(2))
+    _ = loop.run(until: { isDrained })
+  }
+
   private func receive(_ report: MQTTReport) {
     let broker = options?.settings.address ?? ""
     switch report {
@@ -196,6 +208,13 @@ public final class MQTTService: MessageBroker {
       log(
         .warn,
         "MQTT: \(count) message\(count == 1 ? "" : "s") for \(broker) dropped: 1,000 or 1 MB wait at most")
+    case .drained(let count):
+      isDrained = true
+      guard count > 0 else { break }
+      log(
+        .warn,
+        "MQTT: \(count) message\(count == 1 ? "" : "s") for \(broker) dropped, as this process ends before \(count == 1 ? "it is" : "they are") sent"
+      )
     case .refused(let topic):
       complaints.add(topic, "\(broker) refuses it: its rules do not allow it to this user")
     case .tooLarge(let topic, let bytes):
@@ -238,8 +257,7 @@ public final class MQTTService: MessageBroker {
     guard case .connection(let connection) = backend else { return send(message) }
     let hold = loop.hold("a message is sent to a broker")
     defer { hold.release() }
-    // A script that has just begun need not know that its first use of the broker connects.
-    if state == .connecting { await withCheckedContinuation { early.append($0) } }
+    await firstAttempt()
     guard isConnected else { throw notConnected }
     lastToken += 1
     let token = lastToken
@@ -247,6 +265,21 @@ public final class MQTTService: MessageBroker {
       sending[token] = continuation
       connection.send(message, token: token)
     }
+  }
+
+  /// Sends a message as `send`, after the first attempt to connect.
+  public func queue(_ message: MQTTMessage) async {
+    start()
+    let hold = loop.hold("a message is sent to a broker")
+    defer { hold.release() }
+    await firstAttempt()
+    send(message)
+  }
+
+  /// Waits for the result of the first attempt to connect: a script that has just begun need not know that its first use
+  /// of the broker connects.
+  private func firstAttempt() async {
+    if state == .connecting { await withCheckedContinuation { early.append($0) } }
   }
 
   /// Calls `listener` with each message whose topic matches `filter`, also after the broker was away.

@@ -133,7 +133,7 @@ final class MQTTModule {
     }
     guard service.isConfigured else { throw notConfigured }
     return try call.suspend { [service] in
-      if isQueued { service.send(message) } else { try await service.publish(message) }
+      if isQueued { await service.queue(message) } else { try await service.publish(message) }
       return []
     }
   }
