@@ -83,6 +83,27 @@ struct MQTTTriggerTests {
     #expect(repeating.receive(single, at: at(1)) == .fires(#""single""#))
   }
 
+  @Test("a rule fires 20 times a second at most")
+  func rate() throws {
+    var rule = try rule()
+    func fired(_ times: [Int64]) -> Int {
+      times.count { if case .fires = rule.receive(message("\($0)"), at: at($0)) { true } else { false } }
+    }
+    #expect(fired(Array(0..<50)) == 20)
+    #expect(rule.receive(message("x"), at: at(999)) == .exceeds)
+    #expect(fired(Array(1000..<1050)) == 20)
+  }
+
+  @Test("messages that come too soon for a rule are said at once, and then once a minute with their number")
+  func excess() {
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+    var lines: [String] = []
+    let complaints = MQTTComplaints(loop: loop) { lines.append($1) }
+    for _ in 0..<1000 { complaints.addExcess(of: "bell") }
+    complaints.addExcess(of: "door")
+    #expect(lines.count == 2 && lines[0].hasPrefix("MQTT: 1 message did not fire the trigger \"bell\""))
+  }
+
   @Test("payloads beyond 64 KiB, and bytes that are no text, are faults")
   func faults() throws {
     var rule = try rule()

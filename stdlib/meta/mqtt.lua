@@ -45,7 +45,8 @@
 --
 -- A rule of `triggers` has `topic` (which may be a filter), `field` (a member of a payload in JSON; default: the whole
 -- payload is the value), `equals` (the value that fires; default: any) and `repeats`. Retained messages and empty values
--- do not fire, nor does the same value again within 300 ms, unless `repeats = true`. Payloads have 64 KiB at most.
+-- do not fire, nor does the same value again within 300 ms, unless `repeats = true`. Payloads have 64 KiB at most. A rule
+-- fires 20 times a second at most; the log counts the rest.
 --
 -- Filters have `+` for one level and `#` for all levels at the end. The two names `connected` and `disconnected` are
 -- events of the connection, the second with the `reason`; topics with these names are reached by `connected/#` and `disconnected/#`. Retained messages

@@ -9,8 +9,23 @@ final class MQTTComplaints {
   private let loop: EventLoop
   private let log: (LogLevel, String) -> Void
   private var topics: Set<String> = []
-  private var flood = 0
-  private var timer: LoopTimer?
+  private var counts: [Subject: (count: Int, timer: LoopTimer?)] = [:]
+
+  /// Something whose messages are counted.
+  private enum Subject: Hashable {
+    case flood
+    /// The rule of a trigger.
+    case rule(String)
+
+    func words(_ count: Int) -> String {
+      let messages = "\(count) message\(count == 1 ? "" : "s")"
+      return switch self {
+      case .flood: "\(messages) dropped, as they arrive faster than scripts read them"
+      case .rule(let name):
+        "\(messages) did not fire the trigger \(quoted(name)), as \(MQTTTrigger.mostPerSecond) a second do; name a field, or a value by equals"
+      }
+    }
+  }
 
   init(loop: EventLoop, log: @escaping (LogLevel, String) -> Void) { (self.loop, self.log) = (loop, log) }
 
@@ -22,24 +37,26 @@ final class MQTTComplaints {
   }
 
   /// Counts messages that were dropped, as they arrive faster than they are read.
-  func addFlood(_ count: Int) {
-    flood += count
-    guard timer == nil else { return }
-    say()
+  func addFlood(_ count: Int) { add(count, to: .flood) }
+
+  /// Counts a message that came too soon for the rule of a trigger.
+  func addExcess(of rule: String) { add(1, to: .rule(rule)) }
+
+  private func add(_ count: Int, to subject: Subject) {
+    counts[subject, default: (0, nil)].count += count
+    if counts[subject]?.timer == nil { say(subject) }
   }
 
-  private func say() {
-    timer = nil
-    guard flood > 0 else { return }
-    log(
-      .warn,
-      "MQTT: \(flood) message\(flood == 1 ? "" : "s") dropped, as they arrive faster than scripts read them")
-    flood = 0
-    timer = loop.after(Self.interval, keepsAlive: false) { [weak self] in self?.say() }
+  private func say(_ subject: Subject) {
+    guard let count = counts.removeValue(forKey: subject)?.count, count > 0 else { return }
+    log(.warn, "MQTT: \(subject.words(count))")
+    counts[subject] = (
+      0, loop.after(Self.interval, keepsAlive: false) { [weak self] in self?.say(subject) }
+    )
   }
 
   func cancel() {
-    timer?.cancel()
-    timer = nil
+    for (_, timer) in counts.values { timer?.cancel() }
+    counts = [:]
   }
 }

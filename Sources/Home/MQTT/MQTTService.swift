@@ -366,6 +366,7 @@ public final class MQTTService: MessageBroker {
       triggers.fire(
         Trigger(name, value: value, origin: .mqtt, sender: "topic \(message.topic): \(payload)".onOneLine))
     case .passes: break
+    case .exceeds: complaints.addExcess(of: name)
     case .faulty(let reason): complaints.add(message.topic, "no trigger \(quoted(name)): \(reason)")
     }
   }

@@ -7,6 +7,9 @@ public struct MQTTTrigger: Sendable {
   /// The time within which the same value again does not fire: buttons and brokers send twice.
   public static let repeatTime = Duration.milliseconds(300)
 
+  /// The most firings of a rule in a second.
+  public static let mostPerSecond = 20
+
   /// The name of the trigger.
   public let name: String
   /// The topics.
@@ -18,6 +21,8 @@ public struct MQTTTrigger: Sendable {
   /// `true` if the same value may fire again at once.
   public let repeats: Bool
   private var last: (hash: Int, at: Instant)?
+  /// The moments of the last firings, oldest first.
+  private var firings: [Instant] = []
 
   /// A rule; `Trigger.problem(withName:)` accepts its name.
   public init(
@@ -33,6 +38,8 @@ public struct MQTTTrigger: Sendable {
     case fires(String)
     /// The message is left out: retained, empty, another value, or the same again.
     case passes
+    /// The rule has fired as often as it may in a second.
+    case exceeds
     /// The message can't be a value, for a reason in words.
     case faulty(String)
   }
@@ -56,6 +63,9 @@ public struct MQTTTrigger: Sendable {
     let isRepeated = last.map { $0.hash == hash && $0.at.duration(to: now) < Self.repeatTime } ?? false
     guard !isRepeated || repeats else { return .passes }
     last = (hash, now)
+    firings.removeAll { $0.duration(to: now) >= .seconds(1) }
+    guard firings.count < Self.mostPerSecond else { return .exceeds }
+    firings.append(now)
     return .fires(line)
   }
 
