@@ -101,6 +101,8 @@ final class MQTTLink: @unchecked Sendable {
     let status = library.mosquitto_connect_bind_v5(
       client, settings.host, Int32(settings.port), Int32(settings.keepAlive), nil, properties)
     guard status == MOSQ_ERR_SUCCESS.rawValue else { throw failure(status) }
+    // The library leaves it open in programs that scripts start.
+    if let socket { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
   }
 
   private func setLogin(_ client: OpaquePointer) throws(MQTTFailure) {

@@ -41,6 +41,17 @@ struct MQTTLinkTests {
     #expect(link.takeEvents().contains { if case .failed(.network) = $0 { true } else { false } })
   }
 
+  @Test("programs that are started do not inherit the socket")
+  func socket() throws {
+    let broker = try FakeBroker {
+      FakeBroker.greet($0)
+      FakeBroker.waitForEnd($0)
+    }
+    let link = try link(broker)
+    #expect(fcntl(try #require(link.socket), F_GETFD) & FD_CLOEXEC != 0)
+    link.close()
+  }
+
   @Test("the farewell leaves also while the broker acknowledges nothing")
   func farewell() throws {
     let received = Lock<(bytes: [UInt8], isEnded: Bool)>(([], false))
