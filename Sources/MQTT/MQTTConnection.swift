@@ -210,8 +210,13 @@ public final class MQTTConnection: @unchecked Sendable {
     switch event {
     case .accepted: perform(machine.accepted())
     case .failed(let failure): perform(machine.failed(failure, jitter: jitter))
-    case .message(let message, let number):
-      inbox.send(MQTTInbox.Delivery(message: message, filter: number.flatMap { filters[$0] }))
+    case .message(let message, let numbers):
+      if numbers.isEmpty { inbox.send(MQTTInbox.Delivery(message: message, filter: nil)) }
+      for number in numbers.sorted() {
+        // That of a subscription that has ended has no filter any more.
+        guard let filter = filters[number] else { continue }
+        inbox.send(MQTTInbox.Delivery(message: message, filter: filter))
+      }
     case .dropped(let topic, let bytes): reports.send(.tooLarge(topic: topic, bytes: bytes))
     case .published(let sent, let isRefused):
       if let number = numbers.removeValue(forKey: sent) {

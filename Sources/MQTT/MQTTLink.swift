@@ -31,8 +31,8 @@ final class MQTTLink: @unchecked Sendable {
   enum Event {
     case accepted
     case failed(MQTTFailure)
-    /// A message, with the number of its subscription if the broker sends it.
-    case message(MQTTMessage, subscription: Int?)
+    /// A message, with the numbers of its subscriptions if the broker sends them.
+    case message(MQTTMessage, subscriptions: Set<Int>)
     /// A message of that topic was dropped, for its size or its topic.
     case dropped(topic: String, bytes: Int)
     /// The message with the library's number has left, or is acknowledged or refused.
@@ -134,6 +134,8 @@ final class MQTTLink: @unchecked Sendable {
   }
 
   private func failure(_ status: Int32) -> MQTTFailure {
+    // The library takes the numbers of several subscriptions in one message for a fault: 3.1.1 has none.
+    if isFive, status == MOSQ_ERR_DUPLICATE_PROPERTY.rawValue { return .protocolVersion }
     if status == MOSQ_ERR_ERRNO.rawValue {
       if let complaint { return .network(complaint) }
       return .network(errno == 0 ? "the connection was closed" : String(cString: strerror(errno)))
@@ -351,15 +353,24 @@ final class MQTTLink: @unchecked Sendable {
       return events.append(.dropped(topic: topic, bytes: count))
     }
     let payload = message.payload.map { [UInt8](UnsafeRawBufferPointer(start: $0, count: count)) } ?? []
-    var subscription: UInt32 = 0
-    let isNumbered =
-      library.mosquitto_property_read_varint(
-        properties, Int32(MQTT_PROP_SUBSCRIPTION_IDENTIFIER.rawValue), &subscription, false)
-      != nil
     events.append(
       .message(
         MQTTMessage(topic, payload, isRetained: message.retain, qos: Int(message.qos)),
-        subscription: isNumbered ? Int(subscription) : nil))
+        subscriptions: subscriptions(in: properties)))
+  }
+
+  /// Returns the numbers of subscriptions. A broker may send a message once for several of them.
+  ///
+  /// Source: MQTT 5.0, 3.3.4.
+  private func subscriptions(in properties: OpaquePointer?) -> Set<Int> {
+    var (numbers, number): (Set<Int>, UInt32) = ([], 0)
+    let kind = Int32(MQTT_PROP_SUBSCRIPTION_IDENTIFIER.rawValue)
+    var found = library.mosquitto_property_read_varint(properties, kind, &number, false)
+    while let property = found {
+      numbers.insert(Int(number))
+      found = library.mosquitto_property_read_varint(property, kind, &number, true)
+    }
+    return numbers
   }
 
   private func complained(_ text: String) {

@@ -4,7 +4,7 @@ internal import EventLoop
 public enum MQTTFailure: Sendable, Equatable {
   /// The broker refuses the login, or the login can't be read.
   case login(String)
-  /// The broker does not speak MQTT 5.
+  /// The broker does not speak MQTT 5, or not as the library understands it.
   case protocolVersion
   /// The broker can't be reached, does not answer, or ends the connection.
   case network(String)
@@ -13,7 +13,7 @@ public enum MQTTFailure: Sendable, Equatable {
   public var reason: String {
     switch self {
     case .login(let text), .network(let text): text
-    case .protocolVersion: "it does not speak MQTT 5"
+    case .protocolVersion: "it does not speak MQTT 5, or not as libmosquitto does"
     }
   }
   var isLogin: Bool { if case .login = self { true } else { false } }
@@ -187,6 +187,7 @@ struct MQTTMachine {
       outage.failures += 1
       actions += report(failure)
     case .connected:
+      if failure == .protocolVersion { isFive = false }
       outage.losses += 1
       actions.append(.report(.disconnected(reason: failure.reason, isNew: outage.losses == 1)))
       actions += returnInFlight()

@@ -285,6 +285,29 @@ struct HostileBrokerTests {
     }
   }
 
+  @Test("a broker that sends a message once for several subscriptions reaches each of them")
+  func several() throws {
+    let broker = try FakeBroker { connection in
+      var login = [UInt8](repeating: 0, count: 4096)
+      guard read(connection, &login, login.count) > 0 else { return }
+      let isFive = FakeBroker.isFive(login)
+      FakeBroker.send(connection, isFive ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0])
+      // The subscriptions have the numbers 1 and 2.
+      usleep(200_000)
+      let properties: [UInt8] = isFive ? [4, 0x0B, 1, 0x0B, 2] : []
+      let body = [0, 3] + Array("a/b".utf8) + properties + [7]
+      FakeBroker.send(connection, [0x30, UInt8(body.count)] + body)
+      FakeBroker.waitForEnd(connection)
+    }
+    try ConnectionHarness.run(ConnectionHarness.settings(broker.port)) { harness in
+      try harness.subscribe("a/+")
+      try harness.subscribe("#")
+      // One without a filter is for all that match.
+      try await harness.loop.wait { harness.messages.count == 2 || harness.filters == [nil] }
+      #expect(harness.messages.allSatisfy { $0 == MQTTMessage("a/b", [7]) })
+    }
+  }
+
   @Test("a payload of more than 1 MiB is dropped and reported, and the next one arrives")
   func large() throws {
     let broker = try FakeBroker { connection in

@@ -91,7 +91,7 @@ public final class FakeBroker: Sendable {
   }
 
   /// Returns `true` for a login of MQTT 5.
-  static func isFive(_ login: [UInt8]) -> Bool {
+  public static func isFive(_ login: [UInt8]) -> Bool {
     guard let name = login.firstIndex(of: UInt8(ascii: "M")), name + 4 < login.count else { return false }
     return login[name + 4] == 5
   }
