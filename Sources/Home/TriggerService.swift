@@ -60,8 +60,9 @@ public struct PlannedTrigger: Sendable, Equatable {
 public final class TriggerService {
   /// The journal of the triggers; nil without one.
   public var journal: Journal?
-  /// Called with the name of a trigger that somebody begins to listen for.
-  public var onListener: (String) -> Void = { _ in }
+  /// Called with the name of a trigger that somebody begins to listen for; returns a function that is called at the end of
+  /// that.
+  public var onListener: (String) -> () -> Void = { _ in {} }
   /// The trigger that is passed to its listeners now, as a cause; nil otherwise.
   public private(set) var delivered: Cause?
   /// The planned triggers that have not come, in order of time.
@@ -90,8 +91,9 @@ public final class TriggerService {
   /// - Returns: a function that ends that.
   public func on(_ name: String, _ listener: @escaping (Trigger, WallTime) -> Void) -> () -> Void {
     let number = listeners[name, default: Listeners()].add(listener)
-    onListener(name)
+    let end = onListener(name)
     return { [weak self] in
+      end()
       self?.listeners[name]?.remove(number)
       if self?.listeners[name]?.count == 0 { self?.listeners[name] = nil }
     }

@@ -152,6 +152,47 @@ struct MQTTModuleTests {
       ])
   }
 
+  @Test("a script without a daemon waits for a trigger of a rule, and ends when it only listens")
+  func waits() throws {
+    let broker = try Mosquitto()
+    let settings = """
+      mqtt { host = '127.0.0.1', port = \(broker.port), triggers = { bell = { topic = 'bell' } } }
+      """
+    let outcome = try outcome(
+      settings,
+      """
+      local trigger = require "trigger"
+      print(trigger.wait("bell", 0.5))
+      mqtt.publish("bell", "x")
+      print(trigger.wait("bell", 0.5))
+      trigger.on("bell", print)
+      """)
+    #expect(outcome.failures.isEmpty, "\(outcome.failures)")
+    #expect(outcome.lines == ["nil\ttimeout", "nil\ttimeout"])
+    var harness = try EngineHarness(wall: true)
+    harness.configuration = "house { output = 'null' } \(settings)"
+    harness.prepare = { engine in
+      engine.onPrint = { [print = engine.onPrint] line in
+        print(line)
+        guard line == "connected" else { return }
+        _ = try? Command.succeed(
+          "mosquitto_pub", ["-p", "\(broker.port)", "-h", "127.0.0.1", "-t", "bell", "-m", "ring"])
+      }
+    }
+    let waiting = try harness.run(
+      """
+      local mqtt, trigger = require "mqtt", require "trigger"
+      task.spawn(function()
+        while not mqtt.connected() do task.sleep(0.05) end
+        task.sleep(0.3)
+        print "connected"
+      end)
+      print(trigger.wait("bell").value)
+      """)
+    #expect(waiting.failures.isEmpty, "\(waiting.failures)")
+    #expect(waiting.lines == ["connected", "ring"])
+  }
+
   @Test("a press on a button starts a routine, and why names topic and payload")
   func press() throws {
     let broker = try Mosquitto()

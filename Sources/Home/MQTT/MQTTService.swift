@@ -72,6 +72,14 @@ public final class MQTTService: MessageBroker {
   private var identity = HouseIdentity()
   private var listensForTriggers = false
   private var isDrained = false
+  /// The rules of triggers that scripts beside the house listen for.
+  private var needed: [String: Need] = [:]
+
+  private struct Need {
+    let hold: Hold
+    let ends: [() -> Void]
+    var listeners = 0
+  }
 
   /// A service that has not begun.
   /// - Parameters:
@@ -345,17 +353,37 @@ public final class MQTTService: MessageBroker {
 
   // MARK: Triggers
 
-  /// Begins to connect for a script that listens for a trigger that comes from a topic.
-  public func need(trigger name: String) {
-    if rules.contains(where: { $0.name == name }) { start() }
+  /// Begins to connect for a script that listens for a trigger that comes from a topic. A process beside the house subscribes
+  /// for as long as one listens, and its loop then waits for the messages.
+  /// - Returns: a function that ends that.
+  public func need(trigger name: String) -> () -> Void {
+    let indices = rules.indices.filter { rules[$0].name == name }
+    guard !indices.isEmpty, isConfigured else { return {} }
+    start()
+    guard role == .guest, !isSimulated else { return {} }
+    if needed[name] == nil {
+      needed[name] = Need(hold: holdLoop(), ends: indices.map { listen(toRule: $0) })
+    }
+    needed[name]?.listeners += 1
+    return { [weak self] in self?.endNeed(name) }
+  }
+
+  private func endNeed(_ name: String) {
+    needed[name]?.listeners -= 1
+    guard let need = needed[name], need.listeners == 0 else { return }
+    needed[name] = nil
+    for end in need.ends { end() }
+    need.hold.release()
   }
 
   private func listenForTriggers() {
-    guard !listensForTriggers else { return }
+    guard role == .house || isSimulated, !listensForTriggers else { return }
     listensForTriggers = true
-    for index in rules.indices {
-      _ = subscribe(to: rules[index].filter) { [weak self] in self?.apply(index, $0) }
-    }
+    for index in rules.indices { _ = listen(toRule: index) }
+  }
+
+  private func listen(toRule index: Int) -> () -> Void {
+    subscribe(to: rules[index].filter) { [weak self] in self?.apply(index, $0) }
   }
 
   private func apply(_ index: Int, _ message: MQTTMessage) {
