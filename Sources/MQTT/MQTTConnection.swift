@@ -18,8 +18,9 @@ public final class MQTTConnection: @unchecked Sendable {
   private var (reading, writing): (FDWatch?, FDWatch?)
   /// The machine's numbers of messages by those of the library.
   private var numbers: [Int32: Int] = [:]
-  /// The numbers of filters, which stay the same for all connections.
+  /// The numbers of filters, which stay the same for all connections. That of one that ends is not used again.
   private var filterNumbers: [String: Int] = [:]
+  private var lastFilterNumber = 0
   private var filters: [Int: String] = [:]
   private var requests: [Int32: String] = [:]
 
@@ -59,7 +60,10 @@ public final class MQTTConnection: @unchecked Sendable {
 
   /// Ends the subscription to a filter.
   public func unsubscribe(_ filter: MQTTFilter) {
-    loop.post { self.perform(self.machine.unsubscribe(filter.text)) }
+    loop.post {
+      self.perform(self.machine.unsubscribe(filter.text))
+      if let number = self.filterNumbers.removeValue(forKey: filter.text) { self.filters[number] = nil }
+    }
   }
 
   /// Reports `drained` when no message waits any more, or none can be sent, and after `limit` at the latest.
@@ -116,8 +120,12 @@ public final class MQTTConnection: @unchecked Sendable {
 
   private func subscribe(_ filter: String) {
     guard let link else { return }
-    let number = filterNumbers[filter] ?? filterNumbers.count + 1
-    (filterNumbers[filter], filters[number]) = (number, filter)
+    if filterNumbers[filter] == nil {
+      // Source: MQTT 5.0, 3.8.2.1.2.
+      lastFilterNumber = lastFilterNumber % 268_435_455 + 1
+      (filterNumbers[filter], filters[lastFilterNumber]) = (lastFilterNumber, filter)
+    }
+    guard let number = filterNumbers[filter] else { return }
     switch link.subscribe(filter, number: number) {
     case .queued(let request): requests[request] = filter
     case .refused: reports.send(.refused(filter))

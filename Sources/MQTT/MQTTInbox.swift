@@ -11,7 +11,7 @@ final class MQTTInbox: @unchecked Sendable {
 
   static let mostMessages = 16_384
   static let mostBytes = 16 << 20
-  private static let perTurn = 64
+  private static let (perTurn, bytesPerTurn) = (64, 256 << 10)
 
   private struct State: Sendable {
     var waiting: [Delivery] = []
@@ -64,7 +64,12 @@ final class MQTTInbox: @unchecked Sendable {
 
   private func deliver() {
     let (part, dropped, isMore) = state.withLock { state -> ([Delivery], Int, Bool) in
-      let end = min(state.next + Self.perTurn, state.waiting.count)
+      let most = min(state.next + Self.perTurn, state.waiting.count)
+      var (end, bytes) = (state.next, 0)
+      while end < most, bytes < Self.bytesPerTurn {
+        bytes += state.waiting[end].message.size
+        end += 1
+      }
       let part = Array(state.waiting[state.next..<end])
       state.next = end
       for delivery in part { state.bytes -= delivery.message.size }
