@@ -31,6 +31,7 @@
   each(mosquitto_subscribe_v5_callback_set)   \
   each(mosquitto_tls_set)                     \
   each(mosquitto_unsubscribe)                 \
+  each(mosquitto_unsubscribe_v5_callback_set) \
   each(mosquitto_username_pw_set)             \
   each(mosquitto_want_write)                  \
   each(mosquitto_will_set)

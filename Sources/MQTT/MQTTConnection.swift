@@ -230,8 +230,8 @@ public final class MQTTConnection: @unchecked Sendable {
       if let number = numbers.removeValue(forKey: sent) {
         perform(machine.sent(number, isRefused: isRefused))
       }
-    case .refusedFilter(let request):
-      if let filter = requests.removeValue(forKey: request) { reports.send(.refused(filter)) }
+    case .answered(let request, let isRefused):
+      if let filter = requests.removeValue(forKey: request), isRefused { reports.send(.refused(filter)) }
     }
   }
 }

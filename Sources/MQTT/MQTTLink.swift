@@ -37,8 +37,8 @@ final class MQTTLink: @unchecked Sendable {
     case dropped(topic: String, bytes: Int)
     /// The message with the library's number has left, or is acknowledged or refused.
     case published(Int32, isRefused: Bool)
-    /// The broker refuses the subscription with the library's number.
-    case refusedFilter(Int32)
+    /// The request of a subscription with the library's number, or of its end, is answered.
+    case answered(Int32, isRefused: Bool)
   }
 
   /// The largest packet: that of the largest payload and topic. A broker of MQTT 5 is asked not to send larger ones.
@@ -246,6 +246,8 @@ final class MQTTLink: @unchecked Sendable {
   /// Checks a silent connection.
   func check() {
     guard let client else { return }
+    // The answers to pings are packets without an event.
+    bytesBeforePacket += 16
     let status = library.mosquitto_loop_misc(client)
     if status != MOSQ_ERR_SUCCESS.rawValue { lost(status) }
   }
@@ -300,9 +302,11 @@ final class MQTTLink: @unchecked Sendable {
       MQTTLink.link(context)?.events.append(.published(number, isRefused: code >= 128))
     }
     library.mosquitto_subscribe_v5_callback_set(client) { _, context, number, count, codes, _ in
-      if let codes, count > 0, codes[0] >= 128 {
-        MQTTLink.link(context)?.events.append(.refusedFilter(number))
-      }
+      let isRefused = codes.map { count > 0 && $0[0] >= 128 } ?? false
+      MQTTLink.link(context)?.events.append(.answered(number, isRefused: isRefused))
+    }
+    library.mosquitto_unsubscribe_v5_callback_set(client) { _, context, number, _ in
+      MQTTLink.link(context)?.events.append(.answered(number, isRefused: false))
     }
     library.mosquitto_log_callback_set(client) { _, context, level, text in
       guard level == MOSQ_LOG_ERR, let text else { return }

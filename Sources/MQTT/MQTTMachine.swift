@@ -100,7 +100,9 @@ struct MQTTMachine {
   private var outage = Outage()
   private var backoff = Backoff(from: .seconds(1), upTo: .seconds(30))
   private var isFive = true
-  private(set) var filters: [String] = []
+  /// The filters with numbers that grow.
+  private var filters: [String: Int] = [:]
+  private var lastFilter = 0
   private var outbox = MQTTOutbox()
   private var inFlight: [Int: MQTTOutbox.Entry] = [:]
   private var bytesInFlight = 0
@@ -142,7 +144,7 @@ struct MQTTMachine {
     // The owner learns of the connection before messages arrive on it.
     var actions: [Action] = [.report(.connected(failures: isQuiet ? nil : outage.failures))]
     actions.append(.wait(Self.settledTime))
-    actions += filters.map { .subscribe($0) }
+    actions += filters.sorted { $0.value < $1.value }.map { .subscribe($0.key) }
     if overflow > 0 {
       actions.append(.report(.overflow(overflow)))
       overflow = 0
@@ -222,13 +224,15 @@ struct MQTTMachine {
 
   /// Subscribes to a filter; to one that is subscribed to again, for its retained messages.
   mutating func subscribe(_ filter: String) -> [Action] {
-    if !filters.contains(filter) { filters.append(filter) }
+    if filters[filter] == nil {
+      lastFilter += 1
+      filters[filter] = lastFilter
+    }
     return isConnected ? [.subscribe(filter)] : []
   }
 
   mutating func unsubscribe(_ filter: String) -> [Action] {
-    guard filters.contains(filter) else { return [] }
-    filters.removeAll { $0 == filter }
+    guard filters.removeValue(forKey: filter) != nil else { return [] }
     return isConnected ? [.unsubscribe(filter)] : []
   }
 

@@ -186,6 +186,21 @@ struct MQTTConnectionTests {
     }
   }
 
+  @Test("20,000 filters, begun and ended, keep the connection")
+  func manyFilters() throws {
+    let broker = try Mosquitto()
+    try ConnectionHarness.run(ConnectionHarness.settings(broker.port)) { harness in
+      try await harness.connected()
+      for number in 0..<20_000 { try harness.subscribe("f/\(number)") }
+      for number in 0..<19_999 { harness.connection?.unsubscribe(try MQTTFilter("f/\(number)")) }
+      harness.connection?.send(MQTTMessage("f/0", [1], qos: 1))
+      harness.connection?.send(MQTTMessage("f/19999", [1], qos: 1))
+      try await harness.loop.wait { !harness.messages.isEmpty }
+      #expect(harness.messages.map(\.topic) == ["f/19999"])
+      #expect(!harness.reports.contains { if case .disconnected = $0 { true } else { false } })
+    }
+  }
+
   @Test("10,000 retained messages arrive at a connection, each once")
   func retained() throws {
     let broker = try Mosquitto(["max_queued_messages 0"])

@@ -62,7 +62,7 @@ public final class MQTTService: MessageBroker {
   private var rules: [MQTTTrigger]
   private var subscriptions: [String: (filter: MQTTFilter, listeners: Listeners<(MQTTMessage) -> Void>)] = [:]
   private var followers = Listeners<(BrokerChange) -> Void>()
-  private var newFilters: [MQTTFilter] = []
+  private var newFilters: (all: Set<MQTTFilter>, inOrder: [MQTTFilter]) = ([], [])
   private var sending: [Int: CheckedContinuation<Void, any Error>] = [:]
   /// The senders that wait for the result of the first attempt to connect.
   private var early: [CheckedContinuation<Void, Never>] = []
@@ -304,15 +304,15 @@ public final class MQTTService: MessageBroker {
     loop.assertOnLoop()
     start()
     let number = subscriptions[filter.text, default: (filter, Listeners())].listeners.add(listener)
-    if newFilters.isEmpty { loop.next { [weak self] in self?.sendFilters() } }
-    if !newFilters.contains(filter) { newFilters.append(filter) }
+    if newFilters.all.isEmpty { loop.next { [weak self] in self?.sendFilters() } }
+    if newFilters.all.insert(filter).inserted { newFilters.inOrder.append(filter) }
     return { [weak self] in self?.unsubscribe(filter, number) }
   }
 
   /// Subscribes to the filters of a turn together: each time the broker sends its retained messages again.
   private func sendFilters() {
-    let filters = newFilters
-    newFilters = []
+    let filters = newFilters.inOrder
+    newFilters = ([], [])
     for filter in filters where subscriptions[filter.text] != nil {
       switch backend {
       case .connection(let connection): connection.subscribe(filter)
