@@ -225,7 +225,27 @@ struct MQTTConnectionTests {
     }
   }
 
-  @Test("a will is published for a client that is gone, and the farewell for one that ends")
+  @Test("a will is published for a client that is gone")
+  func gone() throws {
+    let broker = try Mosquitto()
+    var settings = ConnectionHarness.settings(broker.port, "house")
+    settings.will = MQTTMessage("r/house/status", Array("offline".utf8), isRetained: true, qos: 1)
+    let house = try MQTTLink(settings, isFive: true)
+    try ConnectionHarness.run(ConnectionHarness.settings(broker.port, "watcher")) { watcher in
+      try watcher.subscribe("r/#")
+      try await watcher.connected()
+      try house.open()
+      try await watcher.loop.wait {
+        house.read()
+        return house.takeEvents().contains { if case .accepted = $0 { true } else { false } }
+      }
+      // Without a farewell, as at the end of a process that is killed.
+      house.close()
+      try await watcher.loop.wait { watcher.messages.last?.payload == Array("offline".utf8) }
+    }
+  }
+
+  @Test("a client that ends publishes the farewell")
   func will() throws {
     let broker = try Mosquitto()
     var settings = ConnectionHarness.settings(broker.port, "house")
@@ -323,6 +343,21 @@ struct HostileBrokerTests {
     }
   }
 
+  @Test("3 MB of answers to subscriptions are no unfinished message")
+  func answers() throws {
+    let broker = try FakeBroker { connection in
+      FakeBroker.greet(connection)
+      let answers = (0..<1000).flatMap { _ in [0x90, 4, 0, 1, 0, 1] as [UInt8] }
+      for _ in 0..<500 { guard FakeBroker.send(connection, answers) else { return } }
+      FakeBroker.send(connection, FakeBroker.message(Array("good".utf8), [2]))
+      FakeBroker.waitForEnd(connection)
+    }
+    try ConnectionHarness.run(ConnectionHarness.settings(broker.port)) { harness in
+      try await harness.loop.wait { !harness.messages.isEmpty || harness.reports.count > 1 }
+      #expect(harness.reports.count == 1 && harness.messages.map(\.topic) == ["good"])
+    }
+  }
+
   @Test("a payload of more than 1 MiB is dropped and reported, and the next one arrives")
   func large() throws {
     let broker = try FakeBroker { connection in
@@ -360,6 +395,7 @@ struct HostileBrokerTests {
       }
       #expect(harness.dropped > 0)
       #expect(harness.messages.count + harness.dropped == 100_000)
+      #expect(slowest < .seconds(1))
     }
   }
 
@@ -369,16 +405,16 @@ struct HostileBrokerTests {
       FakeBroker.greet(connection)
       usleep(1000)
     }
-    func descriptors() -> Int { (try? LinuxFiles.names(in: "/proc/self/fd").count) ?? 0 }
+    func count(_ kind: String) -> Int { (try? LinuxFiles.names(in: "/proc/self/\(kind)").count) ?? 0 }
     // Each new connection begins without a delay.
     for _ in 0..<3 {
       try ConnectionHarness.run(ConnectionHarness.settings(broker.port)) { try await $0.disconnected() }
     }
-    let before = descriptors()
+    let (descriptors, threads) = (count("fd"), count("task"))
     for _ in 0..<30 {
       try ConnectionHarness.run(ConnectionHarness.settings(broker.port)) { try await $0.disconnected() }
     }
     // Other suites of the process may open some.
-    #expect(descriptors() < before + 30)
+    #expect(count("fd") < descriptors + 30 && count("task") < threads + 30)
   }
 }

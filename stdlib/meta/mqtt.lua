@@ -69,7 +69,7 @@ local mqtt = {}
 
 ---Options of a message.
 ---@class mqtt.PublishOptions
----@field qos? integer 0: sent once; 1: until it is acknowledged; 2: exactly once (default: 0).
+---@field qos? integer 0: sent once; 1: until it is acknowledged; 2: exactly once, unless the connection is lost before that, as with `queue = true` it is then sent again (default: 0).
 ---@field retain? boolean `true`: the broker keeps it for later subscribers; an empty value ends that (default: false).
 ---@field queue? boolean `true`: returns at once, but for the first attempt to connect, and keeps the message while the broker is away: 1,000 or 1 MB in all, of a retained topic the newest. At the end of the process two seconds are left for them, and the log counts the rest (default: false).
 

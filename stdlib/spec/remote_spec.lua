@@ -148,6 +148,8 @@ describe("remote.bind", function()
   end)
 
   it("ignores other actions, empty ones, retained messages and other topics", function()
+    mqtt.publish(TOPIC, { action = "single" }, { retain = true })
+    task.sleep(0.5)
     bind(remote.XIAOMI)
     bind { single = "volume_up" }
     press "quadruple"
