@@ -2,16 +2,35 @@ internal import EventLoop
 internal import Home
 internal import JSONText
 internal import MQTT
+internal import SpeakerKit
 
 /// The commands that are performed now.
 struct PendingCommands {
   /// The most commands at a time, most of which are texts that wait to be spoken.
   static let most = 32
 
+  /// A command for a level of a room.
+  enum Level: Equatable {
+    case volume(RoomActions.VolumeChange)
+    case mute(Bool)
+
+    /// Returns the command that has the effect of this one and of the next: steps add up, and all others replace it.
+    func followed(by next: Level) -> Level {
+      // A level or a step beyond the range has the effect of its end.
+      switch (self, next) {
+      case (.volume(.level(let level)), .volume(.step(let step))):
+        .volume(.level(min(max(0, level + step), House.maximumVolume)))
+      case (.volume(.step(let first)), .volume(.step(let second))):
+        .volume(.step(min(max(-House.maximumVolume, first + second), House.maximumVolume)))
+      default: next
+      }
+    }
+  }
+
   /// The command that follows the one that is performed now.
   private enum Following {
     case nothing
-    case newest(MQTTMessage)
+    case waiting(Level)
   }
 
   /// The topics whose commands for a level are performed now.
@@ -19,19 +38,24 @@ struct PendingCommands {
   /// The number of other commands.
   private(set) var others = 0
 
-  /// Begins a command for a level: only one for each topic is performed at a time, and of those that come meanwhile only
-  /// the newest has a meaning.
+  /// Begins a command for a level: only one for each topic is performed at a time, and those that come meanwhile wait as
+  /// one.
   /// - Returns: `false` if it waits.
-  mutating func beginLevel(_ message: MQTTMessage) -> Bool {
-    let isFree = levels[message.topic] == nil
-    levels[message.topic] = isFree ? .nothing : .newest(message)
-    return isFree
+  mutating func begin(_ level: Level, of topic: String) -> Bool {
+    switch levels[topic] {
+    case nil:
+      levels[topic] = .nothing
+      return true
+    case .nothing?: levels[topic] = .waiting(level)
+    case .waiting(let before)?: levels[topic] = .waiting(before.followed(by: level))
+    }
+    return false
   }
 
   /// Ends the command of a topic.
   /// - Returns: the command that has waited.
-  mutating func endLevel(_ topic: String) -> MQTTMessage? {
-    if case .newest(let message)? = levels.removeValue(forKey: topic) { message } else { nil }
+  mutating func endLevel(_ topic: String) -> Level? {
+    if case .waiting(let level)? = levels.removeValue(forKey: topic) { level } else { nil }
   }
 
   /// Begins another command.
@@ -86,16 +110,11 @@ extension HomeAssistantBridge {
     let place = ("room", JSON.string(room.place))
     switch name {
     case "volume":
-      let text = try self.text(message)
-      startLevel(
-        Call(
-          method: "volume", parameters: [place, ("volume", .string(text))],
-          words: "volume \(text.excerpt)"), message)
+      startLevel(.volume(try volume(message)), message, in: room)
     case "mute":
       let text = try self.text(message)
       guard text == "ON" || text == "OFF" else { throw Refusal("\(quoted(text)) is not ON or OFF") }
-      startLevel(
-        Call(method: text == "ON" ? "mute" : "unmute", parameters: [place], words: "mute \(text)"), message)
+      startLevel(.mute(text == "ON"), message, in: room)
     case "source":
       let station = try text(message)
       guard entities.stations.contains(station) else {
@@ -150,6 +169,13 @@ extension HomeAssistantBridge {
     return action
   }
 
+  private func volume(_ message: MQTTMessage) throws(Refusal) -> RoomActions.VolumeChange {
+    let text = try text(message)
+    do { return try RoomActions.VolumeChange(parsing: text) } catch {
+      throw Refusal(error.message + (error.hint.map { "; \($0)" } ?? ""))
+    }
+  }
+
   private func text(_ message: MQTTMessage, atMost limit: Int = longestName) throws(Refusal) -> String {
     guard message.payload.count <= limit else {
       throw Refusal("a text of at most \(limit) bytes expected, got \(message.payload.count)")
@@ -166,12 +192,33 @@ extension HomeAssistantBridge {
 
   // MARK: Calls
 
-  private func startLevel(_ call: Call, _ message: MQTTMessage) {
-    guard calls.beginLevel(message) else { return }
-    perform(call, message) { [weak self] in
+  private func startLevel(_ level: PendingCommands.Level, _ message: MQTTMessage, in room: RoomEntity) {
+    guard calls.begin(level, of: message.topic) else { return }
+    perform(call(level, in: room), message) { [weak self] in
       guard let self else { return }
       sendAgain(statesConcerned(by: message.topic))
-      if let next = calls.endLevel(message.topic) { receiveCommand(next) }
+      guard let next = calls.endLevel(message.topic) else { return }
+      if let room = rooms[room.id] {
+        startLevel(next, message, in: room)
+      } else {
+        refuse("\(shown(message.topic)): no room has this id")
+      }
+    }
+  }
+
+  private func call(_ level: PendingCommands.Level, in room: RoomEntity) -> Call {
+    let place = ("room", JSON.string(room.place))
+    switch level {
+    case .volume(let change):
+      let text =
+        switch change {
+        case .level(let level): "\(level)"
+        case .step(let step): step < 0 ? "\(step)" : "+\(step)"
+        }
+      return Call(method: "volume", parameters: [place, ("volume", .string(text))], words: "volume \(text)")
+    case .mute(let isMuted):
+      return Call(
+        method: isMuted ? "mute" : "unmute", parameters: [place], words: "mute \(isMuted ? "ON" : "OFF")")
     }
   }
 

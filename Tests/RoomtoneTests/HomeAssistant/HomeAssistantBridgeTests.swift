@@ -193,6 +193,22 @@ import Testing
     #expect(harness.refusals.contains { $0.contains("left out") })
   }
 
+  @Test(
+    "steps that come faster than they act add up, and a level replaces what came before it",
+    arguments: [
+      (Array(repeating: "+1", count: 10), 32), (["+3", "-5", "-1"], 19),
+      (["-9", "+3", "40", "-1", "+3"], 42), (["+3", "loud", "+2"], 27), (["1", "+50", "+50"], 50),
+    ])
+  func steps(_ commands: [String], _ volume: Int) throws {
+    let harness = try HomeAssistantHarness()
+    let topic = try harness.topic("Kitchen", "volume") + "/set"
+    for command in commands { harness.broker.deliver(topic, command) }
+    harness.home.pass(.seconds(1))
+    #expect(try harness.house.device("Kitchen").volume == volume)
+    #expect(try harness.state("Kitchen", "volume") == "\(volume)")
+    #expect(harness.refusals.count == commands.count { $0 == "loud" })
+  }
+
   @Test("a fade sends at most twenty states a second, and its end is the last one")
   func fade() throws {
     let harness = try HomeAssistantHarness()
