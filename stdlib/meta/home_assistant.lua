@@ -13,7 +13,8 @@
 -- that is gone takes them with it.
 --
 -- Entities of a room: `number` Volume (up to 50, or the limit of the room), `switch` Mute, `sensor` State, Title and
--- Source, `select` Station (those of the configuration), `button` Stop and Next, `notify` Announce, `event` Ended.
+-- Source, `select` Station (those of the configuration), `button` Stop and Next, `notify` Announce, `event` Ended (of
+-- what plays; not of announcements and other interruptions).
 --
 -- Entities of the house: `scene` for each scene that a script has saved, and `select` Scene for all of them, `button` Run
 -- for each job that repeats (100 of both at most), and Stop everywhere, `notify` Announce everywhere, `binary_sensor`

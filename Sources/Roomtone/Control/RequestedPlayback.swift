@@ -39,6 +39,8 @@ final class RequestedPlayback {
   private var volumes: [String: Int] = [:]
   private var volumesTimer: LoopTimer?
 
+  /// The name of the session.
+  static let sessionName = "roomtone play"
   /// The code of a playback that somebody has ended.
   static let endedCode = "speaker.ended"
 
@@ -106,12 +108,12 @@ final class RequestedPlayback {
     }
     if isShared {
       try await house.interrupt(
-        devices: devices, volume: volume, restore: !keepsRooms, name: "roomtone play"
+        devices: devices, volume: volume, restore: !keepsRooms, name: Self.sessionName
       ) { session in
         try await play(stream, on: session, of: devices, in: house)
       }
     } else {
-      let session = try house.makeSession(name: "roomtone play", devices: devices)
+      let session = try house.makeSession(name: Self.sessionName, devices: devices)
       if let volume { try session.setVolume(volume) }
       try await play(stream, on: session, of: devices, in: house)
     }

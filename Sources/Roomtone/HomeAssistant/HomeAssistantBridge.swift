@@ -50,6 +50,8 @@ final class HomeAssistantBridge {
   private(set) var seen: WallTime?
   /// The kinds of actions of which too many were reported.
   private var reported: Set<String> = []
+  /// The sessions whose sound comes between: interruptions, but not what a person has a room play.
+  private var between: Set<SessionID> = []
   var calls = PendingCommands()
 
   private enum StateTimer {
@@ -128,6 +130,9 @@ final class HomeAssistantBridge {
     case .device(_, .added), .device(_, .removed), .device(_, .renamed), .device(_, .regrouped):
       readRooms(house)
       documentsChanged()
+    case .state(.playing, let session, _):
+      let isBetween = house.isInterruption(session) && session.name != RequestedPlayback.sessionName
+      if isBetween { between.insert(session.id) } else { between.remove(session.id) }
     case .device, .volume, .state, .ended, .track, .suspension: break
     case .time, .error: return
     }
@@ -155,6 +160,8 @@ final class HomeAssistantBridge {
 
   private func reportEnd(_ entry: JournalEntry) {
     guard let reason = entry.detail, HouseEntities.ends.contains(reason) else { return }
+    // The interrupted sound plays on, and the room does not fall silent.
+    if let session = entry.session, between.contains(session) { return }
     for room in rooms.values where room.speakers.contains(where: { entry.speakers.contains($0.id) }) {
       let title: JSON = if case .text(let title) = entry.from { .string(title) } else { .null }
       emit(entities.topics.room(room.id, "ended"), reason, [("title", title)])

@@ -105,6 +105,41 @@ import Testing
     #expect(Self.events(harness, try harness.topic("Kitchen", "ended")).isEmpty)
   }
 
+  @Test("the end of an announcement or of a sound over others is no end of what plays")
+  func between() throws {
+    let harness = try HomeAssistantHarness(
+      configuration: """
+        house { output = "null" }
+        stations { Morning = "http://a.example/morning.mp3" }
+        """,
+      [
+        (
+          "bell.lua",
+          """
+          local speaker, trigger = require "speaker", require "trigger"
+          trigger.on("bell", function()
+            for _, duck in ipairs { false, 12 } do
+              speaker.interrupt { duck = duck or nil, play = "\(Fixtures.path("mp3-cbr128-44k.mp3"))" }
+              print "rung"
+            end
+          end)
+          """
+        )
+      ])
+    try harness.command("Kitchen", "source", "Morning")
+    try harness.command("Bedroom", "say", "Dinner")
+    harness.home.pass(.seconds(20))
+    harness.home.daemon.engine.triggers.fire(Trigger("bell", origin: .ctl))
+    harness.home.pass(.seconds(60))
+    #expect(harness.home.printed == ["bell: rung", "bell: rung"])
+    #expect(harness.home.daemon.log.kept.filter { $0.level == .error }.map(\.message) == [])
+    func ends(_ room: String) throws -> [String] { Self.types(harness, try harness.topic(room, "ended")) }
+    #expect(try ends("Bedroom") == [])
+    #expect(try ends("Kitchen") == [])
+    try harness.command("Kitchen", "stop", "PRESS")
+    #expect(try ends("Kitchen") == ["stopped"])
+  }
+
   @Test("while the broker is away events are dropped, as late ones would start automations too late")
   func away() throws {
     let harness = try HomeAssistantHarness()
