@@ -87,7 +87,8 @@ final class RequestedPlayback {
   }
 
   /// Plays to the end. The client receives the notifications `begins`, with the number of the playback, before the sound,
-  /// then `playing` each second and after each change, and `warning`.
+  /// then `playing` each second and after each change, and `warning`; at the end `ended`, with the `reason` unless it has
+  /// failed before the sound.
   /// - Throws: `speaker.unknown`, `speaker.outranked`, `audio.…`, `stream.…`, `speaker.ended`, `CancellationError`.
   func run(in house: House) async throws {
     let names = rooms.isEmpty ? engine.options.configuration.defaultRooms : rooms
@@ -144,7 +145,10 @@ final class RequestedPlayback {
     defer { subscription.cancel() }
     _ = request.notify("begins", .object([("playback", .number(number))]))
     // The house may take a while to close, and has no playback then.
-    defer { _ = request.notify("ended", .object([])) }
+    var reason: EndReason?
+    defer {
+      _ = request.notify("ended", .object(reason.map { [("reason", .string($0.rawValue))] } ?? []))
+    }
     if let stream {
       try await engine.streams.play(stream, on: session, of: house) { [weak self] in self?.follow($0) }
     } else {
@@ -154,6 +158,11 @@ final class RequestedPlayback {
     let result = try await session.finish()
     // Failures are emitted in later turns of the loop.
     while house.events.hasPending { try await house.loop.sleep(for: .zero) }
+    if case .ended(let end) = result {
+      // A session that another one has left without speakers was replaced.
+      let isTaken = devices.contains { $0.session != nil && $0.session !== session }
+      reason = end == .noDevices && isTaken ? .replaced : end
+    }
     if !isEnded { try conclude(result, stream?.stream.leftOut) }
   }
 

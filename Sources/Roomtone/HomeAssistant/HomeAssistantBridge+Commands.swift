@@ -243,23 +243,31 @@ extension HomeAssistantBridge {
     _ call: Call, _ message: MQTTMessage, onBegin begin: @escaping () -> Void = {},
     then finish: @escaping () -> Void
   ) {
+    // Another source has replaced a station, or somebody has stopped it.
+    var isOver = false
     perform(
       ControlRequest(
         RPCRequest(id: nil, method: call.method, parameters: .object(call.parameters)),
         by: .controller(Self.name, message: call.words),
         respond: { [weak self] result in
-          if case .failure(let error) = result { self?.report(error, of: message) }
+          if case .failure(let error) = result, !isOver || error.code != RequestedPlayback.endedCode {
+            self?.report(error, of: message)
+          }
           finish()
         },
-        push: { notification, _ in
-          if notification == "begins" { begin() }
+        push: { notification, parameters in
+          switch notification {
+          case "begins": begin()
+          case "ended":
+            let reason = parameters["reason"]?.text.flatMap(EndReason.init(rawValue:))
+            isOver = reason == .replaced || reason == .stopped
+          default: break
+          }
           return true
         }))
   }
 
   private func report(_ error: RPCError, of message: MQTTMessage) {
-    // Another source has replaced a station, or a person has stopped it.
-    if error.code == RequestedPlayback.endedCode { return }
     refuse("\(shown(message.topic)): \(error.message)" + (error.hint.map { "; \($0)" } ?? ""))
   }
 

@@ -101,6 +101,24 @@ import Testing
     #expect(harness.refusals == [])
   }
 
+  @Test("a station that loses its speaker ends with a line; one that is stopped or replaced without one")
+  func loss() throws {
+    let harness = try HomeAssistantHarness(configuration: Self.stations)
+    let kitchen = try harness.house.device("Kitchen")
+    try harness.command("Kitchen", "source", "Morning")
+    harness.home.loop.start { try? await kitchen.leave() }
+    harness.home.pass(.seconds(5))
+    #expect(try harness.state("Kitchen", "state") == "idle")
+    #expect(harness.refusals.count == 1)
+    let line = harness.refusals.first ?? ""
+    #expect(line.contains("ended early: no speaker is left"), "\(line)")
+    try harness.command("Kitchen", "source", "Morning")
+    _ = try harness.home.call("stop", [("room", "Kitchen")])
+    try harness.command("Kitchen", "source", "Morning")
+    try harness.command("Kitchen", "source", "Jazz \"24\"")
+    #expect(harness.refusals.count == 1, "\(harness.refusals)")
+  }
+
   @Test("a volume for a group moves all of its speakers, and why names Home Assistant")
   func group() throws {
     let harness = try HomeAssistantHarness()
