@@ -43,9 +43,25 @@ struct DiscoveryDocument {
     Dictionary(entities.map { ($0.key, $0.platform) }) { first, _ in first }
   }
 
+  /// The entities as they stand in the message, by their keys.
+  var components: [(name: String, value: JSON)] {
+    entities.map { entity in
+      let own: [(name: String, value: JSON)] = [
+        ("p", .string(entity.platform)), ("uniq_id", .string(uniqueID(entity.key))),
+        ("name", .string(entity.name)),
+      ]
+      return (entity.key, .object(own + entity.members))
+    }
+  }
+
+  /// Returns the id of the entity with a key.
+  func uniqueID(_ key: String) -> String { "\(objectID)-\(key)" }
+
   /// Returns the message.
-  /// - Parameter gone: the kinds of entities that the last message had, by their keys: those that are gone are removed.
-  func json(removing gone: [String: String] = [:]) -> JSON {
+  /// - Parameters:
+  ///   - kept: entities of the last message that stay, by their keys.
+  ///   - gone: the kinds of entities that the last message had, by their keys: those that are gone are removed.
+  func json(keeping kept: [String: JSON] = [:], removing gone: [String: String] = [:]) -> JSON {
     var device: [(name: String, value: JSON)] = [
       ("ids", .array([.string(objectID)])), ("name", .string(name)), ("mf", .string(Self.origin)),
       ("mdl", .string(model)), ("sw", .string(Product.version)),
@@ -53,7 +69,8 @@ struct DiscoveryDocument {
     if let area { device.append(("sa", .string(area))) }
     if let via { device.append(("via_device", .string(via))) }
     let present = platforms
-    let removed = gone.filter { present[$0.key] == nil }.sorted { $0.key < $1.key }
+    let others = kept.filter { present[$0.key] == nil }.sorted { $0.key < $1.key }
+    let removed = gone.filter { present[$0.key] == nil && kept[$0.key] == nil }.sorted { $0.key < $1.key }
     return .object([
       ("dev", .object(device)),
       ("o", .object([("name", .string(Self.origin)), ("sw", .string(Product.version))])),
@@ -61,13 +78,8 @@ struct DiscoveryDocument {
       (
         "cmps",
         .object(
-          entities.map { entity in
-            let own: [(name: String, value: JSON)] = [
-              ("p", .string(entity.platform)), ("uniq_id", .string("\(objectID)-\(entity.key)")),
-              ("name", .string(entity.name)),
-            ]
-            return (entity.key, .object(own + entity.members))
-          } + removed.map { ($0.key, .object([("p", .string($0.value))])) })
+          components + others.map { ($0.key, $0.value) }
+            + removed.map { ($0.key, .object([("p", .string($0.value))])) })
       ),
     ])
   }
@@ -78,8 +90,8 @@ struct KeptDocument {
   /// The largest message that is read, in bytes.
   static let largest = 1 << 20
 
-  /// The kinds of its entities by their keys, without those that it removes.
-  let platforms: [String: String]
+  /// Entities by their keys, without those that the message removes.
+  let components: [String: JSON]
   /// The topics of their states.
   let stateTopics: [String]
 
@@ -88,16 +100,14 @@ struct KeptDocument {
     guard payload.count <= Self.largest, let json = JSON(parsing: payload),
       json["o"]?["name"]?.text == DiscoveryDocument.origin,
       json["dev"]?["ids"]?.elements?.contains(where: { $0.text == objectID }) == true,
-      case .object(let components)? = json["cmps"]
+      case .object(let members)? = json["cmps"]
     else { return nil }
-    var (platforms, topics) = ([String: String](), [String]())
-    for (key, value) in components {
-      guard case .object(let members) = value, members.count > 1, let platform = value["p"]?.text else {
-        continue
-      }
-      platforms[key] = platform
+    var (components, topics) = ([String: JSON](), [String]())
+    for (key, value) in members {
+      guard case .object(let fields) = value, fields.count > 1, value["p"]?.text != nil else { continue }
+      components[key] = value
       if let topic = value["stat_t"]?.text { topics.append(topic) }
     }
-    (self.platforms, stateTopics) = (platforms, topics)
+    (self.components, stateTopics) = (components, topics)
   }
 }

@@ -116,15 +116,24 @@ enum DiscoverySchema {
         continue
       }
       guard case .object(let fields) = value, fields.count > 1 else { continue }
-      let all = Keys(
-        required: keys.required + ["uniq_id"], forms: keys.forms.merging(common) { own, _ in own })
-      faults += check(value, all, "cmps.\(key)")
+      faults += check(value, whole(keys), "cmps.\(key)")
       if let id = value["uniq_id"]?.text, !ids.insert(id).inserted {
         faults.append("cmps.\(key).uniq_id: another entity has it")
       }
       faults += contradictions(value).map { "cmps.\(key).\($0)" }
     }
     return faults
+  }
+
+  /// Returns `true` for an entity, as it stands in a message, that Home Assistant accepts.
+  static func accepts(_ component: JSON) -> Bool {
+    guard let keys = component["p"]?.text.flatMap({ platforms[$0] }) else { return false }
+    return check(component, whole(keys), "").isEmpty && contradictions(component).isEmpty
+  }
+
+  /// Returns the keys of a kind of entity with those of every entity.
+  private static func whole(_ keys: Keys) -> Keys {
+    Keys(required: keys.required + ["uniq_id"], forms: keys.forms.merging(common) { own, _ in own })
   }
 
   /// Returns the faults of an entity whose values do not agree.

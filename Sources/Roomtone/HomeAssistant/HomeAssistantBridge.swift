@@ -28,6 +28,8 @@ final class HomeAssistantBridge {
   let entities: HouseEntities
   let perform: (ControlRequest) -> Void
   private let loop: EventLoop
+  /// `true` when nothing is sent any more: what ends with the daemon is there again after its next start.
+  private var isEnded = false
   /// The functions that end the subscriptions.
   private var endings: [() -> Void] = []
   private var houseEvents: EventHub.Subscription?
@@ -35,8 +37,11 @@ final class HomeAssistantBridge {
   private(set) var rooms: [String: RoomEntity] = [:]
   /// The states as they were sent last, by topic.
   private var sentStates: [String: String] = [:]
-  /// The kinds of entities that the broker knows, by the keys of the entities and the ids of devices.
-  private var published: [String: [String: String]] = [:]
+  /// The entities that the broker knows, by their keys and the ids of devices.
+  private var published: [String: [String: JSON]] = [:]
+  /// The entities of the house that are missing.
+  private var missing = MissingEntities()
+  private var missingTimer: LoopTimer?
   /// The text of each document as it was sent last, without what it removes.
   private var sentDocuments: [String: String] = [:]
   /// The topics of states of devices that earlier processes have published.
@@ -91,10 +96,12 @@ final class HomeAssistantBridge {
 
   /// Ends the subscriptions. The retained messages stay, and the broker reports the end of this process.
   func end() {
+    isEnded = true
     for end in endings { end() }
     endings = []
     houseEvents?.cancel()
     documentTimer?.cancel()
+    missingTimer?.cancel()
     if case .resting(let timer, _) = stateTimer { timer.cancel() }
   }
 
@@ -170,7 +177,7 @@ final class HomeAssistantBridge {
 
   /// Sends an event; while the broker is away it is dropped, as a late one would start automations too late.
   private func emit(_ topic: String, _ type: String, _ members: [(name: String, value: JSON)]) {
-    guard broker.isConnected else { return }
+    guard broker.isConnected, !isEnded else { return }
     let json = JSON.object([("event_type", .string(type))] + members)
     broker.send(MQTTMessage(topic, Array(json.line.utf8), qos: 1))
   }
@@ -193,7 +200,7 @@ final class HomeAssistantBridge {
     guard message.isRetained, let id = HouseTopics.objectID(of: message.topic),
       id.hasPrefix(entities.topics.idPrefix), let kept = KeptDocument(message.payload, of: id)
     else { return }
-    published[id, default: [:]].merge(kept.platforms) { own, _ in own }
+    published[id, default: [:]].merge(kept.components) { own, _ in own }
     keptTopics[id] = kept.stateTopics
     documentsChanged()
   }
@@ -208,7 +215,7 @@ final class HomeAssistantBridge {
   // MARK: Documents
 
   private func documentsChanged() {
-    guard documentTimer == nil else { return }
+    guard documentTimer == nil, !isEnded else { return }
     documentTimer = loop.after(Self.documentDelay, keepsAlive: false) { [weak self] in
       self?.documentTimer = nil
       self?.sendDocuments()
@@ -231,17 +238,39 @@ final class HomeAssistantBridge {
 
   private func send(_ document: DiscoveryDocument) {
     let known = published[document.objectID] ?? [:]
-    let isComplete = known.keys.allSatisfy { document.platforms[$0] != nil }
-    let text = document.json().line
-    guard !isComplete || sentDocuments[document.objectID] != text else { return }
-    let json = document.json(removing: known)
+    let gone = known.filter { document.platforms[$0.key] == nil }
+    let kept = document.objectID == entities.topics.houseID ? keep(gone, document) : [:]
+    let text = document.json(keeping: kept).line
+    guard gone.count > kept.count || sentDocuments[document.objectID] != text else { return }
+    let json = document.json(keeping: kept, removing: gone.compactMapValues { $0["p"]?.text })
     let faults = DiscoverySchema.faults(of: json)
     guard faults.isEmpty else {
       return refuse("\(quoted(document.name)) can't be published: \(faults.joined(separator: "; "))")
     }
-    published[document.objectID] = document.platforms
+    let own = document.components.map { ($0.name, $0.value) }
+    published[document.objectID] = kept.merging(own) { _, new in new }
     sentDocuments[document.objectID] = text
     send(HouseTopics.device(document.objectID), json.line, qos: 1)
+  }
+
+  /// Returns those entities of the house that are gone, and stay for now.
+  private func keep(_ gone: [String: JSON], _ house: DiscoveryDocument) -> [String: JSON] {
+    let isSettling = daemon.scripts.contains { host in
+      switch host.machine.phase {
+      case .new, .ending: true
+      case .running, .stale, .failed, .ended, .removed: false
+      }
+    }
+    let keys = missing.note(gone.keys, isSettling: isSettling, at: loop.now)
+    missingTimer?.cancel()
+    missingTimer = missing.nextRemoval.map { moment in
+      loop.after(loop.now.duration(to: moment), keepsAlive: false) { [weak self] in self?.documentsChanged() }
+    }
+    // One of an earlier version that Home Assistant would refuse has it refuse the whole device.
+    return gone.filter { key, component in
+      keys.contains(key) && component["uniq_id"]?.text == house.uniqueID(key)
+        && DiscoverySchema.accepts(component)
+    }
   }
 
   /// Removes a device and the states that were published for it.
@@ -290,6 +319,7 @@ final class HomeAssistantBridge {
 
   /// Sends the states that have changed: at once in a turn of its own, then at most once an interval.
   func statesChanged() {
+    guard !isEnded else { return }
     switch stateTimer {
     case .idle:
       stateTimer = .waiting
@@ -310,7 +340,7 @@ final class HomeAssistantBridge {
   }
 
   private func sendStates() {
-    guard broker.isConnected, !rooms.isEmpty else { return }
+    guard broker.isConnected, !rooms.isEmpty, !isEnded else { return }
     var states = [(topic: entities.topics.house("recording"), value: isRecording ? "ON" : "OFF")]
     for room in rooms.values {
       let title = room.session.flatMap { daemon.engine.streams.title(heardIn: $0) }

@@ -1,3 +1,4 @@
+import EventLoop
 import Home
 import JSONText
 import TestTraits
@@ -77,7 +78,24 @@ import Testing
     #expect(json["cmps"]?["run-a"]?.line == #"{"p": "button"}"#)
     #expect(DiscoverySchema.faults(of: json).isEmpty)
     let kept = try #require(KeptDocument(Array(json.line.utf8), of: "roomtone-roomtone-room-1"))
-    #expect(kept.platforms == ["volume": "number"])
+    #expect(kept.components.keys.sorted() == ["volume"])
+    #expect(kept.components["volume"].map(DiscoverySchema.accepts) == true)
+    let whole = Self.document([]).json(keeping: kept.components, removing: ["volume": "number"])
+    #expect(whole["cmps"]?["volume"]?.line == json["cmps"]?["volume"]?.line)
+  }
+
+  @Test("an entity stays for ten seconds after it is missing, and while scripts begin or end")
+  func missing() {
+    var missing = MissingEntities()
+    let start = Instant.start
+    #expect(missing.note(["a"], isSettling: false, at: start) == ["a"])
+    #expect(missing.note(["a", "b"], isSettling: false, at: start.advanced(by: .seconds(9))) == ["a", "b"])
+    #expect(missing.nextRemoval == start.advanced(by: .seconds(10)))
+    #expect(missing.note(["a", "b"], isSettling: false, at: start.advanced(by: .seconds(10))) == ["b"])
+    #expect(missing.note(["b"], isSettling: true, at: start.advanced(by: .seconds(60))) == ["b"])
+    #expect(missing.nextRemoval == nil)
+    #expect(missing.note(["b"], isSettling: false, at: start.advanced(by: .seconds(61))) == ["b"])
+    #expect(missing.note(["b"], isSettling: false, at: start.advanced(by: .seconds(71))) == [])
   }
 
   @Test(

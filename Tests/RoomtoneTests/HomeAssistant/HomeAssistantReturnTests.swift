@@ -92,6 +92,8 @@ import Testing
     let retained = broker.retained
     let next = MemoryBroker(retained: retained)
     let after = try HomeAssistantHarness(broker: next, configuration: house("{ name = 'Den' }"))
+    #expect(after.documents["Roomtone"]?["cmps"]?["run-jobs-tidy"]?["pl_prs"]?.text == "tidy")
+    after.home.pass(.seconds(12))
     #expect(after.documents.keys.sorted() == ["Den", "Roomtone"])
     #expect(next.retained.keys.filter { $0.hasPrefix("roomtone/room/") }.count == 5)
     // Home Assistant removes an entity whose kind alone is left.
@@ -116,12 +118,50 @@ import Testing
       )
     ])
     harness.home.daemon.engine.triggers.fire(Trigger("swap", origin: .ctl))
-    harness.home.pass(.seconds(2))
+    harness.home.pass(.seconds(12))
     let entities = try #require(harness.documents["Roomtone"]?["cmps"])
     #expect(entities["run-jobs-tidy"]?.line == #"{"p": "button"}"#)
     #expect(entities["run-jobs-water"]?["pl_prs"]?.text == "water")
     #expect(harness.home.daemon.engine.scheduledJobs.contains { $0.name == "once" })
     #expect(entities["run-jobs-once"] == nil)
+  }
+
+  @Test("a script that ends and begins slowly keeps its buttons and scenes, also at the end of the daemon")
+  func slowScript() throws {
+    let harness = try HomeAssistantHarness([
+      (
+        "jobs.lua",
+        """
+        local task, schedule = require "task", require "schedule"
+        local slow <close> = setmetatable({}, { __close = function() task.sleep "4s" end })
+        task.sleep "8s"
+        require "scene".save "Movie"
+        schedule.every("1h", { name = "tidy" }, function() end)
+        task.sleep "9h"
+        """
+      )
+    ])
+    let topic = "homeassistant/device/roomtone-roomtone-house/config"
+    harness.home.pass(.seconds(20))
+    let document = try #require(harness.broker.retained[topic])
+    let entities = try #require(harness.documents["Roomtone"]?["cmps"])
+    #expect(entities["run-jobs-tidy"]?["cmd_t"] != nil && entities["scene-jobs-Movie"]?["cmd_t"] != nil)
+    harness.broker.forgetSent()
+    harness.home.daemon.reload()
+    harness.home.pass(.seconds(3))
+    #expect(harness.home.states == ["jobs reloading"])
+    harness.home.pass(.seconds(30))
+    #expect(harness.home.states == ["jobs running"])
+    func sent() -> [JSON] {
+      harness.broker.sent.filter { $0.topic == topic }.compactMap { JSON(parsing: $0.payload) }
+    }
+    #expect(sent().allSatisfy { $0["cmps"]?["run-jobs-tidy"]?["cmd_t"] != nil })
+    #expect(sent().allSatisfy { $0["cmps"]?["scene-jobs-Movie"]?["cmd_t"] != nil })
+    #expect(harness.broker.retained[topic] == document)
+    harness.broker.forgetSent()
+    harness.home.daemon.stop()
+    harness.home.pass(.seconds(20))
+    #expect(sent().isEmpty)
   }
 
   @Test("two houses on one broker with different bases leave each other alone")
