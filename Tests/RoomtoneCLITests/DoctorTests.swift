@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Home
+import JSONText
 import LuaRuntime
 import RecordingKit
 import Roomtone
@@ -255,6 +256,30 @@ import Testing
   }
 
   // MARK: The daemon
+
+  @Test("Home Assistant was seen, is there, or was never seen; or the daemon knows nothing of it")
+  func homeAssistant() throws {
+    func check(_ status: String) throws -> Finding {
+      let json: JSON = try #require(JSON(parsing: status.utf8))
+      return HomeAssistantCheck.finding(json)
+    }
+    let seen = try check(#"{"devices": 5, "present": true, "seen": 1700000000.0}"#)
+    #expect(seen.state == .ok)
+    #expect(seen.detail.hasPrefix("5 devices for Home Assistant, which was seen at 2023-"))
+    #expect(
+      try check(#"{"devices": 5, "present": true, "seen": null}"#)
+        == .ok("home assistant", "5 devices for Home Assistant, which is there"))
+    let unseen = try check(#"{"devices": 5, "present": false, "seen": null}"#)
+    #expect(unseen.state == .warn && unseen.detail.hasSuffix(", which has not been seen yet"))
+    #expect(try check("null").hint == "start it again, to read its configuration")
+    let text = "mqtt { host = '127.0.0.1', home_assistant = true }"
+    let (configuration, _) = Configuration.readAll(text: Array(text.utf8), path: "c.lua")
+    let subject = DoctorSubject(configuration: configuration, path: "c.lua", errors: [])
+    func names(_ subject: DoctorSubject) -> [String] {
+      NetworkChecks.table(subject, isOffline: true).flatMap(\.names)
+    }
+    #expect(names(subject).contains("home assistant") && !names(DoctorSubject()).contains("home assistant"))
+  }
 
   @Test("the daemon's socket accepts, or is a remnant")
   func daemon() throws {

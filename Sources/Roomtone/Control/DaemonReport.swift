@@ -32,8 +32,11 @@ struct DaemonReport {
   }
 
   private func homeAssistant(_ bridge: HomeAssistantBridge) -> JSON {
-    .object([
-      ("devices", .number(bridge.deviceCount)), ("seen", bridge.seen.map { .decimal($0.inSeconds) } ?? .null),
+    var seen = JSON.null
+    if case .seen(let moment) = bridge.presence { seen = .decimal(moment.inSeconds) }
+    return .object([
+      ("devices", .number(bridge.deviceCount)), ("present", .bool(bridge.presence != .unknown)),
+      ("seen", seen),
     ])
   }
 

@@ -93,6 +93,7 @@ extension HomeAssistantBridge {
     guard !message.isRetained else {
       return refuse("\(shown(message.topic)): a retained command is ignored; send it without retain")
     }
+    hasSent()
     do throws(Refusal) {
       switch command {
       case .room(let id, let name):

@@ -51,13 +51,23 @@ final class HomeAssistantBridge {
   /// The jobs and scenes by the texts that name them.
   private(set) var jobs: [String: NamedAction] = [:]
   private(set) var scenes: [String: NamedAction] = [:]
-  /// The moment at which Home Assistant has started last, as far as it has reported that; nil before.
-  private(set) var seen: WallTime?
+  /// The signs of Home Assistant.
+  private(set) var presence = Presence.unknown
   /// The kinds of actions of which too many were reported.
   private var reported: Set<String> = []
   /// The sessions whose sound comes between: interruptions, but not what a person has a room play.
   private var between: Set<SessionID> = []
   var calls = PendingCommands()
+
+  /// The signs of Home Assistant so far.
+  enum Presence: Equatable {
+    /// No sign.
+    case unknown
+    /// The broker has kept that it has started, and not when.
+    case there
+    /// The moment at which it has started, or a command has come, last.
+    case seen(WallTime)
+  }
 
   private enum StateTimer {
     /// No state has changed.
@@ -189,11 +199,20 @@ final class HomeAssistantBridge {
   }
 
   private func receiveBirth(_ message: MQTTMessage) {
-    guard message.payload == Array("online".utf8) else { return }
-    seen = loop.wallNow
+    guard message.payload == Array("online".utf8) else {
+      if presence == .there { presence = .unknown }
+      return
+    }
     // A retained one is older than all that was sent since the connection.
-    if !message.isRetained { sendAll() }
+    guard message.isRetained else {
+      hasSent()
+      return sendAll()
+    }
+    if presence == .unknown { presence = .there }
   }
+
+  /// Notes that Home Assistant has sent something.
+  func hasSent() { presence = .seen(loop.wallNow) }
 
   /// Learns what an earlier process has published, so that it can be removed.
   private func learn(_ message: MQTTMessage) {

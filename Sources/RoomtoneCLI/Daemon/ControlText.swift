@@ -59,10 +59,17 @@ enum ControlText {
   }
 
   /// Returns the devices in Home Assistant; nil without it.
-  private static func homeAssistant(_ status: JSON?) -> String? {
+  static func homeAssistant(_ status: JSON?) -> String? {
     guard let devices = status?["devices"]?.int else { return nil }
-    let seen = status?["seen"].flatMap { $0.line == "null" ? nil : ", which has started at \(time($0))" }
-    return "\(devices) devices for Home Assistant\(seen ?? "")"
+    let seen =
+      if status?["present"]?.bool != true {
+        "which has not been seen yet"
+      } else if let moment = status?["seen"], moment.line != "null" {
+        "which was seen at \(time(moment))"
+      } else {
+        "which is there"
+      }
+    return "\(devices) devices for Home Assistant, \(seen)"
   }
 
   static func scripts(_ scripts: JSON) -> TextTable {

@@ -33,6 +33,7 @@ enum NetworkChecks {
     if let mqtt = subject.configuration.mqtt {
       checks.append(
         Check(["mqtt"], isAskedFor: true, limit: timeout + .seconds(2)) { [broker(mqtt)] })
+      if mqtt.homeAssistant { checks.append(HomeAssistantCheck.check) }
     }
     let runtime = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
     checks.append(Check("daemon") { daemon(socket: runtime.map { "\($0)/roomtone/control.sock" }) })

@@ -49,6 +49,27 @@ import Testing
     #expect(harness.broker.sent.allSatisfy { $0.isRetained })
   }
 
+  @Test("a kept start shows that Home Assistant is there, a start and a command when it was seen")
+  func presence() throws {
+    let online = Array("online".utf8)
+    let harness = try HomeAssistantHarness(broker: MemoryBroker(retained: ["homeassistant/status": online]))
+    func status() throws -> JSON? { try harness.home.call("status")["home_assistant"] }
+    #expect(try status()?["present"]?.bool == true && status()?["seen"]?.line == "null")
+    harness.broker.deliver("homeassistant/status", "offline")
+    #expect(try status()?["present"]?.bool == false)
+    try harness.command("Kitchen", "volume", "5")
+    let command = try status()?["seen"]?.line
+    #expect(command != nil && command != "null")
+    harness.home.pass(.seconds(60))
+    #expect(try status()?["seen"]?.line == command)
+    let begun = harness.home.loop.wallNow
+    harness.broker.deliver("homeassistant/status", online)
+    #expect(try status()?["seen"]?.line != command)
+    harness.home.pass(.seconds(60))
+    harness.broker.deliver("homeassistant/status", online, isRetained: true)
+    #expect(harness.home.daemon.homeAssistant?.presence == .seen(begun))
+  }
+
   @Test("a rename keeps the id of the room, and its document has the new name")
   func rename() throws {
     let harness = try HomeAssistantHarness()
