@@ -10,7 +10,8 @@
 -- With this line and `roomtone serve`, Home Assistant finds the house by itself, without a line of YAML, as soon as its
 -- MQTT integration is connected to the same broker: a device for the house, and one for each room. A room is a group, or a
 -- speaker that is in no group. Its id is that of the group or the speaker, so that a rename keeps its entities; a room
--- that is gone takes them with it.
+-- that is gone takes them with it. Where a hub or a Snapserver lists the speakers, a room that is not found after a start
+-- is `away` for a week first.
 --
 -- Entities of a room: `number` Volume (up to 50, or the limit of the room), `switch` Mute, `sensor` State, Title and
 -- Source, `select` Station (those of the configuration), `button` Stop and Next, `notify` Announce, `event` Ended (of

@@ -46,6 +46,11 @@ final class HomeAssistantBridge {
   private var sentDocuments: [String: String] = [:]
   /// The topics of states of devices that earlier processes have published.
   private var keptTopics: [String: [String]] = [:]
+  /// `true` if the driver finds its speakers; others have those of the configuration.
+  var findsSpeakers: Bool
+  /// The rooms that were not found yet.
+  private var away = AwayRooms()
+  private var awayTimer: LoopTimer?
   private var documentTimer: LoopTimer?
   private var stateTimer: StateTimer = .idle
   /// The jobs and scenes by the texts that name them.
@@ -83,6 +88,7 @@ final class HomeAssistantBridge {
   init(of daemon: Daemon, on broker: any MessageBroker, perform: @escaping (ControlRequest) -> Void) {
     (self.daemon, self.broker, self.perform) = (daemon, broker, perform)
     loop = daemon.engine.loop
+    findsSpeakers = !type(of: daemon.engine.options.configuration.driver).isEmbedded
     entities = HouseEntities(
       topics: HouseTopics(base: broker.base), stations: daemon.engine.options.configuration.stations)
   }
@@ -112,6 +118,7 @@ final class HomeAssistantBridge {
     houseEvents?.cancel()
     documentTimer?.cancel()
     missingTimer?.cancel()
+    awayTimer?.cancel()
     if case .resting(let timer, _) = stateTimer { timer.cancel() }
   }
 
@@ -219,6 +226,7 @@ final class HomeAssistantBridge {
     guard message.isRetained, let id = HouseTopics.objectID(of: message.topic),
       id.hasPrefix(entities.topics.idPrefix), let kept = KeptDocument(message.payload, of: id)
     else { return }
+    if published[id] == nil { away.learn(id, at: loop.now) }
     published[id, default: [:]].merge(kept.components) { own, _ in own }
     keptTopics[id] = kept.stateTopics
     documentsChanged()
@@ -251,7 +259,12 @@ final class HomeAssistantBridge {
       + rooms.values.sorted { $0.id < $1.id }.map { entities.room($0) }
     for document in all { send(document) }
     let present = Set(all.map(\.objectID))
-    for id in published.keys.sorted() where !present.contains(id) { remove(id) }
+    for id in present { away.forget(id) }
+    for id in published.keys.sorted() where !present.contains(id) && !mayBeFound(id) { remove(id) }
+    awayTimer?.cancel()
+    awayTimer = away.nextRemoval.map { moment in
+      loop.after(loop.now.duration(to: moment), keepsAlive: false) { [weak self] in self?.documentsChanged() }
+    }
     sendStates()
   }
 
@@ -296,11 +309,35 @@ final class HomeAssistantBridge {
   private func remove(_ id: String) {
     published[id] = nil
     sentDocuments[id] = nil
+    away.forget(id)
     send(HouseTopics.device(id), "", qos: 1)
     let ownTopics = entities.topics.base + "/room/"
     for topic in keptTopics.removeValue(forKey: id) ?? [] where topic.hasPrefix(ownTopics) {
       guard sentStates[topic] == nil, !topic.contains(where: { $0 == "+" || $0 == "#" }) else { continue }
       send(topic, "", qos: 1)
+    }
+  }
+
+  /// Returns `true` for a room of an earlier process whose speakers may be found later.
+  private func mayBeFound(_ id: String) -> Bool {
+    guard findsSpeakers, id != entities.topics.houseID, away.contains(id, at: loop.now) else { return false }
+    // The id of a room is that of a speaker: one that was found is in another room now.
+    return !rooms.values.contains { room in
+      room.speakers.contains { entities.topics.roomID(HouseTopics.level($0.id)) == id }
+    }
+  }
+
+  /// The states of the rooms that were not found yet.
+  private var awayStates: [(topic: String, value: String)] {
+    let ownTopics = entities.topics.base + "/room/"
+    let values = [
+      "state": RoomEntity.State.away.rawValue, "title": HouseTopics.nothing, "source": HouseTopics.nothing,
+    ]
+    return published.keys.filter(mayBeFound).flatMap { id in
+      (keptTopics[id] ?? []).compactMap { topic in
+        guard topic.hasPrefix(ownTopics), let property = topic.split(separator: "/").last else { return nil }
+        return values[String(property)].map { (topic, $0) }
+      }
     }
   }
 
@@ -365,6 +402,7 @@ final class HomeAssistantBridge {
       let title = room.session.flatMap { daemon.engine.streams.title(heardIn: $0) }
       states += entities.states(of: room, title: title)
     }
+    states += awayStates
     let present = Set(states.map(\.topic))
     for topic in sentStates.keys.sorted() where !present.contains(topic) {
       sentStates[topic] = nil

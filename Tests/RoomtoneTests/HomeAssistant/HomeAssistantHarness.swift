@@ -13,15 +13,19 @@ final class HomeAssistantHarness {
   let home: DaemonHarness
   let broker: MemoryBroker
 
-  /// - Parameter isConnected: `true` if the broker is there from the beginning.
+  /// - Parameters:
+  ///   - isConnected: `true` if the broker is there from the beginning.
+  ///   - findsSpeakers: `true` for a driver whose speakers are not those of the configuration.
   init(
     broker: MemoryBroker = MemoryBroker(), configuration: String? = nil, stations: String? = nil,
-    state: String? = nil, isConnected: Bool = true, _ scripts: [(String, String)] = []
+    state: String? = nil, isConnected: Bool = true, findsSpeakers: Bool = false,
+    _ scripts: [(String, String)] = []
   ) throws {
     self.broker = broker
     home = try DaemonHarness(configuration: configuration, stations: stations, state: state, scripts)
     if isConnected { broker.connect() }
     home.daemon.publish(on: broker)
+    if findsSpeakers { home.daemon.homeAssistant?.findsSpeakers = true }
     try home.begin()
     let door = home.daemon.engine.house
     home.loop.start { try? await door.open(wait: .zero) }

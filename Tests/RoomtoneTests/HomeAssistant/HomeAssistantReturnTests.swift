@@ -122,6 +122,45 @@ import Testing
     #expect(after.documents["Roomtone"]?["cmps"]?["stop"]?["cmd_t"] != nil)
   }
 
+  @Test("a speaker that is off while the house opens stays, away, for a week where speakers are found")
+  func offAtStart() throws {
+    let broker = MemoryBroker()
+    func house(_ names: String) -> String { "house { output = 'null', speakers = { \(names) } }" }
+    let both = "{ name = 'Attic' }, { name = 'Den' }"
+    let before = try HomeAssistantHarness(broker: broker, configuration: house(both))
+    let (attic, id) = (try before.topic("Attic", "state"), try before.id("Attic"))
+    let retained = broker.retained
+    let next = MemoryBroker(retained: retained)
+    let after = try HomeAssistantHarness(
+      broker: next, configuration: house("{ name = 'Den' }"), findsSpeakers: true)
+    #expect(after.documents.keys.sorted() == ["Attic", "Den", "Roomtone"])
+    #expect(next.retained[attic] == Array("away".utf8))
+    next.disconnect()
+    next.connect()
+    after.home.pass(.seconds(6 * 86_400))
+    #expect(after.documents["Attic"] != nil && next.retained[attic] == Array("away".utf8))
+    let back = try HomeAssistantHarness(
+      broker: MemoryBroker(retained: next.retained), configuration: house(both), findsSpeakers: true)
+    #expect(try back.state("Attic", "state") == "idle" && back.documents.count == 3)
+    after.home.pass(.seconds(2 * 86_400))
+    #expect(after.documents.keys.sorted() == ["Den", "Roomtone"])
+    #expect(next.retained.keys.filter { $0.contains(id) } == [])
+  }
+
+  @Test("a room whose speaker is found in another one is gone at once")
+  func elsewhere() throws {
+    let broker = MemoryBroker()
+    func house(_ group: String) -> String {
+      "house { output = 'null', speakers = { { name = 'Den'\(group) }, { name = 'Attic'\(group) } } }"
+    }
+    _ = try HomeAssistantHarness(broker: broker, configuration: house(""))
+    let next = MemoryBroker(retained: broker.retained)
+    let after = try HomeAssistantHarness(
+      broker: next, configuration: house(", group = 'Upstairs'"), findsSpeakers: true)
+    #expect(after.documents.keys.sorted() == ["Roomtone", "Upstairs"])
+    #expect(next.retained.keys.filter { $0.hasPrefix("roomtone/room/") }.count == 5)
+  }
+
   @Test("a job that ends takes its button with it, and a new one brings its own")
   func jobs() throws {
     let harness = try HomeAssistantHarness([
