@@ -54,12 +54,12 @@ public final class MQTTService: MessageBroker {
   }
 
   let loop: EventLoop
-  private let role: Role
+  let role: Role
   private let network: () throws -> EventLoop
-  private let triggers: TriggerService
+  let triggers: TriggerService
   private let log: (LogLevel, String) -> Void
   private var backend = Backend.none
-  private var rules: [MQTTTrigger]
+  var rules: [MQTTTrigger]
   private var subscriptions: [String: (filter: MQTTFilter, listeners: Listeners<(MQTTMessage) -> Void>)] = [:]
   private var followers = Listeners<(BrokerChange) -> Void>()
   private var newFilters: (all: Set<MQTTFilter>, inOrder: [MQTTFilter]) = ([], [])
@@ -67,19 +67,13 @@ public final class MQTTService: MessageBroker {
   /// The senders that wait for the result of the first attempt to connect.
   private var early: [CheckedContinuation<Void, Never>] = []
   private var lastToken = 0
-  private let complaints: MQTTComplaints
+  let complaints: MQTTComplaints
   private let simulation: MQTTSimulation
   private var identity = HouseIdentity()
-  private var listensForTriggers = false
+  var listensForTriggers = false
   private var isDrained = false
   /// The rules of triggers that scripts beside the house listen for.
-  private var needed: [String: Need] = [:]
-
-  private struct Need {
-    let hold: Hold
-    let ends: [() -> Void]
-    var listeners = 0
-  }
+  var needed: [String: Need] = [:]
 
   /// A service that has not begun.
   /// - Parameters:
@@ -348,54 +342,6 @@ public final class MQTTService: MessageBroker {
     for name in subscriptions.keys.sorted() {
       guard let entry = subscriptions[name], entry.filter.matches(message.topic) else { continue }
       for listener in entry.listeners.all { listener(message) }
-    }
-  }
-
-  // MARK: Triggers
-
-  /// Begins to connect for a script that listens for a trigger that comes from a topic. A process beside the house subscribes
-  /// for as long as one listens, and its loop then waits for the messages.
-  /// - Returns: a function that ends that.
-  public func need(trigger name: String) -> () -> Void {
-    let indices = rules.indices.filter { rules[$0].name == name }
-    guard !indices.isEmpty, isConfigured else { return {} }
-    start()
-    guard role == .guest, !isSimulated else { return {} }
-    if needed[name] == nil {
-      needed[name] = Need(hold: holdLoop(), ends: indices.map { listen(toRule: $0) })
-    }
-    needed[name]?.listeners += 1
-    return { [weak self] in self?.endNeed(name) }
-  }
-
-  private func endNeed(_ name: String) {
-    needed[name]?.listeners -= 1
-    guard let need = needed[name], need.listeners == 0 else { return }
-    needed[name] = nil
-    for end in need.ends { end() }
-    need.hold.release()
-  }
-
-  private func listenForTriggers() {
-    guard role == .house || isSimulated, !listensForTriggers else { return }
-    listensForTriggers = true
-    for index in rules.indices { _ = listen(toRule: index) }
-  }
-
-  private func listen(toRule index: Int) -> () -> Void {
-    subscribe(to: rules[index].filter) { [weak self] in self?.apply(index, $0) }
-  }
-
-  private func apply(_ index: Int, _ message: MQTTMessage) {
-    let name = rules[index].name
-    switch rules[index].receive(message, at: loop.now) {
-    case .fires(let value):
-      let payload = String(decoding: message.payload.prefix(String.longestExcerpt), as: UTF8.self)
-      triggers.fire(
-        Trigger(name, value: value, origin: .mqtt, sender: "topic \(message.topic): \(payload)".onOneLine))
-    case .passes: break
-    case .exceeds: complaints.addExcess(of: name)
-    case .faulty(let reason): complaints.add(message.topic, "no trigger \(quoted(name)): \(reason)")
     }
   }
 
