@@ -245,6 +245,31 @@ struct WantedTests {
     }
   }
 
+  @Test("a session whose only room a later interruption keeps stops at the end of the first one")
+  func keptByLater() throws {
+    try HouseHarness.run(output: .null, addAll: false) { harness in
+      let (house, room) = (harness.house, harness.house.devices[0])
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 4_800_000))
+      let session = try house.makeSession(name: "music", devices: [room])
+      try await session.play(path)
+      var keeper: (() -> Void)?
+      try await house.interrupt(devices: [room], priority: 300, name: "bell") { _ in
+        harness.loop.start {
+          try? await house.interrupt(devices: [room], priority: 300, restore: false, name: "play") { kept in
+            keeper = { kept.close() }
+            try await kept.play(path)
+            _ = try await kept.finish()
+          }
+        }
+        try await harness.wait { keeper != nil }
+        #expect(session.isSuspended)
+      }
+      #expect(!session.isSuspended && session.state == .stopped)
+      keeper?()
+      try await harness.wait(0.1)
+    }
+  }
+
   @Test("a room that an interruption keeps is free for the session from which it was taken")
   func kept() throws {
     try HouseHarness.run(output: .null, addAll: false) { harness in

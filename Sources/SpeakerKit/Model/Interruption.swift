@@ -292,7 +292,8 @@ final class Interruption {
     let other = suspension.session
     guard !suspension.isOver else { return }
     if other.devices.isEmpty {
-      for heir in heirs where heir.loans.contains(where: { $0.from === other }) && !heir.shares(suspension) {
+      for heir in heirs
+      where heir.restores && heir.loans.contains(where: { $0.from === other }) && !heir.shares(suspension) {
         heir.suspensions.append(suspension)
       }
       if house.interruptions.contains(where: { $0.shares(suspension) }) { return }

@@ -153,7 +153,9 @@ extension HouseModel {
     if suspensions[number].isOver { return }
     if members(of: player).isEmpty {
       for index in interruptions.indices where heirs.contains(interruptions[index].player) {
-        guard interruptions[index].loans.contains(where: { $0.from == player }) else { continue }
+        guard interruptions[index].restores,
+          interruptions[index].loans.contains(where: { $0.from == player })
+        else { continue }
         if !interruptions[index].suspensions.contains(number) {
           interruptions[index].suspensions.append(number)
         }
