@@ -90,12 +90,17 @@ end
 
 ACTIONS.ramp_stop = halt
 
--- Plays the station on a session of the remote's own, so that the rooms of other remotes keep what they play.
+-- Plays the station on the session of the script, which outlives its reload; where that is in use, on one
+-- of the remote's own, so that the rooms of other remotes keep what they play.
 local function play_station(own)
-  if not own.session or own.session.closed then
-    own.session = speaker.session { name = rooms.names(own.room) }
+  local session = speaker.own
+  if session:state() ~= "stopped" then
+    if not own.session or own.session.closed then
+      own.session = speaker.session { name = rooms.names(own.room) }
+    end
+    session = own.session
   end
-  own.session:play_stream(own.station, { rooms = own.room })
+  session:play_stream(own.station, { rooms = own.room })
 end
 
 function ACTIONS.toggle(own)

@@ -20,7 +20,7 @@
 -- | `volume_up`, `volume_down` | two levels |
 -- | `ramp_up`, `ramp_down` | five levels a second, until `ramp_stop`, and 5 s at most: a lost stop never runs away |
 -- | `ramp_stop` | ends the ramp |
--- | `toggle` | pauses what plays in the room, or resumes it; where nothing does, starts `station` on a session of its own |
+-- | `toggle` | pauses what plays in the room, or resumes it; where nothing does, starts `station`: on the script's own session, which plays on when the script is saved, or on a further one where that is in use |
 -- | `next`, `previous` | the next and the previous file of a queue |
 -- | `stop` | stops what plays in the room |
 -- | `mute` | mutes the room, or unmutes it |
