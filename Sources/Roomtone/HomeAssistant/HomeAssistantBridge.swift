@@ -289,8 +289,9 @@ final class HomeAssistantBridge {
   private func keep(_ gone: [String: JSON], _ house: DiscoveryDocument) -> [String: JSON] {
     let isSettling = daemon.scripts.contains { host in
       switch host.machine.phase {
-      case .new, .ending: true
-      case .running, .stale, .failed, .ended, .removed: false
+      // A person mends a script that failed, whose jobs are then as before.
+      case .new, .ending, .failed: true
+      case .running, .stale, .ended, .removed: false
       }
     }
     let keys = missing.note(gone.keys, isSettling: isSettling, at: loop.now)

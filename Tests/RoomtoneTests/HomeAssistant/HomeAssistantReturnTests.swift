@@ -224,6 +224,29 @@ import Testing
     #expect(sent().isEmpty)
   }
 
+  @Test("a script that fails after it was saved keeps its buttons until a good version lacks them")
+  func failedScript() throws {
+    let good = """
+      require "schedule".every("1h", { name = "tidy" }, function() end)
+      require "task".sleep "9h"
+      """
+    let harness = try HomeAssistantHarness([("jobs.lua", good)])
+    let topic = "homeassistant/device/roomtone-roomtone-house/config"
+    func isListed() -> Bool {
+      harness.broker.retained[topic].flatMap { JSON(parsing: $0) }?["cmps"]?["run-jobs-tidy"]?["cmd_t"] != nil
+    }
+    harness.home.pass(.seconds(20))
+    #expect(isListed())
+    try harness.home.write("error 'no'", to: "jobs.lua")
+    harness.home.daemon.reload()
+    harness.home.pass(.seconds(60))
+    #expect(harness.home.states == ["jobs failed"] && isListed())
+    try harness.home.write("require 'task'.sleep '9h'", to: "jobs.lua")
+    harness.home.daemon.reload()
+    harness.home.pass(.seconds(60))
+    #expect(harness.home.states == ["jobs running"] && !isListed())
+  }
+
   @Test("two houses on one broker with different bases leave each other alone")
   func twoHouses() throws {
     let first = try HomeAssistantHarness(broker: MemoryBroker(base: "upstairs"))
