@@ -1,21 +1,26 @@
 internal import CMosquitto
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// The library of MQTT.
-enum MosquittoLibrary {
+public enum MosquittoLibrary {
   private static let library = SharedLibrary<mosquitto_library>(
     "libmosquitto.so.1", package: "libmosquitto1", names: mosquitto_names())
   /// `true` once the library is initialized for the process. Source: mosquitto_lib_init in libmosquitto(3).
+  /// The failure to load it; nil if it is loaded.
+  public static var failure: LibraryError? { library.failure }
   private static let isReady = (try? library.functions).map { $0.mosquitto_lib_init() == 0 } ?? false
 
   static var functions: mosquitto_library {
     get throws(MQTTFailure) {
       do throws(LibraryError) {
         let functions = try library.functions
-        guard isReady else { throw LibraryError(message: "libmosquitto does not start", hint: "") }
+        guard isReady else {
+          throw LibraryError(
+            message: "libmosquitto does not start", hint: "apt install --reinstall libmosquitto1")
+        }
         return functions
-      } catch { throw .network("\(error)") }
+      } catch { throw .library(error) }
     }
   }
 }

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// A failure of a connection to a broker, by its remedy.
 public enum MQTTFailure: Sendable, Equatable {
@@ -8,15 +8,19 @@ public enum MQTTFailure: Sendable, Equatable {
   case protocolVersion
   /// The broker can't be reached, does not answer, or ends the connection.
   case network(String)
+  /// The library can't be loaded, for the life of the process.
+  case library(LibraryError)
 
   /// The reason in words.
   public var reason: String {
     switch self {
     case .login(let text), .network(let text): text
+    case .library(let error): error.message
     case .protocolVersion: "it does not speak MQTT 5, or not as libmosquitto does"
     }
   }
   var isLogin: Bool { if case .login = self { true } else { false } }
+  var isOfLibrary: Bool { if case .library = self { true } else { false } }
 }
 
 /// A report of a connection to its owner.
@@ -195,6 +199,8 @@ struct MQTTMachine {
       actions += returnInFlight()
     }
     phase = .away
+    // A library that is missing stays so for this process.
+    if failure.isOfLibrary { return actions + drained() }
     let delay = failure.isLogin ? Self.loginDelay : backoff.next()
     return actions + [.wait(delay - delay * (jitter / 4))] + drained()
   }

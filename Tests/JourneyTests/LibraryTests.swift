@@ -10,7 +10,11 @@ import Testing
   ) throws -> Home {
     let home = try Home()
     guard mkdir(home.path("broken"), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
-    for name in ["libavahi-client.so.3", "libmicrohttpd.so.12", "libedit.so.2", "libasound.so.2"] + others {
+    for name in [
+      "libavahi-client.so.3", "libmicrohttpd.so.12", "libedit.so.2", "libasound.so.2", "libmosquitto.so.1",
+    ]
+      + others
+    {
       try home.write(Array("no library".utf8), to: "broken/\(name)")
     }
     return home
@@ -26,7 +30,7 @@ import Testing
     #expect(names.contains { $0.hasPrefix("libmpg123.so") }, "\(outcome)")
     for name in [
       "avahi", "dbus", "microhttpd", "edit", "tag", "asound", "curl", "ssl", "ldap", "sndfile", "soxr",
-      "gomp",
+      "gomp", "mosquitto",
     ] {
       #expect(!names.contains { $0.hasPrefix("lib\(name)") }, "\(name)")
     }
@@ -42,6 +46,7 @@ import Testing
       ("tag", "libtag_c.so.0", "libtagc0"),
       ("edit", "libedit.so.2", "libedit2"), ("microhttpd", "libmicrohttpd.so.12", "libmicrohttpd12"),
       ("avahi-client", "libavahi-client.so.3", "libavahi-client3"),
+      ("mosquitto", "libmosquitto.so.1", "libmosquitto1"),
     ] {
       let index = try #require(
         outcome.lines.firstIndex { $0.hasPrefix("warn  \(name) ") }, "\(outcome)")

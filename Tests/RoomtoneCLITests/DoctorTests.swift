@@ -62,7 +62,7 @@ import Testing
     #expect(
       check.names == [
         "Lua", "mpg123", "faad", "sndfile", "FLAC", "vorbis", "opus", "soxr", "SQLite", "xml2", "crypto",
-        "z", "curl", "ALSA", "tag", "edit", "microhttpd", "avahi-client",
+        "z", "curl", "ALSA", "tag", "edit", "microhttpd", "avahi-client", "mosquitto",
       ])
     for finding in check.run() {
       #expect(finding.state == .ok && finding.detail.contains { $0.isNumber }, "\(finding)")

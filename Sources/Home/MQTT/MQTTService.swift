@@ -198,6 +198,8 @@ public final class MQTTService: MessageBroker {
           .error,
           "MQTT: no login at \(broker): \(reason); user and password_file in mqtt { } have to be right (tried every 30 s)"
         )
+      case .library(let error):
+        log(.error, "MQTT: \(error.message); \(error.hint), then start this again")
       case .network, .protocolVersion:
         log(.warn, "MQTT: \(broker) can't be reached: \(reason) (tried until it works)")
       }
@@ -269,13 +271,14 @@ public final class MQTTService: MessageBroker {
     }
   }
 
-  /// Sends a message as `send`, after the first attempt to connect.
+  /// Sends a message as `send`. A process other than that of the house, which may end at once, waits for the result of its
+  /// first attempt to connect.
   public func queue(_ message: MQTTMessage) async {
-    start()
+    send(message)
+    guard role != .house else { return }
     let hold = loop.hold("a message is sent to a broker")
     defer { hold.release() }
     await firstAttempt()
-    send(message)
   }
 
   /// Waits for the result of the first attempt to connect: a script that has just begun need not know that its first use

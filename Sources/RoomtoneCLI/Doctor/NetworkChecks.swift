@@ -57,6 +57,7 @@ enum NetworkChecks {
       return .fail(
         "mqtt", "\(address) can't be reached: \(reason)",
         hint: "check host and port in mqtt { }, and that the broker runs: systemctl status mosquitto")
+    case .library(let error)?: return .fail("mqtt", error.message, hint: error.hint)
     case .protocolVersion?: return .fail("mqtt", "\(address) speaks another version of MQTT", hint: nil)
     }
   }

@@ -9,6 +9,7 @@ internal import HeadsetLink
 internal import Home
 internal import LineEditor
 internal import LuaRuntime
+internal import MQTT
 internal import RecordingKit
 internal import Roomtone
 internal import Scheduling
@@ -50,7 +51,7 @@ enum SystemChecks {
       ("curl", CurlLibrary.version, CurlLibrary.failure),
       ("ALSA", SoundCards.libraryVersion, SoundCards.libraryFailure), ("tag", nil, TagLibrary.failure),
       ("edit", nil, EditLibrary.failure), ("microhttpd", nil, MediaLibrary.failure),
-      ("avahi-client", nil, AvahiLibrary.failure),
+      ("avahi-client", nil, AvahiLibrary.failure), ("mosquitto", nil, MosquittoLibrary.failure),
     ]
   }
 
