@@ -29,27 +29,31 @@
 -- The topics are open to others too, such as a display or a script of another program. `BASE` is `base` of the
 -- configuration, "roomtone" unless it is set; two houses on one broker need different ones. States are retained:
 --
---   BASE/house/status          online | offline, the last will of `roomtone serve`
---   BASE/house/recording       ON | OFF
---   BASE/room/ID/volume        0 to 50, the average of its speakers
---   BASE/room/ID/mute          ON | OFF
---   BASE/room/ID/state         playing | paused | idle | away (not reached)
---   BASE/room/ID/title         the title, at most 255 characters, or None
---   BASE/room/ID/source        a station's name, a URL, a path or None
+-- | topic | payload |
+-- | --- | --- |
+-- | `BASE/house/status` | online or offline, the last will of `roomtone serve` |
+-- | `BASE/house/recording` | ON or OFF |
+-- | `BASE/room/ID/volume` | 0 to 50, the average of its speakers |
+-- | `BASE/room/ID/mute` | ON or OFF |
+-- | `BASE/room/ID/state` | playing or paused or idle or away (not reached) |
+-- | `BASE/room/ID/title` | the title, at most 255 characters, or None |
+-- | `BASE/room/ID/source` | a station's name, a URL, a path or None |
 --
 -- Events are sent once, in JSON, and not while the broker is away: `BASE/room/ID/ended`, `BASE/house/alarm`,
 -- `BASE/house/trigger`, each with `event_type`.
 --
 -- Commands are never retained; one that is retained is ignored:
 --
---   BASE/room/ID/volume/set    20, +5 or -5
---   BASE/room/ID/mute/set      ON | OFF
---   BASE/room/ID/source/set    the name of a station
---   BASE/room/ID/stop/set      PRESS; also next/set
---   BASE/room/ID/say/set       a text for this room, at most 4096 bytes
---   BASE/house/stop/set        PRESS
---   BASE/house/say/set         a text that is announced everywhere
---   BASE/house/scene/set       the name of a scene
---   BASE/house/run/set         the name of a job
+-- | topic | payload |
+-- | --- | --- |
+-- | `BASE/room/ID/volume/set` | 20, +5 or -5 |
+-- | `BASE/room/ID/mute/set` | ON or OFF |
+-- | `BASE/room/ID/source/set` | the name of a station |
+-- | `BASE/room/ID/stop/set` | PRESS; also next/set |
+-- | `BASE/room/ID/say/set` | a text for this room, at most 4096 bytes |
+-- | `BASE/house/stop/set` | PRESS |
+-- | `BASE/house/say/set` | a text that is announced everywhere |
+-- | `BASE/house/scene/set` | the name of a scene |
+-- | `BASE/house/run/set` | the name of a job |
 --
 -- Where several scripts have a scene or a job of one name, it is called `script/name`.

@@ -4,9 +4,6 @@
 
 -- Messages of a broker of MQTT: buttons, sensors and lamps of zigbee2mqtt, Tasmota, ESPHome and the like.
 --
---   -- config.lua
---   mqtt { host = "192.168.1.10" }
---
 --   -- kitchen.lua
 --   local mqtt = require "mqtt"
 --   mqtt.on("zigbee2mqtt/+/contact", function(message)
@@ -15,9 +12,13 @@
 --   mqtt.publish("zigbee2mqtt/lamp/set", { state = "ON" })
 --
 -- From nothing to a button that works: install a broker on one machine of the house (`apt install mosquitto`), and have
--- zigbee2mqtt or another source connected to it. Name it in `~/.config/roomtone/config.lua` as above, with a login also
--- by `user` and `password_file`, a file that you alone can read (`chmod 600`). `roomtone doctor` says if the broker
--- answers and accepts the login. Run this, and press the button: its topic and payload are printed, such as
+-- zigbee2mqtt or another source connected to it. Name it in `~/.config/roomtone/config.lua`:
+--
+--   -- config.lua
+--   mqtt { host = "192.168.1.10" }
+--
+-- A login also needs `user` and `password_file`, a file that you alone can read (`chmod 600`). `roomtone doctor` says if
+-- the broker answers and accepts the login. Run this, and press the button: its topic and payload are printed, such as
 -- `zigbee2mqtt/door` and `{"action":"single","battery":87}`.
 --
 --   -- listen.lua, for `roomtone run listen.lua`
@@ -25,12 +26,14 @@
 --     print(message.topic, message.payload)
 --   end)
 --
--- Then make a trigger of it in the configuration, and put a script that listens into the folder of `roomtone serve`:
+-- Then make a trigger of it in the configuration:
 --
 --   -- config.lua
 --   mqtt { host = "192.168.1.10", triggers = {
 --     doorbell = { topic = "zigbee2mqtt/door",
 --                  field = "action", equals = "single" } } }
+--
+-- Put a script that listens into the folder of `roomtone serve`:
 --
 --   -- door.lua
 --   local trigger = require "trigger"
@@ -49,9 +52,9 @@
 -- fires 20 times a second at most; the log counts the rest.
 --
 -- Filters have `+` for one level and `#` for all levels at the end. The two names `connected` and `disconnected` are
--- events of the connection, the second with the `reason`; topics with these names are reached by `connected/#` and `disconnected/#`. Retained messages
--- come with each subscription and each connection, with `retained = true`. Messages of more than 1 MiB are dropped, and
--- so is the rest where they arrive faster than they are read; the log counts them.
+-- events of the connection, the second with the `reason`; topics with these names are reached by `connected/#` and
+-- `disconnected/#`. Retained messages come with each subscription and each connection, with `retained = true`. Messages
+-- of more than 1 MiB are dropped, and so is the rest where they arrive faster than they are read; the log counts them.
 --
 -- Own topics: `BASE/house/status` is `online`, or `offline` when the process of `roomtone serve` is gone; at
 -- `BASE/house/id` houses notice another one with the same `base`.

@@ -18,10 +18,8 @@
 --     speaker.interrupt { devices = { "Kitchen" }, play = "bell.wav" }
 --   end)
 --
--- The daemon, `roomtone serve`, makes a token for each hook at its start, and this prints the line that rings:
---
---   # in a shell
---   roomtone page --curl front
+-- The daemon, `roomtone serve`, makes a token for each hook at its start; `roomtone page --curl front` prints the line
+-- that rings.
 --
 -- The request is `POST /trigger/NAME` with the header `Authorization: Bearer TOKEN`. A device for which only a URL
 -- can be set sends `?token=TOKEN` instead: a URL may be kept in logs on its way, so prefer the header. The value of
