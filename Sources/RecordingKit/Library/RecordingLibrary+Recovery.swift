@@ -37,6 +37,8 @@ extension RecordingLibrary {
 
   /// The age from which a row without a part counts as abandoned: the part is created after its row.
   private static let timeToBegin = Duration.seconds(60)
+  /// The age up to which an empty part may be that of an owner that has created it, and is about to lock it.
+  private static let timeToLock = Duration.seconds(2)
 
   /// Recovers abandoned recordings of ended processes: unlocked parts, and their rows. Does not touch open
   /// recordings. Can be interrupted at any moment and repeated.
@@ -62,6 +64,7 @@ extension RecordingLibrary {
     // The owner may have closed it since the row was read.
     guard let entry = try catalogue.entry(id: seen.id), entry.part == seen.part else { return nil }
     guard let file else { return try recoverWithoutPart(entry, now) }
+    if file.length == 0, entry.start.duration(to: now) <= Self.timeToLock { return nil }
     switch entry.state {
     case .recording, .joining, .interrupted:
       return entry.joinBase == nil ? try name(entry, file) : try join(entry, file)

@@ -56,6 +56,14 @@ import Testing
     #expect(try fixture.isGood("show (2).mp3"))
   }
 
+  @Test("leave an empty part alone whose recording begins at this moment: its owner is about to lock it")
+  func beginning() throws {
+    let fixture = try LibraryFolder()
+    try fixture.left("show.mp3", row: 0..<0, part: []) { $0.start = fixture.now.advanced(by: .seconds(-1)) }
+    #expect(try fixture.library.recover(now: fixture.now).isEmpty)
+    #expect(try fixture.names() == ["show.mp3.part"] && fixture.catalogue.entries().count == 1)
+  }
+
   @Test("leave nothing behind when no frame was whole", arguments: [0, 1, 100, 5_000]) func nothing(
     _ length: Int
   ) throws {
