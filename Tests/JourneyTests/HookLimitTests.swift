@@ -126,7 +126,8 @@ import Testing
     // The house and its archive may have opened some meanwhile.
     try ServeTests.wait("the connections are closed") { try descriptors() <= before.0 + 10 }
     try ServeTests.wait("the threads have ended") { try threads() <= before.1 + 5 }
-    #expect(try memory() - before.2 < 4096, "KiB more than before")
+    // A sanitizer keeps what is free.
+    if MemoryTests.slack == 1 { #expect(try memory() - before.2 < 4096, "KiB more than before") }
   }
 
   @Test("the daemon ends at once beside connections in any state")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("memory that the host has for a script", .waiting, .tags(.limits)) struct MemoryTests {
   /// The factor of the limits: a sanitizer keeps what is free, and more beside each block.
-  private static let slack =
+  static let slack =
     ["__tsan_init", "__asan_init"].contains { (name: String) in dlsym(nil, name) != nil } ? 8 : 1
 
   /// The peak of the process in megabytes, and the results of calls by their codes.
