@@ -48,6 +48,8 @@ import Testing
   @Test("requests wait without a thread, and are answered from the loop in any order")
   func waits() throws {
     let (loop, waiting, clients) = (EventLoop(), Waiting(), Clients())
+    // They know the server, whose routes know them.
+    defer { waiting.exchanges.withLock { $0 = [] } }
     let server = try Self.server(loop, waiting)
     let url = "http://\(server.address)/wait"
     let threads = try (0..<8).map { _ in try clients.fetch(url) }
@@ -64,6 +66,8 @@ import Testing
   @Test("requests that wait at the end are answered with 503; answers that come later change nothing")
   func ends() throws {
     let (loop, waiting, clients) = (EventLoop(), Waiting(), Clients())
+    // They know the server, whose routes know them.
+    defer { waiting.exchanges.withLock { $0 = [] } }
     let server = try Self.server(loop, waiting)
     let url = "http://\(server.address)/wait"
     let threads = try (0..<4).map { _ in try clients.fetch(url) }
@@ -82,6 +86,8 @@ import Testing
   @Test("a server that is stopped at once ends beside requests that wait")
   func stops() throws {
     let (loop, waiting, clients) = (EventLoop(), Waiting(), Clients())
+    // They know the server, whose routes know them.
+    defer { waiting.exchanges.withLock { $0 = [] } }
     let server = try Self.server(loop, waiting)
     let url = "http://\(server.address)/wait"
     let threads = try (0..<4).map { _ in try clients.fetch(url) }
