@@ -25,6 +25,8 @@ public final class StreamService {
   public let named: NamedStations
   private var thread: NetworkThread?
   private var followed: [Followed] = []
+  /// The number of followed streams at which those that are gone are removed: a constant share of the work for each.
+  private var followedLimit = 64
 
   /// A stream that is reported to the journal.
   private struct Followed { weak var stream: HouseStream? }
@@ -81,7 +83,10 @@ public final class StreamService {
   /// Reports a stream to the journal: its titles, gaps and changes, and the first failure of each kind in one
   /// outage.
   public func follow(_ stream: HouseStream) {
-    followed.removeAll { $0.stream == nil }
+    if followed.count >= followedLimit {
+      followed.removeAll { $0.stream == nil }
+      followedLimit = max(64, 2 * followed.count)
+    }
     followed.append(Followed(stream: stream))
     stream.stream.onChange { [weak self, weak stream] change in
       switch change {
