@@ -114,24 +114,12 @@ function ACTIONS.toggle(own)
   end
 end
 
-function ACTIONS.next(own)
-  local session = session_of(own)
-  if session then
-    session:next()
-  end
-end
-
-function ACTIONS.previous(own)
-  local session = session_of(own)
-  if session then
-    session:previous()
-  end
-end
-
-function ACTIONS.stop(own)
-  local session = session_of(own)
-  if session then
-    session:stop()
+for _, name in ipairs { "next", "previous", "stop" } do
+  ACTIONS[name] = function(own)
+    local session = session_of(own)
+    if session then
+      session[name](session)
+    end
   end
 end
 
