@@ -5,13 +5,13 @@ internal import EventLoop
 /// is removed. By the ids of their devices.
 struct AwayRooms {
   /// The time after which a room that was not found is removed.
-  static let patience = Duration.seconds(7 * 86_400)
+  static let removalDelay = Duration.seconds(7 * 86_400)
 
   /// The moments at which rooms were learned from the broker.
   private var since: [String: Instant] = [:]
 
   /// The moment at which the next room is removed; nil if none waits for that.
-  var nextRemoval: Instant? { since.values.min().map { $0.advanced(by: Self.patience) } }
+  var nextRemoval: Instant? { since.values.min().map { $0.advanced(by: Self.removalDelay) } }
 
   /// Notes a room that the broker knows, and this process does not.
   mutating func learn(_ id: String, at now: Instant) { since[id] = since[id] ?? now }
@@ -21,6 +21,6 @@ struct AwayRooms {
 
   /// Returns `true` for a room that stays, as it may be found later.
   func contains(_ id: String, at now: Instant) -> Bool {
-    since[id].map { $0.advanced(by: Self.patience) > now } ?? false
+    since[id].map { $0.advanced(by: Self.removalDelay) > now } ?? false
   }
 }

@@ -285,7 +285,8 @@ final class HomeAssistantBridge {
     send(HouseTopics.device(document.objectID), json.line, qos: 1)
   }
 
-  /// Returns those entities of the house that are gone, and stay for now.
+  /// Returns the missing entities of the house that its document keeps.
+  /// - Parameter gone: the published ones that the house does not have now, by their keys.
   private func keep(_ gone: [String: JSON], _ house: DiscoveryDocument) -> [String: JSON] {
     let isSettling = daemon.scripts.contains { host in
       switch host.machine.phase {
