@@ -109,11 +109,7 @@ public final class MQTTService: MessageBroker {
   /// `true` in a simulation.
   public var isSimulated: Bool { loop.isVirtual }
 
-  private static var hostName: String {
-    var bytes = [CChar](repeating: 0, count: 256)
-    guard gethostname(&bytes, 255) == 0 else { return "host" }
-    return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
+  private static var hostName: String { Machine.hostName ?? "host" }
 
   // MARK: The course
 

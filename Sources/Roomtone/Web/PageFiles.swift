@@ -1,6 +1,7 @@
 internal import Crypto
 public import EventLoop
 internal import Glibc
+internal import Home
 package import WebServer
 
 /// The files of the page's server, and the names of this machine.
@@ -78,12 +79,6 @@ public enum PageFiles {
     return nil
   }
 
-  /// The name of this machine; nil without one.
-  public static var hostName: String? {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return nil }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
 }
 
 extension PageSettings {
@@ -91,7 +86,7 @@ extension PageSettings {
   public var url: String {
     let host =
       listen.address.isAny
-      ? names.first.map { NetworkAddress($0)?.inURL ?? $0 } ?? PageFiles.hostName.map {
+      ? names.first.map { NetworkAddress($0)?.inURL ?? $0 } ?? Machine.hostName.map {
         "\($0.prefix { $0 != "." }).local"
       } ?? "localhost"
       : listen.address.inURL

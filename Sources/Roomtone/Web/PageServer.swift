@@ -191,7 +191,7 @@ final class PageServer {
       onWrongToken: { peer in loop.post { reference.object?.reportWrongToken(peer) } },
       fire: { call, answer in loop.post { reference.object?.fire(call, generation, answer) } })
     return WebRouter(
-      hosts: AllowedHosts(hostName: PageFiles.hostName, names: settings.names), routes: [webhooks.route])
+      hosts: AllowedHosts(hostName: Machine.hostName, names: settings.names), routes: [webhooks.route])
   }
 
   private func reportWrongToken(_ peer: String) {
